@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target: the compiler finds what a reviewer would have to.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "reactor-server",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Reactors", targets: ["Reactors"]),
+        .library(name: "ReactorServer", targets: ["ReactorServer"]),
+        .executable(name: "reactor-server", targets: ["reactor-server"]),
+        .executable(name: "reactor-bench", targets: ["reactor-bench"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
+    targets: [
+        // Floor 3, the part users write against: pure, no dependency at all.
+        .target(name: "Reactors", swiftSettings: strict),
+
+        // Pure machines: bytes in, events out.
+        .target(name: "Wire", swiftSettings: strict),
+        .target(name: "JSONCoding", dependencies: ["Reactors"], swiftSettings: strict),
+
+        // Floor 1.
+        .target(name: "CEpoll"),
+        .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
+
+        // Floors 4 and 3.
+        .target(name: "Storage", swiftSettings: strict),
+        .target(
+            name: "Sessions",
+            dependencies: [
+                "Reactors", "JSONCoding", "Wire", "Storage",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // openapi.yaml as bytes.
+        .target(
+            name: "Specification", resources: [.embedInCode("openapi.yaml")],
+            swiftSettings: strict),
+
+        // Floor 2 and the composition root.
+        .target(
+            name: "ReactorServer",
+            dependencies: [
+                "Reactors", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
+                "Specification",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(name: "SampleReactors", dependencies: ["Reactors"], swiftSettings: strict),
+        .executableTarget(
+            name: "reactor-server",
+            dependencies: ["ReactorServer", "SampleReactors"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "reactor-bench",
+            dependencies: [
+                "CEpoll",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+
+        .testTarget(
+            name: "ReactorsTests", dependencies: ["Reactors"], swiftSettings: strict),
+        .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: strict),
+        .testTarget(
+            name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors"],
+            swiftSettings: strict),
+        .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
+        .testTarget(
+            name: "SessionsTests",
+            dependencies: ["Sessions", "Reactors", "Storage", "SampleReactors"],
+            swiftSettings: strict),
+        .systemLibrary(
+            name: "CCurl", path: "Tests/CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        .executableTarget(
+            name: "fixture-server", dependencies: ["ReactorServer", "Reactors"],
+            path: "Tests/FixtureServer", swiftSettings: strict),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["CCurl", "reactor-server", "fixture-server"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorServerTests", dependencies: ["ReactorServer", "Specification", "Wire"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorBenchTests", dependencies: ["reactor-bench"], swiftSettings: strict),
+        .testTarget(
+            name: "OwnReactorTests", dependencies: ["ReactorServer", "Reactors"],
+            swiftSettings: strict),
+    ]
+)

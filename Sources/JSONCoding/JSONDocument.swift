@@ -1,0 +1,88 @@
+/// One scanned text: its bytes and its nodes, for as long as a decoder or container of it lives.
+///
+/// Design: a decoder or container is this reference and an index: it needs no memory of its own.
+/// Paths are not kept while reading; a refusal finds its own by climbing to the root.
+final class JSONDocument {
+    let bytes: [UInt8]
+    let nodes: [JSONNode]
+    /// Of objects with many members, once they are asked: keys by hash.
+    private var indexes: [Int: JSONKeyIndex] = [:]
+    /// The node at which an error arose that carries no path of its own.
+    private(set) var blamed: Int?
+
+    init(_ bytes: [UInt8]) throws(JSONRefusal) {
+        var scanner = JSONScanner(bytes)
+        try scanner.scan()
+        self.bytes = bytes
+        nodes = scanner.nodes
+    }
+
+    func blame(_ node: Int) {
+        if blamed == nil { blamed = node }
+    }
+
+    // MARK: Values
+
+    func text(at node: Int) -> String {
+        let node = nodes[node]
+        let slice = bytes[Int(node.start)..<Int(node.end)]
+        return node.isComplex ? JSONText.unescaped(slice) : String(decoding: slice, as: UTF8.self)
+    }
+
+    /// The value of the first member called `key`, if the object has one.
+    func member(_ key: String, of object: Int) -> Int? {
+        guard nodes[object].count <= JSONKeyIndex.threshold else {
+            return indexedMember(key, of: object)
+        }
+        let end = Int(nodes[object].next)
+        var place = object + 1
+        while place < end {
+            if isKey(place, key) { return place + 1 }
+            place = Int(nodes[place + 1].next)
+        }
+        return nil
+    }
+
+    private func indexedMember(_ key: String, of object: Int) -> Int? {
+        if let index = indexes[object] { return index.member(key, in: self) }
+        let index = JSONKeyIndex(of: object, in: self)
+        indexes[object] = index
+        return index.member(key, in: self)
+    }
+
+    /// Whether the key at `node` is `key`, byte by byte: keys that are only canonically
+    /// equivalent are different ones (RFC 8259 §8.3).
+    func isKey(_ node: Int, _ key: String) -> Bool {
+        let node = nodes[node]
+        if node.isComplex {
+            let slice = bytes[Int(node.start)..<Int(node.end)]
+            return JSONText.unescaped(slice).utf8.elementsEqual(key.utf8)
+        }
+        guard Int(node.end - node.start) == key.utf8.count else { return false }
+        var place = Int(node.start)
+        for byte in key.utf8 {
+            guard bytes[place] == byte else { return false }
+            place += 1
+        }
+        return true
+    }
+
+    // MARK: Paths
+
+    /// The way from the root to a value.
+    func path(to node: Int) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var place = node
+        while place != 0 {
+            let parent = Int(nodes[place].parent)
+            if nodes[parent].kind == .object {
+                path.append(JSONPathKey(text(at: place - 1)))
+            } else {
+                path.append(JSONPathKey(Int(nodes[place].ordinal)))
+            }
+            place = parent
+        }
+        path.reverse()
+        return path
+    }
+}

@@ -1,0 +1,149 @@
+/// The elements of one array, one after the other.
+///
+/// Design: three words, so that it lies within an `any UnkeyedDecodingContainer` without memory
+/// of its own.
+struct JSONElements: UnkeyedDecodingContainer {
+    private let document: JSONDocument
+    private let array: UInt32
+    /// The node of the element that comes next.
+    private var place: UInt32
+    private var passed: UInt32 = 0
+
+    init(document: JSONDocument, array: UInt32) {
+        self.document = document
+        self.array = array
+        place = array + 1
+    }
+
+    var codingPath: [any CodingKey] { document.path(to: Int(array)) }
+    var count: Int? { Int(document.nodes[Int(array)].count) }
+    var isAtEnd: Bool { place >= document.nodes[Int(array)].next }
+    var currentIndex: Int { Int(passed) }
+
+    /// Reads the next element; it is passed only if `read` succeeds.
+    private mutating func next<Value>(
+        _ type: any Any.Type = Value.self, _ read: (Int) throws -> Value
+    ) throws -> Value {
+        guard !isAtEnd else { throw missingElement(type) }
+        let value = try read(Int(place))
+        pass()
+        return value
+    }
+
+    private mutating func pass() {
+        place = document.nodes[Int(place)].next
+        passed += 1
+    }
+
+    private func missingElement(_ type: any Any.Type) -> DecodingError {
+        .valueNotFound(
+            type,
+            .init(
+                codingPath: codingPath + [JSONPathKey(currentIndex)],
+                debugDescription: "the array has only \(currentIndex) elements"))
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard !isAtEnd else { throw missingElement(Never?.self) }
+        guard document.isNull(at: Int(place)) else { return false }
+        pass()
+        return true
+    }
+
+    mutating func decode(_: Bool.Type) throws -> Bool {
+        try next { [document] in try document.bool(at: $0) }
+    }
+
+    mutating func decode(_: String.Type) throws -> String {
+        try next { [document] in try document.string(at: $0) }
+    }
+
+    mutating func decode(_: Double.Type) throws -> Double {
+        try next { [document] in try document.double(at: $0) }
+    }
+
+    mutating func decode(_: Float.Type) throws -> Float {
+        try next { [document] in try document.float(at: $0) }
+    }
+
+    mutating func decode(_ type: Int.Type) throws -> Int {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: Int8.Type) throws -> Int8 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: Int16.Type) throws -> Int16 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: Int32.Type) throws -> Int32 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: Int64.Type) throws -> Int64 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: Int128.Type) throws -> Int128 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt.Type) throws -> UInt {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
+        try next { [document] in try document.integer(type, at: $0) }
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try next { [document] in try document.value(type, at: $0) }
+    }
+
+    // MARK: Containers
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy _: NestedKey.Type
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try next([String: Any].self) { [document] element in
+            guard document.nodes[element].kind == .object else {
+                throw document.mismatch([String: Any].self, "an object", at: element)
+            }
+            return KeyedDecodingContainer(
+                JSONFields<NestedKey>(document: document, node: element, role: .plain))
+        }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try next([Any].self) { [document] element in
+            guard document.nodes[element].kind == .array else {
+                throw document.mismatch([Any].self, "an array", at: element)
+            }
+            return JSONElements(document: document, array: UInt32(element))
+        }
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        try next((any Decoder).self) { [document] element in
+            JSONNodeDecoder(document: document, node: UInt32(element), type: Any.self)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// The elements of an array being written.
+///
+/// Design: two words, so that it lies within an `any UnkeyedEncodingContainer` without memory of
+/// its own.
+struct JSONElementsWriter: UnkeyedEncodingContainer {
+    let writer: JSONWriter
+    let frame: Int
+
+    var codingPath: [any CodingKey] { writer.path(of: frame) }
+    var count: Int { frame < writer.frames.count ? writer.frames[frame].count : 0 }
+
+    private func write(_ value: (JSONWriter) throws -> Void) throws {
+        let mark = writer.begin(frame)
+        do {
+            try value(writer)
+        } catch {
+            writer.rollBack(mark, because: error)
+            throw error
+        }
+        writer.finish(mark)
+    }
+
+    func encodeNil() throws { try write { $0.appendNull() } }
+    func encode(_ value: Bool) throws { try write { $0.append(value) } }
+    func encode(_ value: String) throws { try write { $0.append(value) } }
+    func encode(_ value: Int) throws { try write { $0.append(value) } }
+    func encode(_ value: Int8) throws { try write { $0.append(value) } }
+    func encode(_ value: Int16) throws { try write { $0.append(value) } }
+    func encode(_ value: Int32) throws { try write { $0.append(value) } }
+    func encode(_ value: Int64) throws { try write { $0.append(value) } }
+    func encode(_ value: Int128) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt8) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt16) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt32) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt64) throws { try write { $0.append(value) } }
+    func encode(_ value: UInt128) throws { try write { $0.append(value) } }
+    func encode(_ value: Double) throws { try write { try $0.append(value) } }
+    func encode(_ value: Float) throws { try write { try $0.append(value) } }
+
+    func encode<Value: Encodable>(_ value: Value) throws {
+        try write { try $0.encode(value) }
+    }
+
+    // MARK: Containers
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy _: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+        KeyedEncodingContainer(
+            JSONFieldsWriter<NestedKey>(writer: writer, frame: open(.object), role: .plain))
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        JSONElementsWriter(writer: writer, frame: open(.array))
+    }
+
+    func superEncoder() -> any Encoder {
+        JSONSlotEncoder(writer: writer, slot: open(.slot))
+    }
+
+    private func open(_ kind: JSONFrame.Kind) -> Int {
+        let mark = writer.begin(frame)
+        let opened = writer.open(kind, in: frame)
+        writer.finish(mark)
+        return opened
+    }
+}

@@ -1,0 +1,173 @@
+/// The members of one object, by a type's coding keys.
+struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    enum Role {
+        /// Every member is a field.
+        case plain
+        /// Of a `TaggedCodable` enum, seen as Swift does: one key, the case's name.
+        case tag
+        /// The same object, seen as the case's fields.
+        case body
+    }
+
+    let document: JSONDocument
+    let node: Int
+    let role: Role
+
+    var codingPath: [any CodingKey] { document.path(to: node) }
+
+    var allKeys: [Key] {
+        if role == .tag {
+            return JSONTag.caseName(in: document, at: node).flatMap { Key(stringValue: $0) }
+                .map { [$0] } ?? []
+        }
+        var keys: [Key] = []
+        let end = Int(document.nodes[node].next)
+        var place = node + 1
+        while place < end {
+            if let key = Key(stringValue: document.text(at: place)) { keys.append(key) }
+            place = Int(document.nodes[place + 1].next)
+        }
+        return keys
+    }
+
+    func contains(_ key: Key) -> Bool {
+        role == .tag
+            ? JSONTag.caseName(in: document, at: node) == key.stringValue
+            : document.member(key.stringValue, of: node) != nil
+    }
+
+    // MARK: Fields
+
+    /// The field's node, or nil if the object has none.
+    private func find(_ key: Key) throws -> Int? {
+        if role != .plain { try refuse(key) }
+        return document.member(key.stringValue, of: node)
+    }
+
+    private func refuse(_ key: Key) throws {
+        if role == .tag { throw document.corrupted(JSONTag.notAnEnum, at: node) }
+        guard key.stringValue == JSONTag.name else { return }
+        throw document.corrupted(JSONTag.reserved, at: node)
+    }
+
+    private func field(_ key: Key) throws -> Int {
+        guard let field = try find(key) else { throw document.missing(key, in: node) }
+        return field
+    }
+
+    /// The field's node, or nil if it is missing or null.
+    func presentField(_ key: Key) throws -> Int? {
+        guard let field = try find(key), !document.isNull(at: field) else { return nil }
+        return field
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool {
+        document.isNull(at: try field(key))
+    }
+
+    func decode(_: Bool.Type, forKey key: Key) throws -> Bool {
+        try document.bool(at: field(key))
+    }
+
+    func decode(_: String.Type, forKey key: Key) throws -> String {
+        try document.string(at: field(key))
+    }
+
+    func decode(_: Double.Type, forKey key: Key) throws -> Double {
+        try document.double(at: field(key))
+    }
+
+    func decode(_: Float.Type, forKey key: Key) throws -> Float {
+        try document.float(at: field(key))
+    }
+
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try document.integer(type, at: field(key))
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try document.value(type, at: field(key))
+    }
+
+    // MARK: Containers
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy _: NestedKey.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        if role == .tag {
+            return KeyedDecodingContainer(
+                JSONFields<NestedKey>(document: document, node: node, role: .body))
+        }
+        let field = try field(key)
+        guard document.nodes[field].kind == .object else {
+            throw document.mismatch([String: Any].self, "an object", at: field)
+        }
+        return KeyedDecodingContainer(
+            JSONFields<NestedKey>(document: document, node: field, role: .plain))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        let field = try field(key)
+        guard document.nodes[field].kind == .array else {
+            throw document.mismatch([Any].self, "an array", at: field)
+        }
+        return JSONElements(document: document, array: UInt32(field))
+    }
+
+    func superDecoder() throws -> any Decoder {
+        if role != .plain { throw document.corrupted(JSONTag.notAnEnum, at: node) }
+        let key = JSONPathKey("super")
+        guard let field = document.member(key.stringValue, of: node) else {
+            throw document.missing(key, in: node)
+        }
+        return JSONNodeDecoder(document: document, node: UInt32(field), type: Any.self)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        JSONNodeDecoder(document: document, node: UInt32(try field(key)), type: Any.self)
+    }
+}

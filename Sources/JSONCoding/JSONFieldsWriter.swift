@@ -1,0 +1,144 @@
+/// The members of an object being written, by a type's coding keys.
+struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    enum Role {
+        /// Every key is a member.
+        case plain
+        /// Of a `TaggedCodable` enum, as Swift sees it: the only key is the case's name.
+        case tag
+        /// The same object: the case's fields, after its `type`.
+        case body
+    }
+
+    let writer: JSONWriter
+    let frame: Int
+    let role: Role
+
+    var codingPath: [any CodingKey] { writer.path(of: frame) }
+
+    private func write(_ key: Key, _ value: (JSONWriter) throws -> Void) throws {
+        if role != .plain { try refuse(key) }
+        let mark = writer.begin(frame, key: key.stringValue)
+        do {
+            try value(writer)
+        } catch {
+            writer.rollBack(mark, because: error)
+            throw error
+        }
+        writer.finish(mark)
+    }
+
+    private func refuse(_ key: Key) throws {
+        if role == .tag { throw invalid(key, JSONTag.notAnEnum) }
+        if key.stringValue == JSONTag.name { throw invalid(key, JSONTag.reserved) }
+    }
+
+    private func invalid(_ key: Key, _ reason: String) -> EncodingError {
+        .invalidValue(key, .init(codingPath: codingPath, debugDescription: reason))
+    }
+
+    func encodeNil(forKey key: Key) throws { try write(key) { $0.appendNull() } }
+
+    func encode(_ value: Bool, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: String, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int8, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int16, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int32, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int64, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Int128, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt8, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt16, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt32, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt64, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: UInt128, forKey key: Key) throws {
+        try write(key) { $0.append(value) }
+    }
+
+    func encode(_ value: Double, forKey key: Key) throws {
+        try write(key) { try $0.append(value) }
+    }
+
+    func encode(_ value: Float, forKey key: Key) throws {
+        try write(key) { try $0.append(value) }
+    }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        try write(key) { try $0.encode(value) }
+    }
+
+    // MARK: Containers
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy _: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        if role == .tag {
+            writer.beginCase(key.stringValue, in: frame)
+            return KeyedEncodingContainer(
+                JSONFieldsWriter<NestedKey>(writer: writer, frame: frame, role: .body))
+        }
+        return KeyedEncodingContainer(
+            JSONFieldsWriter<NestedKey>(
+                writer: writer, frame: open(.object, key.stringValue), role: .plain))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        JSONElementsWriter(writer: writer, frame: open(.array, key.stringValue))
+    }
+
+    func superEncoder() -> any Encoder {
+        JSONSlotEncoder(writer: writer, slot: open(.slot, "super"))
+    }
+
+    func superEncoder(forKey key: Key) -> any Encoder {
+        JSONSlotEncoder(writer: writer, slot: open(.slot, key.stringValue))
+    }
+
+    private func open(_ kind: JSONFrame.Kind, _ key: String) -> Int {
+        if role == .tag { writer.note(JSONTag.notAnEnum) }
+        if role == .body, key == JSONTag.name { writer.note(JSONTag.reserved) }
+        let mark = writer.begin(frame, key: key)
+        let opened = writer.open(kind, in: frame)
+        writer.finish(mark)
+        return opened
+    }
+}

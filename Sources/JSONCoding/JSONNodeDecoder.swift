@@ -1,0 +1,63 @@
+internal import Reactors
+
+/// Reads one node as whatever a type asks of it.
+///
+/// Design: three words, so that it lies within an `any Decoder` without memory of its own.
+struct JSONNodeDecoder: Decoder {
+    let document: JSONDocument
+    let node: UInt32
+    /// The type being read. Whether it is `TaggedCodable` only matters, and is only looked up,
+    /// when it asks for fields.
+    let type: any Any.Type
+
+    var codingPath: [any CodingKey] { document.path(to: Int(node)) }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy _: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        let node = Int(node)
+        guard document.nodes[node].kind == .object else {
+            throw document.mismatch(type, "an object", at: node)
+        }
+        let isTagged = type is any TaggedCodable.Type
+        if isTagged { try JSONTag.check(Key.self, in: document, at: node) }
+        return KeyedDecodingContainer(
+            JSONFields<Key>(document: document, node: node, role: isTagged ? .tag : .plain))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard document.nodes[Int(node)].kind == .array else {
+            throw document.mismatch(type, "an array", at: Int(node))
+        }
+        return JSONElements(document: document, array: node)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+}
+
+extension JSONNodeDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { document.isNull(at: Int(node)) }
+    func decode(_: Bool.Type) throws -> Bool { try document.bool(at: Int(node)) }
+    func decode(_: String.Type) throws -> String { try document.string(at: Int(node)) }
+    func decode(_: Double.Type) throws -> Double { try document.double(at: Int(node)) }
+    func decode(_: Float.Type) throws -> Float { try document.float(at: Int(node)) }
+    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+    func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try document.value(type, at: Int(node))
+    }
+
+    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+        try document.integer(type, at: Int(node))
+    }
+}

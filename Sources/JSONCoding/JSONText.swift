@@ -1,0 +1,115 @@
+/// How text stands in JSON: RFC 8259 §7.
+enum JSONText {
+    /// Appends `text` in quotes. Only what must be escaped is: `"`, `\` and control characters;
+    /// so `/` stays, and so does everything beyond ASCII.
+    static func append(_ text: String, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        appendEscaped(text, to: &out)
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendEscaped(_ text: String, to out: inout [UInt8]) {
+        // Why copy first, look after: nearly no text needs an escape, and a copy is one memcpy.
+        var place = out.count
+        out.append(contentsOf: text.utf8)
+        let end = out.count
+        while place < end {
+            if mustBeEscaped(out[place]) { return escapeTail(from: place, of: &out) }
+            place += 1
+        }
+    }
+
+    private static func escapeTail(from place: Int, of out: inout [UInt8]) {
+        let tail = Array(out[place...])
+        out.removeSubrange(place...)
+        for byte in tail {
+            if mustBeEscaped(byte) {
+                appendEscape(of: byte, to: &out)
+            } else {
+                out.append(byte)
+            }
+        }
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func appendEscape(of byte: UInt8, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: out.append(UInt8(ascii: "b"))
+        case 0x09: out.append(UInt8(ascii: "t"))
+        case 0x0A: out.append(UInt8(ascii: "n"))
+        case 0x0C: out.append(UInt8(ascii: "f"))
+        case 0x0D: out.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): out.append(byte)
+        default:
+            out.append(contentsOf: "u00".utf8)
+            out.append(hexDigit(byte >> 4))
+            out.append(hexDigit(byte & 0xF))
+        }
+    }
+
+    /// The text of the bytes between two quotes. Precondition: a scanner has passed them.
+    static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
+        var out: [UInt8] = []
+        out.reserveCapacity(bytes.count)
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            if bytes[place] == UInt8(ascii: "\\") {
+                place = appendUnescaped(bytes, at: place + 1, to: &out)
+            } else {
+                out.append(bytes[place])
+                place += 1
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// `place` is that of the byte after the backslash; returns that of the byte after the escape.
+    private static func appendUnescaped(
+        _ bytes: ArraySlice<UInt8>, at place: Int, to out: inout [UInt8]
+    ) -> Int {
+        switch bytes[place] {
+        case UInt8(ascii: "b"): out.append(0x08)
+        case UInt8(ascii: "t"): out.append(0x09)
+        case UInt8(ascii: "n"): out.append(0x0A)
+        case UInt8(ascii: "f"): out.append(0x0C)
+        case UInt8(ascii: "r"): out.append(0x0D)
+        case UInt8(ascii: "u"):
+            let unit = codeUnit(bytes, at: place + 1)
+            guard unit & 0xFC00 == 0xD800 else {
+                append(unit, to: &out)
+                return place + 5
+            }
+            let low = codeUnit(bytes, at: place + 7)
+            append(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &out)
+            return place + 11
+        case let byte: out.append(byte)
+        }
+        return place + 1
+    }
+
+    private static func codeUnit(_ bytes: ArraySlice<UInt8>, at place: Int) -> UInt32 {
+        bytes[place..<place + 4].reduce(0) { $0 << 4 | (hexValue($1) ?? 0) }
+    }
+
+    private static func append(_ scalar: UInt32, to out: inout [UInt8]) {
+        // Law: the scanner lets no lone surrogate pass, so the fallback is never taken.
+        out.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? .init())
+    }
+
+    static func hexValue(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte) - 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte) - 0x37
+        default: nil
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 + value : 0x57 + value
+    }
+}

@@ -1,0 +1,52 @@
+/// Any JSON, as it stands: for tests, examples and untyped use.
+///
+/// Numbers keep their text, so nothing is rounded; members keep their order. Equality is of
+/// these: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`.
+package enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// The number's text, by the grammar of RFC 8259 §6; anything else can't be encoded.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    /// A key and its value.
+    package struct Member: Sendable, Hashable {
+        package var key: String
+        package var value: JSONValue
+
+        package init(key: String, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The value of an object's first member of that name; nil for any other value.
+    package subscript(key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+
+    /// An array's element; nil for any other value, and past the end.
+    package subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else {
+            return nil
+        }
+        return elements[index]
+    }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    package init(nilLiteral: ()) { self = .null }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int) { self = .number(String(value)) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(dictionaryLiteral members: (String, JSONValue)...) {
+        self = .object(members.map { Member(key: $0.0, value: $0.1) })
+    }
+}

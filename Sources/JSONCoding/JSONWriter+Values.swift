@@ -1,0 +1,106 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+extension JSONWriter {
+    func append(_ value: Bool) {
+        out.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    func append(_ value: String) {
+        JSONText.append(value, to: &out)
+    }
+
+    func appendNull() {
+        out.append(contentsOf: "null".utf8)
+    }
+
+    func append<Value: FixedWidthInteger>(_ value: Value) {
+        if value < 0 { out.append(UInt8(ascii: "-")) }
+        // The digits come last one first, and are turned round in place.
+        var rest = value.magnitude
+        let start = out.count
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            out.append(0x30 + UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest != 0
+        var (low, high) = (start, out.count - 1)
+        while low < high {
+            out.swapAt(low, high)
+            low += 1
+            high -= 1
+        }
+    }
+
+    /// The shortest text that reads back as the same number; `1.0` is `1`.
+    func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value) throws {
+        guard value.isFinite else { throw invalid(value, "\(value) has no form in JSON") }
+        if value.magnitude < 0x1p53, value == value.rounded(.towardZero),
+            !(value == 0 && value.sign == .minus)
+        {
+            return append(Int64(value))
+        }
+        let text = value.description
+        out.append(contentsOf: (text.hasSuffix(".0") ? text.dropLast(2) : text[...]).utf8)
+    }
+
+    /// The types that do not stand in JSON as their own `Codable` would have it.
+    func encodeSpecial<Value: Encodable>(_ value: Value) throws -> Bool {
+        guard
+            Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self
+                || Value.self == JSONValue.self
+        else { return false }
+        switch value {
+        case let data as Data: append(data.base64EncodedString())
+        case let url as URL: append(url.absoluteString)
+        case let decimal as Decimal:
+            guard decimal.isFinite else { throw invalid(decimal, "NaN has no form in JSON") }
+            out.append(contentsOf: decimal.description.utf8)
+        case let tree as JSONValue: try append(tree)
+        default: return false
+        }
+        return true
+    }
+
+    private func append(_ tree: JSONValue, depth: Int = 0) throws {
+        guard depth <= Self.depthLimit else { throw invalid(tree, "containers nest too deep") }
+        switch tree {
+        case .null: appendNull()
+        case .bool(let value): append(value)
+        case .string(let text): append(text)
+        case .number(let text): try appendNumber(text)
+        case .array(let elements):
+            out.append(UInt8(ascii: "["))
+            for (place, element) in elements.enumerated() {
+                if place > 0 { out.append(UInt8(ascii: ",")) }
+                try append(element, depth: depth + 1)
+            }
+            out.append(UInt8(ascii: "]"))
+        case .object(let members):
+            out.append(UInt8(ascii: "{"))
+            for (place, member) in members.enumerated() {
+                if place > 0 { out.append(UInt8(ascii: ",")) }
+                append(member.key)
+                out.append(UInt8(ascii: ":"))
+                try append(member.value, depth: depth + 1)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private func appendNumber(_ text: String) throws {
+        var scanner = JSONScanner(Array(text.utf8))
+        do throws(JSONRefusal) {
+            try scanner.scan()
+        } catch {
+            throw invalid(text, "\"\(text)\" is not a number")
+        }
+        guard scanner.nodes[0].kind == .number, scanner.nodes[0].end == text.utf8.count,
+            scanner.nodes[0].start == 0
+        else { throw invalid(text, "\"\(text)\" is not a number") }
+        out.append(contentsOf: text.utf8)
+    }
+}

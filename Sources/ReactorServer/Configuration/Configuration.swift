@@ -1,0 +1,93 @@
+/// Everything that can be set about a server; see the table in README.md.
+///
+/// Each value has the default that is documented at it. A value out of its range is refused when
+/// it is read from options or environment (``ConfigurationFailure``); set in code, it is clamped
+/// where a sentence says so.
+public struct Configuration: Sendable, Equatable {
+    /// Address or host name to listen on. Default `127.0.0.1`; `::` is every address of both IP
+    /// versions.
+    public var host = "127.0.0.1"
+    /// TCP port; 0 lets the system choose, the start line tells which. Default 8080.
+    public var port: UInt16 = 8080
+    /// Path of a Unix socket to listen on instead of TCP. Default none.
+    public var unixPath: String?
+    /// Event loops. Default: one for each processor. At least 1.
+    public var loops = ProcessorCount.available
+    /// How a loop asks the kernel: default the platform's best.
+    public var poller = PollerChoice.platform
+    /// What holds the records. Default memory.
+    public var journal = JournalChoice.memory
+
+    /// Bytes of a request's head, beyond which it is refused with 431. Default 16 384.
+    public var headLimitBytes = 16_384
+    /// Bytes of a request's body, beyond which it is refused with 413. Default 1 048 576.
+    public var bodyLimitBytes = 1_048_576
+    /// Actions in one batch, beyond which it is refused with 422. Default 1000.
+    public var batchLimit = 1_000
+    /// Open connections; further ones are refused, old ones never evicted. Default 65 536.
+    public var connectionLimit = 65_536
+    /// Sessions; creating more is refused with 503. Default 1 000 000.
+    public var sessionLimit = 1_000_000
+    /// Records kept per session to resume from. Default 1000, at least 1.
+    public var keptRecords = 1_000
+    /// Bytes of events kept per session; the newest event is kept in any case. Default 1 MiB.
+    public var keptBytes = 1_048_576
+
+    /// Silence on a stream after which a heartbeat is written. Default 15 s.
+    public var heartbeat = Duration.seconds(15)
+    /// A stream's life, ± 20 %, after which it is closed cleanly to be resumed. Default 10 min.
+    public var connectionAge = Duration.seconds(600)
+    /// How long a reader may take no byte before it is closed. Default 30 s.
+    public var stallTimeout = Duration.seconds(30)
+    /// How long a connection may stay open between requests. Default 75 s.
+    public var idleTimeout = Duration.seconds(75)
+    /// How long a request may take to arrive, from its first byte; then 408. Default 30 s.
+    public var requestTimeout = Duration.seconds(30)
+    /// The reconnection time told to EventSource, ± 25 %. Default 2 s.
+    public var retry = Duration.seconds(2)
+    /// How long SIGTERM waits for requests in flight and streams to end. Default 10 s.
+    public var grace = Duration.seconds(10)
+
+    /// `Access-Control-Allow-Origin` for browsers of other origins: `*` or one origin.
+    /// Default none.
+    public var allowedOrigin: String?
+    /// The least severe line that is logged: `trace` to `critical`. Default `info`.
+    public var logLevel = LogLevel.info
+
+    /// The defaults.
+    public init() {}
+}
+
+/// How a loop learns that a descriptor is ready.
+public enum PollerChoice: String, Sendable, CaseIterable {
+    /// The best one of the platform: epoll on Linux, Dispatch sources elsewhere.
+    case platform
+    /// One edge-triggered epoll instance per loop, under one Dispatch source. Linux only.
+    case epoll
+    /// A Dispatch source for each descriptor: portable, slower.
+    case dispatch
+}
+
+/// What holds the records.
+public enum JournalChoice: Sendable, Equatable {
+    /// They live as long as the process; for tests and throw-away sessions.
+    case memory
+}
+
+/// How much is logged; the words of swift-log.
+public enum LogLevel: String, Sendable, CaseIterable {
+    /// Everything.
+    case trace
+    /// Each request and each stream, at its end.
+    case debug
+    /// Start, stop and refused requests.
+    case info
+    /// Unusual, but in order.
+    case notice
+    /// Something a person should look at.
+    case warning
+    /// Something failed.
+    case error
+    /// The service can't go on.
+    case critical
+}

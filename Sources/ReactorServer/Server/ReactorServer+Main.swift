@@ -1,0 +1,117 @@
+internal import ArgumentParser
+internal import Logging
+internal import Sockets
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+extension ReactorServer {
+    /// A whole program: options and environment, `--help`, `healthcheck`, the start line, and
+    /// SIGTERM and SIGINT that drain. Exits 0 after a clean end, 64 for bad options (all of them
+    /// told at once), 1 when it can't start.
+    ///
+    /// ```swift
+    /// @main struct MyServer {
+    ///     static func main() async {
+    ///         await ReactorServer.main(hosting: [Hosted("alerts") { Alerts() }])
+    ///     }
+    /// }
+    /// ```
+    public static func main(hosting hosted: [Hosted]) async -> Never {
+        let command: any ParsableCommand
+        do {
+            command = try ServerCommand.parseAsRoot()
+        } catch {
+            ServerCommand.exit(withError: error)
+        }
+        if let check = command as? HealthCheckCommand { exit(check.check()) }
+        guard let serve = command as? ServerCommand else { ServerCommand.exit(withError: nil) }
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        exit(await serve.serve(hosted))
+    }
+}
+
+struct ServerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reactor-server",
+        abstract: "Hosts reactors: POST actions, subscribe to pulses as Server-Sent Events.",
+        discussion: """
+            Every option can also be set by the environment variable named at it; the option \
+            wins. Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
+            """,
+        subcommands: [HealthCheckCommand.self])
+
+    @OptionGroup(title: "Settings") var arguments: ServerArguments
+
+    func serve(_ hosted: [Hosted]) async -> Int32 {
+        let environment = ProcessEnvironment.variables
+        let configuration: Configuration
+        do {
+            configuration = try Configuration(typed: arguments.typed, environment: environment)
+        } catch {
+            Standard.error("error: bad settings\n\(error)\n")
+            return 64
+        }
+        for sentence in Configuration.unknownVariables(in: environment) {
+            Standard.error("warning: \(sentence)\n")
+        }
+        DescriptorLimit.raise()
+        return await Self.serve(hosted, configuration)
+    }
+
+    private static func serve(_ hosted: [Hosted], _ configuration: Configuration) async -> Int32 {
+        let server = ReactorServer(hosting: hosted, configuration: configuration)
+        let serving = Task {
+            try await server.run { address in
+                Standard.out("reactor-server listening on \(address) (journal: memory)\n")
+            }
+        }
+        let watcher = SignalWatcher([SIGTERM, SIGINT]) { _ in serving.cancel() }
+        do {
+            try await serving.value
+            watcher.cancel()
+            return 0
+        } catch {
+            Standard.error("error: \(error)\n")
+            return error is ConfigurationFailure ? 64 : 1
+        }
+    }
+}
+
+/// `reactor-server healthcheck`: what the image's HEALTHCHECK runs.
+struct HealthCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "healthcheck",
+        abstract: "Asks a running server for /readyz; exits 0 if it is ready, 1 if not.")
+
+    @OptionGroup(title: "Settings") var arguments: ServerArguments
+
+    func check() -> Int32 {
+        do {
+            let configuration = try Configuration(
+                typed: arguments.typed, environment: ProcessEnvironment.variables)
+            let answer = try PlainRequest.get(
+                "/readyz", at: configuration.probeAddress, timeout: .seconds(3))
+            guard answer.hasPrefix("HTTP/1.1 200") else {
+                Standard.error("not ready: \(answer.prefix { $0 != "\r\n" })\n")
+                return 1
+            }
+            return 0
+        } catch {
+            Standard.error("not ready: \(error)\n")
+            return 1
+        }
+    }
+}
+
+extension Configuration {
+    /// Where a server of this configuration answers on this machine.
+    var probeAddress: ListenAddress {
+        if let unixPath { return .unix(path: unixPath) }
+        let anyAddress = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+        return .tcp(host: anyAddress[host] ?? host, port: port)
+    }
+}

@@ -1,0 +1,175 @@
+internal import Logging
+internal import Sessions
+internal import Sockets
+internal import Storage
+
+/// A server that hosts reactors.
+///
+/// ```swift
+/// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
+/// ```
+///
+/// ``main(hosting:)`` does the same with options, environment and signals, as `reactor-server`.
+public struct ReactorServer: Sendable {
+    private let hosted: [Hosted]
+    private let configuration: Configuration
+
+    /// Describes a server; nothing happens before ``run(started:)``.
+    ///
+    /// - Parameters:
+    ///   - hosted: the reactors, each under a name of its own.
+    ///   - configuration: default: 127.0.0.1:8080, everything in memory.
+    public init(hosting hosted: [Hosted], configuration: Configuration = Configuration()) {
+        self.hosted = hosted
+        self.configuration = configuration
+    }
+
+    /// Serves until the task is cancelled, then drains: stops accepting, finishes what is in
+    /// flight, ends the streams, and returns within ``Configuration/grace``.
+    ///
+    /// - Parameter started: called once, when connections are accepted, with the address:
+    ///   `http://127.0.0.1:8080`, with the real port, or `unix:/path`.
+    /// - Throws: ``ConfigurationFailure`` for reactors that can't be hosted, all at once;
+    ///   ``StartFailure`` when the address can't be listened on.
+    public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
+        let server = try RunningServer(hosted: hosted, configuration: configuration)
+        let listener: Listener<Shard>
+        do {
+            listener = try server.listen()
+        } catch {
+            await server.stop()
+            throw error
+        }
+        started(server.address(of: listener))
+        await untilCancelled()
+        await server.drain(listener)
+        await server.stop()
+    }
+
+    private func untilCancelled() async {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        await withTaskCancellationHandler {
+            for await _ in ends {}
+        } onCancel: {
+            end.finish()
+        }
+    }
+}
+
+/// Why a server could not start: the world's fault.
+public struct StartFailure: Error, CustomStringConvertible, Sendable {
+    /// One sentence: what was tried, and what the system said.
+    public let description: String
+}
+
+/// The loops of a server and what they share.
+private struct RunningServer {
+    private let service: Service
+    private let loops: [EventLoop<Shard>]
+    private let configuration: Configuration
+
+    init(hosted: [Hosted], configuration: Configuration) throws {
+        self.configuration = configuration
+        let journal: any Journal =
+            switch configuration.journal {
+            case .memory: MemoryJournal()
+            }
+        var logger = Logger(label: "reactor-server")
+        logger.logLevel = Logger.Level(rawValue: configuration.logLevel.rawValue) ?? .info
+        let service = Service(
+            configuration: configuration, reactors: try Self.registrations(hosted),
+            journalName: journal.name, logger: logger)
+        self.service = service
+        let peers = Peers(count: configuration.loops)
+        do {
+            loops = try (0..<configuration.loops).map { index in
+                try EventLoop<Shard>(
+                    label: "reactor-server.loop-\(index)", poller: configuration.poller.kind
+                ) { loop, connections in
+                    Shard(
+                        index: index, service: service, peers: peers, loop: loop,
+                        connections: connections, journal: journal)
+                }
+            }
+        } catch let failure as SystemFailure {
+            throw StartFailure(description: "the event loops could not be made: \(failure)")
+        }
+        peers.introduce(loops)
+    }
+
+    private static func registrations(
+        _ hosted: [Hosted]
+    ) throws(ConfigurationFailure) -> [Registration] {
+        var sentences: [String] = []
+        var registrations: [Registration] = []
+        for one in hosted {
+            switch one.registration {
+            case .success(let registration):
+                if registrations.contains(where: { $0.name == registration.name }) {
+                    sentences.append("two reactors are hosted as \"\(registration.name)\"")
+                }
+                registrations.append(registration)
+            case .failure(let failure):
+                sentences.append(failure.description)
+            }
+        }
+        guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
+        return registrations
+    }
+
+    func listen() throws(StartFailure) -> Listener<Shard> {
+        let address: ListenAddress =
+            configuration.unixPath.map { .unix(path: $0) }
+            ?? .tcp(host: configuration.host, port: configuration.port)
+        do {
+            return try Listener(
+                address, loops: loops, maximumConnections: configuration.connectionLimit)
+        } catch {
+            throw StartFailure(description: "can't listen on \(address): \(error)")
+        }
+    }
+
+    func address(of listener: Listener<Shard>) -> String {
+        switch listener.boundAddress {
+        case .tcp(let host, let port):
+            "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        case .unix(let path, _): "unix:\(path)"
+        }
+    }
+
+    /// Stops accepting, then waits until the last connection is gone, but no longer than the
+    /// grace time.
+    func drain(_ listener: Listener<Shard>) async {
+        service.beginDraining()
+        listener.close()
+        await listener.untilClosed()
+        for loop in loops { loop.enqueue { $0.beginDraining() } }
+        let drain = service.drain
+        let timer = Task {
+            try await Task.sleep(for: configuration.grace)
+            drain.cut()
+        }
+        await drain.wait()
+        timer.cancel()
+    }
+
+    func stop() async {
+        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        for loop in loops { await loop.stop() }
+    }
+}
+
+extension PollerChoice {
+    var kind: PollerKind {
+        switch self {
+        case .platform: .platformDefault
+        case .dispatch: .dispatch
+        #if os(Linux)
+            case .epoll: .epoll
+        #else
+            // Refused when the setting is read; see `Setting`.
+            case .epoll: .platformDefault
+        #endif
+        }
+    }
+}

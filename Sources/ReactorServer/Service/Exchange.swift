@@ -1,0 +1,92 @@
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// One connection's side of the conversation: where Wire's machine meets a socket.
+///
+/// Design: a value in an array that is parallel to the loop's connection table. While a
+/// connection is idle these words are all there is; what is incomplete or unsent lives in
+/// ``Work`` only as long as it is.
+struct Exchange {
+    enum Phase {
+        /// Nobody is connected in this slot.
+        case vacant
+        /// A request may come, or is coming.
+        case reading
+        /// A request is whole, and its answer is due later. What comes meanwhile waits.
+        case answering(Asked)
+        /// Events go out until the connection ends. What comes in means nothing.
+        case streaming(Streaming)
+        /// The last bytes are on their way out.
+        case closing
+    }
+
+    /// What the answer to the present request has to respect.
+    struct Asked: Sendable {
+        var operation: Operation
+        var isHead: Bool
+        var minorVersion: Int
+        /// The connection ends with this answer.
+        var closes: Bool
+        var since: LoopInstant
+        /// `?wait=settled`: until when.
+        var patience: LoopInstant?
+        var traceparent: String?
+        /// Whose effects have to end first.
+        var session: SessionID?
+        /// `If-None-Match`: what the client has.
+        var known: EntityTags?
+        /// `?ping=events`.
+        var heartbeatIsEvent = false
+    }
+
+    /// A stream of events under way.
+    final class Streaming {
+        /// nil while the session has not answered yet.
+        var subscriber: Subscriber?
+        let heartbeatIsEvent: Bool
+        let endsAt: LoopInstant
+        let since: LoopInstant
+
+        init(heartbeatIsEvent: Bool, endsAt: LoopInstant, since: LoopInstant) {
+            self.heartbeatIsEvent = heartbeatIsEvent
+            self.endsAt = endsAt
+            self.since = since
+        }
+    }
+
+    /// Memory that exists only while something is incomplete.
+    final class Work {
+        /// A request of which a part has come.
+        var head = RequestHead()
+        var body: [UInt8] = []
+        /// Bytes behind a request that is not answered yet.
+        var pending: [UInt8] = []
+        /// What the kernel did not take. Law: nothing is written past it.
+        var unsent: ArraySlice<UInt8> = []
+        /// A part of a request is in `head` and `body`.
+        var hasPartialRequest = false
+
+        var isIdle: Bool { pending.isEmpty && unsent.isEmpty && !hasPartialRequest }
+    }
+
+    var connection = ConnectionID(slot: 0, generation: 0)
+    var reader: RequestReader
+    var phase = Phase.vacant
+    var work: Work?
+    /// Bytes went in or out.
+    var lastProgress: LoopInstant
+    /// When the first byte of the present request came.
+    var requestBegan: LoopInstant?
+    /// The peer sends no more; after what is due the connection ends.
+    var peerIsFinished = false
+
+    init(vacantAt now: LoopInstant, limits: RequestLimits) {
+        reader = RequestReader(limits: limits)
+        lastProgress = now
+    }
+
+    var isReading: Bool {
+        if case .reading = phase { true } else { false }
+    }
+}

@@ -1,0 +1,82 @@
+package import JSONCoding
+package import Sessions
+package import Storage
+package import Wire
+
+/// Every error of the floors below, and what the peer is told of it. The one table.
+extension Problem {
+    package init(_ refusal: RequestRefusal) {
+        self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
+    }
+
+    package init(_ refusal: JSONRefusal) {
+        switch refusal {
+        case .malformed(let offset, let reason):
+            self.init(400, "malformed_json", "the body is not JSON: \(reason) at byte \(offset)")
+        case .mismatch(let path, let reason):
+            self.init(
+                422, "not_an_action",
+                "the body does not fit at \(path.isEmpty ? "its root" : path): \(reason)")
+        }
+    }
+
+    package init(_ refusal: ActionRefusal) {
+        switch refusal {
+        case .json(let refusal):
+            self.init(refusal)
+        case .tooMany(let limit):
+            self.init(
+                422, "batch_too_large", "the body is an array of more than \(limit) actions")
+        case .empty:
+            self.init(422, "empty_batch", "the body is an empty array; post at least one action")
+        case .overloaded:
+            self.init(
+                503, "too_busy", "the journal is behind; nothing was applied",
+                fields: [("Retry-After", "1")])
+        }
+    }
+
+    package init(_ failure: JournalFailure) {
+        switch failure.reason {
+        case .full:
+            self.init(
+                507, "journal_full", "nothing was applied: \(failure.detail)",
+                fields: [("Retry-After", "5")])
+        case .unavailable:
+            self.init(
+                503, "journal_unavailable", "nothing was applied: \(failure.detail)",
+                fields: [("Retry-After", "1")])
+        }
+    }
+
+    static func unknownSession(_ id: String) -> Problem {
+        Problem(404, "unknown_session", "there is no session \(id); PUT it first")
+    }
+
+    static func endedSession(_ id: String) -> Problem {
+        Problem(410, "session_ended", "the session \(id) has been deleted")
+    }
+
+    static func unknownReactor(_ name: String) -> Problem {
+        Problem(
+            422, "unknown_reactor",
+            "no reactor is hosted under the name in \"reactor\": \(name); see GET /v1/reactors")
+    }
+
+    static let noRoomForSession = Problem(
+        503, "session_limit", "this server holds as many sessions as it may",
+        fields: [("Retry-After", "10")])
+
+    /// What is wrong with the body that names a reactor.
+    init(session refusal: JSONRefusal) {
+        self.init(refusal)
+        if case .mismatch = refusal { code = "not_a_session" }
+    }
+
+    package init(_ refusal: TargetRefusal) {
+        self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
+    }
+
+    static let draining = Problem(
+        503, "draining", "the server is shutting down", fields: [("Retry-After", "1")])
+}

@@ -1,0 +1,98 @@
+package import Wire
+
+/// Finds the operation for a method and a path.
+///
+/// Design: built once from ``Route/table``; matching compares bytes in place and allocates
+/// nothing. `HEAD` is served wherever `GET` is (RFC 9110 §9.3.2).
+package struct Router: Sendable {
+    package enum Match: Equatable, Sendable {
+        /// `session` is the range of the `{id}` segment.
+        case operation(Operation, session: Range<Int>?)
+        /// The path exists, the method does not; the methods for `Allow`, `OPTIONS` included.
+        case methods([String])
+        case nothing
+    }
+
+    private struct Pattern: Sendable {
+        /// nil stands for `{id}`.
+        var segments: [[UInt8]?]
+        var operations: [(method: Method, operation: Operation)]
+        var methods: [String]
+    }
+
+    /// Law: no two patterns match the same path.
+    private let patterns: [Pattern]
+
+    package init(routes: [Route] = Route.table) {
+        var patterns: [Pattern] = []
+        var indices: [String: Int] = [:]
+        for route in routes {
+            let index = indices[route.path] ?? patterns.count
+            if index == patterns.count {
+                indices[route.path] = index
+                patterns.append(
+                    Pattern(segments: Self.segments(route.path), operations: [], methods: []))
+            }
+            patterns[index].operations.append((Self.method(route.method), route.operation))
+            patterns[index].methods.append(route.method)
+        }
+        for index in patterns.indices {
+            var methods = patterns[index].methods
+            if methods.contains("GET") { methods.append("HEAD") }
+            patterns[index].methods = methods.sorted() + ["OPTIONS"]
+        }
+        self.patterns = patterns
+    }
+
+    /// `path` is a range of `bytes`, beginning with a slash.
+    package func match(_ method: Method, _ bytes: [UInt8], _ path: Range<Int>) -> Match {
+        for pattern in patterns {
+            guard let session = Self.matches(pattern, bytes, path) else { continue }
+            let wanted = method == .head ? .get : method
+            for (candidate, operation) in pattern.operations where candidate == wanted {
+                return .operation(operation, session: session.isEmpty ? nil : session)
+            }
+            return .methods(pattern.methods)
+        }
+        return .nothing
+    }
+
+    /// Nil for no match; else the `{id}` segment, empty if the pattern has none.
+    private static func matches(
+        _ pattern: Pattern, _ bytes: [UInt8], _ path: Range<Int>
+    ) -> Range<Int>? {
+        var session = path.lowerBound..<path.lowerBound
+        var at = path.lowerBound
+        for segment in pattern.segments {
+            guard at < path.upperBound, bytes[at] == UInt8(ascii: "/") else { return nil }
+            at += 1
+            if let segment {
+                guard path.upperBound - at >= segment.count else { return nil }
+                for (offset, byte) in segment.enumerated() where bytes[at + offset] != byte {
+                    return nil
+                }
+                at += segment.count
+            } else {
+                let start = at
+                while at < path.upperBound, bytes[at] != UInt8(ascii: "/") { at += 1 }
+                guard at > start else { return nil }
+                session = start..<at
+            }
+        }
+        return at == path.upperBound ? session : nil
+    }
+
+    private static func segments(_ path: String) -> [[UInt8]?] {
+        path.split(separator: "/").map { $0.hasPrefix("{") ? nil : Array($0.utf8) }
+    }
+
+    private static func method(_ name: String) -> Method {
+        switch name {
+        case "GET": .get
+        case "POST": .post
+        case "PUT": .put
+        case "DELETE": .delete
+        default: preconditionFailure("the route table names a method that no endpoint has: \(name)")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import Logging
+internal import Sessions
+internal import Synchronization
+internal import Wire
+
+/// What all loops share and none may change: settings, reactors, routes, the specification.
+final class Service: Sendable {
+    let configuration: Configuration
+    let reactors: [Registration]
+    let router = Router()
+    let limits: RequestLimits
+    let journalName: String
+    let logger: Logger
+    /// Law: only ever goes from false to true.
+    private let draining = Atomic<Bool>(false)
+    let drain: Drain
+
+    init(
+        configuration: Configuration, reactors: [Registration], journalName: String, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.reactors = reactors
+        self.journalName = journalName
+        self.logger = logger
+        self.drain = Drain(loops: configuration.loops)
+        var limits = RequestLimits()
+        limits.headBytes = configuration.headLimitBytes
+        limits.bodyBytes = configuration.bodyLimitBytes
+        self.limits = limits
+    }
+
+    /// No new work is taken on; what is under way comes to its end.
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    func beginDraining() {
+        draining.store(true, ordering: .relaxed)
+    }
+
+    func registration(named name: String) -> Registration? {
+        reactors.first { $0.name == name }
+    }
+}

@@ -1,0 +1,136 @@
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// Time: one deadline per connection, moved lazily. When it comes, what it was for is looked up
+// and, if nothing is due, the next one is set.
+extension Shard {
+    func deadlineReached(_ connection: ConnectionID) {
+        guard isCurrent(connection) else { return }
+        let slot = Int(connection.slot)
+        let now = connections.now
+        if let unsent = exchanges[slot].work?.unsent, !unsent.isEmpty,
+            now >= exchanges[slot].lastProgress + service.configuration.stallTimeout
+        {
+            counters.stalled += 1
+            return close(connection, .reset)
+        }
+        switch exchanges[slot].phase {
+        case .vacant: return
+        case .reading: if readingIsOver(connection, now) { return }
+        case .answering(let asked):
+            if let patience = asked.patience, now >= patience { losePatience(connection, asked) }
+        case .streaming(let streaming):
+            if streamingIsOver(connection, streaming, now) { return }
+        case .closing:
+            // What is unsent has its own limit above.
+            break
+        }
+        rearm(connection)
+    }
+
+    /// Sets the deadline that comes next for the connection.
+    func rearm(_ connection: ConnectionID) {
+        guard isCurrent(connection) else { return }
+        let slot = Int(connection.slot)
+        let configuration = service.configuration
+        let last = exchanges[slot].lastProgress
+        var next: LoopInstant
+        switch exchanges[slot].phase {
+        case .vacant: return
+        case .reading:
+            next =
+                exchanges[slot].requestBegan.map { $0 + configuration.requestTimeout }
+                ?? (last + configuration.idleTimeout)
+        case .answering(let asked):
+            // A commit has no deadline of its own; look again now and then.
+            next = asked.patience ?? (connections.now + configuration.idleTimeout)
+        case .streaming(let streaming):
+            let isBlocked = streaming.subscriber?.isBlocked ?? true
+            let quiet = last + (isBlocked ? configuration.stallTimeout : configuration.heartbeat)
+            next = min(quiet, streaming.endsAt)
+        case .closing:
+            next = last + configuration.stallTimeout
+        }
+        if let unsent = exchanges[slot].work?.unsent, !unsent.isEmpty {
+            next = min(next, last + configuration.stallTimeout)
+        }
+        connections.setDeadline(connection, next)
+    }
+
+    private func readingIsOver(_ connection: ConnectionID, _ now: LoopInstant) -> Bool {
+        let slot = Int(connection.slot)
+        let configuration = service.configuration
+        if let began = exchanges[slot].requestBegan {
+            guard now >= began + configuration.requestTimeout else { return false }
+            out.removeAll(keepingCapacity: true)
+            refuse(
+                connection,
+                Problem(408, "request_timeout", "the request did not arrive in time"))
+            return true
+        }
+        guard now >= exchanges[slot].lastProgress + configuration.idleTimeout else { return false }
+        close(connection, .now)
+        return true
+    }
+
+    func losePatience(_ connection: ConnectionID, _ asked: Exchange.Asked) {
+        var asked = asked
+        asked.patience = nil
+        exchanges[Int(connection.slot)].phase = .answering(asked)
+        waitingSession(asked)?.stopWaiting(connection.token)
+    }
+
+    private func waitingSession(_ asked: Exchange.Asked) -> Session? {
+        guard let id = asked.session, case .session(let session) = sessions.find(id) else {
+            return nil
+        }
+        return session
+    }
+
+    /// Nobody waits for the answer any more.
+    func forgetAnswer(_ connection: ConnectionID, _ asked: Exchange.Asked) {
+        waitingSession(asked)?.forget(connection.token)
+    }
+
+    private func streamingIsOver(
+        _ connection: ConnectionID, _ streaming: Exchange.Streaming, _ now: LoopInstant
+    ) -> Bool {
+        let slot = Int(connection.slot)
+        let configuration = service.configuration
+        let last = exchanges[slot].lastProgress
+        if now >= streaming.endsAt {
+            endStream(connection, streaming, retry: jitteredRetry())
+            return true
+        }
+        guard let subscriber = streaming.subscriber, !subscriber.isBlocked else {
+            guard now >= last + configuration.stallTimeout else { return false }
+            counters.stalled += 1
+            close(connection, .reset)
+            return true
+        }
+        if now >= last + configuration.heartbeat { writeHeartbeat(connection, streaming) }
+        return false
+    }
+
+    /// Between events, so it can't cut one in two: nothing is blocked. It carries no id.
+    private func writeHeartbeat(_ connection: ConnectionID, _ streaming: Exchange.Streaming) {
+        let bytes =
+            streaming.heartbeatIsEvent ? Self.pingEvent : Self.pingComment
+        let taken = write(bytes.span, to: connection.token)
+        streaming.subscriber?.hold(bytes[taken...])
+    }
+
+    /// Ends a stream that may be resumed: cleanly if nothing of an event is under way.
+    func endStream(_ connection: ConnectionID, _ streaming: Exchange.Streaming, retry: Int) {
+        if let subscriber = streaming.subscriber, !subscriber.isBlocked {
+            var bytes: [UInt8] = []
+            EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
+            _ = connections.send(connection, bytes.span)
+        }
+        close(connection, .lingering)
+    }
+
+    private static let pingComment = Array(": ping\n\n".utf8)
+    private static let pingEvent = Array("event: ping\ndata: {}\n\n".utf8)
+}

@@ -1,0 +1,234 @@
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// Bytes in: from the socket through Wire's machine to an operation.
+extension Shard {
+    /// Reads requests off `bytes` until one has to wait for its answer.
+    func read(_ connection: ConnectionID, _ bytes: RawSpan) {
+        let slot = Int(connection.slot)
+        out.removeAll(keepingCapacity: true)
+        readingConnection = connection
+        defer { readingConnection = nil }
+        takePartialRequest(slot)
+        var offset = 0
+        while offset < bytes.byteCount, isCurrent(connection), exchanges[slot].isReading {
+            let progress: RequestReader.Progress
+            do {
+                progress = try exchanges[slot].reader.next(
+                    bytes, at: &offset, head: &head, body: &body)
+            } catch {
+                return refuse(connection, Problem(error))
+            }
+            switch progress {
+            case .needsMore:
+                keepPartialRequest(slot)
+            case .continueExpected:
+                out.append(contentsOf: ResponseEncoder.continueResponse)
+            case .complete:
+                exchanges[slot].requestBegan = nil
+                counters.requests += 1
+                serve(connection)
+            }
+        }
+        guard isCurrent(connection) else { return }
+        if let owner = departure {
+            departure = nil
+            return depart(connection, to: owner, with: bytes.extracting(offset..<bytes.byteCount))
+        }
+        flushOut(connection)
+        if offset < bytes.byteCount, isCurrent(connection) {
+            hold(connection, bytes, from: offset)
+        }
+    }
+
+    /// Goes on with what a connection sent while its answer was due.
+    func readOn(_ connection: ConnectionID) {
+        guard isCurrent(connection) else { return }
+        let slot = Int(connection.slot)
+        guard exchanges[slot].isReading, let work = exchanges[slot].work, work.unsent.isEmpty
+        else { return }
+        if !work.pending.isEmpty {
+            let pending = work.pending
+            work.pending = []
+            // Safe: bytes have no padding, which is why a span's raw bytes are marked.
+            unsafe read(connection, pending.span.bytes)
+        }
+        guard isCurrent(connection), exchanges[slot].isReading else { return }
+        if exchanges[slot].work?.pending.isEmpty ?? true {
+            connections.resumeReading(connection)
+            if exchanges[slot].peerIsFinished { close(connection, .now) }
+        }
+        dropIdleWork(slot)
+    }
+
+    /// Keeps bytes that can't be read yet. Reading pauses: what follows stays in the kernel, so
+    /// a client that does not wait for answers holds one read buffer here at the most.
+    func hold(_ connection: ConnectionID, _ bytes: RawSpan, from offset: Int) {
+        let slot = Int(connection.slot)
+        switch exchanges[slot].phase {
+        case .reading, .answering: break
+        case .streaming, .closing, .vacant: return
+        }
+        let work = work(slot)
+        let rest = bytes.extracting(offset..<bytes.byteCount)
+        work.pending.reserveCapacity(work.pending.count + rest.byteCount)
+        work.pending.append(copying: rest)
+        connections.pauseReading(connection)
+    }
+
+    func work(_ slot: Int) -> Exchange.Work {
+        if let work = exchanges[slot].work { return work }
+        let work = Exchange.Work()
+        exchanges[slot].work = work
+        return work
+    }
+
+    private func dropIdleWork(_ slot: Int) {
+        if let work = exchanges[slot].work, work.isIdle { exchanges[slot].work = nil }
+    }
+
+    /// A request that came in part goes on where it stopped.
+    private func takePartialRequest(_ slot: Int) {
+        guard let work = exchanges[slot].work, work.hasPartialRequest else { return }
+        swap(&work.head, &head)
+        swap(&work.body, &body)
+        work.hasPartialRequest = false
+        dropIdleWork(slot)
+    }
+
+    private func keepPartialRequest(_ slot: Int) {
+        guard !exchanges[slot].reader.isBetweenRequests else { return }
+        let work = work(slot)
+        swap(&work.head, &head)
+        swap(&work.body, &body)
+        work.hasPartialRequest = true
+        if exchanges[slot].requestBegan == nil {
+            exchanges[slot].requestBegan = connections.now
+            rearm(exchanges[slot].connection)
+        }
+    }
+
+    /// A whole request: finds the operation and carries it out, here or on the session's loop.
+    func serve(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
+        exchanges[slot].phase = .answering(
+            Exchange.Asked(
+                operation: .livez, isHead: head.method == .head,
+                minorVersion: head.minorVersion,
+                closes: !head.keepsAlive || exchanges[slot].peerIsFinished
+                    || service.isDraining,
+                since: connections.now, patience: nil, traceparent: nil))
+        switch service.router.match(head.method, head.bytes, head.path) {
+        case .operation(let operation, let segment):
+            setOperation(operation, slot)
+            if let segment {
+                serve(operation, segment, connection)
+            } else {
+                answer(connection) { () throws(Problem) in
+                    try self.carryOut(operation, connection)
+                }
+            }
+        case .methods(let methods):
+            answerMethods(methods, connection)
+        case .nothing:
+            answer(connection, Problem(404, "unknown_path", "there is nothing at this path"))
+        }
+    }
+
+    private func serve(
+        _ operation: Operation, _ segment: Range<Int>, _ connection: ConnectionID
+    ) {
+        answer(connection) { () throws(Problem) in
+            let id = try self.sessionID(segment)
+            let owner = id.owner(of: self.peers.count)
+            guard owner == self.index else {
+                self.departure = owner
+                return
+            }
+            try self.carryOut(operation, on: id, connection)
+        }
+    }
+
+    private func setOperation(_ operation: Operation, _ slot: Int) {
+        guard case .answering(var asked) = exchanges[slot].phase else { return }
+        asked.operation = operation
+        asked.traceparent = head.text(of: .traceparent)
+        exchanges[slot].phase = .answering(asked)
+    }
+
+    private func sessionID(_ segment: Range<Int>) throws(Problem) -> SessionID {
+        let text: String
+        do {
+            text = try PercentEncoding.decoded(head.bytes, segment)
+        } catch {
+            throw Problem(error)
+        }
+        guard let id = SessionID(text) else {
+            throw Problem(
+                400, "bad_session_id", "a session id is 1 to 128 of A-Z a-z 0-9 _ - (in the path)")
+        }
+        return id
+    }
+
+    /// Takes the connection, with the request it has just sent and whatever came after it, to
+    /// the loop that owns the session. A connection lives where its session does.
+    private func depart(_ connection: ConnectionID, to owner: Int, with rest: RawSpan) {
+        let slot = Int(connection.slot)
+        flushOut(connection)
+        guard isCurrent(connection), case .answering(let asked) = exchanges[slot].phase,
+            exchanges[slot].work?.unsent.isEmpty ?? true
+        else {
+            // The client has not even read the answers it is owed.
+            return close(connection, .reset)
+        }
+        var luggage = Luggage(
+            asked: asked, reader: exchanges[slot].reader, head: head, body: body,
+            peerIsFinished: exchanges[slot].peerIsFinished)
+        luggage.rest.append(copying: rest)
+        head = RequestHead()
+        body = []
+        release(slot)
+        guard let socket = connections.detach(connection) else { return }
+        peers.adopt(socket, on: owner, luggage)
+    }
+
+    /// A connection has come from another loop, with a request for a session of this one.
+    func arrive(_ connection: ConnectionID, _ luggage: Luggage) {
+        occupy(connection)
+        let slot = Int(connection.slot)
+        exchanges[slot].reader = luggage.reader
+        exchanges[slot].phase = .answering(luggage.asked)
+        exchanges[slot].peerIsFinished = luggage.peerIsFinished
+        head = luggage.head
+        body = luggage.body
+        out.removeAll(keepingCapacity: true)
+        readingConnection = connection
+        defer { readingConnection = nil }
+        answer(connection) { () throws(Problem) in
+            guard case .operation(let operation, let segment?) = self.service.router.match(
+                self.head.method, self.head.bytes, self.head.path)
+            else { preconditionFailure("only requests for a session change loops") }
+            try self.carryOut(operation, on: try self.sessionID(segment), connection)
+        }
+        flushOut(connection)
+        guard isCurrent(connection) else { return }
+        if !luggage.rest.isEmpty {
+            work(slot).pending = luggage.rest
+            connections.pauseReading(connection)
+            if exchanges[slot].isReading { resumable.append(connection) }
+        }
+        rearm(connection)
+    }
+}
+
+/// What a connection takes along to another loop.
+struct Luggage: Sendable {
+    var asked: Exchange.Asked
+    var reader: RequestReader
+    var head: RequestHead
+    var body: [UInt8]
+    /// What came after the request.
+    var rest: [UInt8] = []
+    var peerIsFinished: Bool
+}

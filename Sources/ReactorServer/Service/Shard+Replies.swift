@@ -1,0 +1,236 @@
+internal import JSONCoding
+internal import Logging
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// What sessions have to say: answers that are due, events, notes.
+extension Shard: SessionOutput {
+    func reply(_ content: Reply.Content, to token: UInt64) {
+        let connection = ConnectionID(token)
+        guard isCurrent(connection) else {
+            // Whoever asked is gone; what they asked for has happened.
+            if case .subscribed(let subscriber, _, _) = content.kind { subscriber.cancel() }
+            return
+        }
+        if case .subscribed(let subscriber, let opening, let snapshot) = content.kind {
+            return begin(subscriber, opening, snapshot, on: connection)
+        }
+        answerDue(connection) {
+            switch content.kind {
+            case .received: self.answerAction(connection, content, status: 200)
+            case .unsettled: self.answerAction(connection, content, status: 202)
+            default: self.answer(connection, content)
+            }
+        }
+    }
+
+    /// An answer that is due while its request is being read joins the batch in `out`; one that
+    /// comes later is sent at once, and whatever the client has sent meanwhile is read next.
+    func answerDue(_ connection: ConnectionID, _ act: () -> Void) {
+        guard readingConnection != connection else { return act() }
+        var outer: [UInt8] = []
+        if readingConnection != nil { swap(&outer, &out) }
+        out.removeAll(keepingCapacity: true)
+        act()
+        flushOut(connection)
+        if readingConnection != nil { swap(&outer, &out) }
+        if isCurrent(connection), exchanges[Int(connection.slot)].work != nil {
+            resumable.append(connection)
+        }
+    }
+
+    private func answer(_ connection: ConnectionID, _ content: Reply.Content) {
+        let id = content.session.id.text
+        switch content.kind {
+        case .created(let isNew):
+            var fields = [("Content-Type", "application/json"), durability]
+            if isNew { fields.append(("Location", "/v1/sessions/\(id)")) }
+            answer(connection, isNew ? 201 : 200, fields, describe(content))
+        case .state(let state, let version):
+            answerState(connection, content, state, version)
+        case .ended:
+            answer(connection, 204, [durability], [])
+        case .conditionFailed:
+            answer(
+                connection,
+                Problem(
+                    412, "position_changed",
+                    "If-Match does not name the present position, \(content.position.text)",
+                    fields: [("ETag", "\"\(content.position.text)\"")]))
+        case .versionUnknown(let kept):
+            answer(
+                connection,
+                Problem(
+                    404, "unknown_version",
+                    "version is not among those kept, \(kept.lowerBound) to \(kept.upperBound)"))
+        case .failed(let failure):
+            answer(connection, Problem(failure))
+        case .gone:
+            answerGone(connection, id)
+        case .received, .unsettled, .subscribed:
+            preconditionFailure("answered elsewhere")
+        }
+    }
+
+    /// The session ended while the answer was on its way.
+    private func answerGone(_ connection: ConnectionID, _ id: String) {
+        guard case .answering(let asked) = exchanges[Int(connection.slot)].phase else { return }
+        switch asked.operation {
+        case .streamPulses, .streamStates, .streamActivities, .streamEvents:
+            answer(connection, 204, [], [])
+        default: answer(connection, .endedSession(id))
+        }
+    }
+
+    /// `{"id","reactor","version","position"}`.
+    func describe(_ content: Reply.Content) -> [UInt8] {
+        var body: [UInt8] = []
+        appendDescription(
+            content.session, version: content.version, position: content.position, to: &body)
+        body.append(contentsOf: "}\n".utf8)
+        return body
+    }
+
+    /// The description without its closing brace.
+    func appendDescription(
+        _ session: Session, version: UInt64, position: Position, to out: inout [UInt8]
+    ) {
+        out.append(contentsOf: "{\"id\":\"\(session.id.text)\",\"reactor\":".utf8)
+        JSON.appendString(session.registration.name, to: &out)
+        out.append(contentsOf: ",\"version\":\(version),\"position\":\"".utf8)
+        position.append(to: &out)
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private func answerState(
+        _ connection: ConnectionID, _ content: Reply.Content, _ state: [UInt8], _ version: UInt64
+    ) {
+        guard case .answering(let asked) = exchanges[Int(connection.slot)].phase else { return }
+        let position = content.position.text
+        let isPresent = version == content.version
+        // The tag names the present state; another version has none.
+        let tag = isPresent ? [("ETag", "\"\(position)\"")] : []
+        if isPresent, let known = asked.known, known.includes(position) {
+            return answer(connection, 304, tag, [])
+        }
+        var body: [UInt8] = []
+        body.reserveCapacity(state.count + 256)
+        appendDescription(
+            content.session, version: version, position: content.position, to: &body)
+        body.append(contentsOf: ",\"state\":".utf8)
+        body.append(contentsOf: state)
+        body.append(contentsOf: "}\n".utf8)
+        let fields = [
+            ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
+        ]
+        answer(connection, 200, fields + tag, body)
+    }
+
+    // MARK: Streams
+
+    private func begin(
+        _ subscriber: Subscriber, _ opening: [UInt8], _ snapshot: [UInt8],
+        on connection: ConnectionID
+    ) {
+        let slot = Int(connection.slot)
+        guard case .answering(let asked) = exchanges[slot].phase else {
+            return subscriber.cancel()
+        }
+        let configuration = service.configuration
+        let age = configuration.connectionAge * Double.random(in: 0.8...1.2, using: &randomness)
+        let streaming = Exchange.Streaming(
+            heartbeatIsEvent: asked.heartbeatIsEvent, endsAt: connections.now + age,
+            since: asked.since)
+        streaming.subscriber = subscriber
+        exchanges[slot].phase = .streaming(streaming)
+        exchanges[slot].work = nil
+        counters.streamsOpened += 1
+        counters.note(status: 200)
+        // The head goes out behind answers that are still in `out`.
+        if readingConnection != connection { out.removeAll(keepingCapacity: true) }
+        ResponseEncoder.appendStreamHead(
+            status: 200, lines: templates.stream, date: date, to: &out)
+        EventEncoder.appendRetry(milliseconds: jitteredRetry(), to: &out)
+        out.append(contentsOf: opening)
+        let isSmall = snapshot.count <= 4_096
+        if isSmall { out.append(contentsOf: snapshot) }
+        let taken = connections.send(connection, out.span)
+        if taken < out.count {
+            subscriber.hold(out[taken...] + (isSmall ? [] : snapshot))
+        } else if !isSmall {
+            let more = connections.send(connection, snapshot.span)
+            subscriber.hold(snapshot[more...])
+        }
+        out.removeAll(keepingCapacity: true)
+        rearm(connection)
+    }
+
+    /// ± 25 %: clients that were cut off together should not come back together.
+    func jitteredRetry() -> Int {
+        let milliseconds = service.configuration.retry.milliseconds
+        return Int(Double(milliseconds) * Double.random(in: 0.75...1.25, using: &randomness))
+    }
+
+    func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        let connection = ConnectionID(subscriber)
+        let taken = connections.send(connection, bytes)
+        if taken > 0 {
+            exchanges[Int(connection.slot)].lastProgress = connections.now
+            counters.streamBytes += UInt64(taken)
+        }
+        counters.streamWrites += 1
+        return taken
+    }
+
+    func finish(_ subscriber: Subscriber) {
+        let connection = ConnectionID(subscriber.id)
+        guard isCurrent(connection) else { return }
+        if case .streaming(let streaming) = exchanges[Int(connection.slot)].phase {
+            streaming.subscriber = nil
+        }
+        close(connection, .lingering)
+    }
+
+    // MARK: Notes
+
+    func note(_ note: SessionNote, of session: Session) {
+        let metadata: Logger.Metadata = [
+            "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
+        ]
+        let logger = service.logger
+        switch note {
+        case .failed(let place, let error):
+            counters.failures += 1
+            logger.warning("\(place) failed: \(error)", metadata: metadata)
+        case .unencodable(let what, let error):
+            logger.error("\(what) can't be written as JSON: \(error)", metadata: metadata)
+        case .unnamedActivity(let activity):
+            logger.error(
+                "an activity has no name that an event can bear: \(activity)", metadata: metadata)
+        case .dropped(let what):
+            counters.dropped += 1
+            logger.debug("\(what) of an ended effect was dropped", metadata: metadata)
+        case .commitFailed(let detail):
+            logger.error("a commit failed, nothing of it happened: \(detail)", metadata: metadata)
+        }
+    }
+}
+
+extension ConnectionID {
+    /// What sessions call a connection.
+    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+    init(_ token: UInt64) {
+        self.init(
+            slot: UInt32(truncatingIfNeeded: token),
+            generation: UInt32(truncatingIfNeeded: token >> 32))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int64 {
+        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,176 @@
+internal import JSONCoding
+internal import Reactors
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// Operations on one session, which this loop owns.
+extension Shard {
+    func carryOut(
+        _ operation: Operation, on id: SessionID, _ connection: ConnectionID
+    ) throws(Problem) {
+        switch operation {
+        case .postActions: try postActions(session(id), connection)
+        case .streamPulses, .streamActivities, .streamStates, .streamEvents:
+            try stream(operation, id, connection)
+        case .readSession: try readSession(session(id), connection)
+        case .putSession: try putSession(id, connection)
+        case .deleteSession: try session(id).end(for: connection.token)
+        case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi:
+            preconditionFailure("\(operation) concerns no session")
+        }
+    }
+
+    func session(_ id: SessionID) throws(Problem) -> Session {
+        switch sessions.find(id) {
+        case .session(let session): return session
+        case .ended: throw .endedSession(id.text)
+        case .nothing: throw .unknownSession(id.text)
+        }
+    }
+
+    private func putSession(_ id: SessionID, _ connection: ConnectionID) throws(Problem) {
+        let registration = try wantedReactor()
+        switch sessions.find(id) {
+        case .session(let session):
+            guard session.registration.name == registration.name else {
+                throw Problem(
+                    409, "other_reactor",
+                    "the session \(id.text) has the reactor \(session.registration.name)")
+            }
+            session.greet(for: connection.token)
+        case .ended:
+            throw .endedSession(id.text)
+        case .nothing:
+            guard sessions.hasRoomForSession else { throw .noRoomForSession }
+            sessions.create(id, registration, for: connection.token)
+        }
+    }
+
+    private func readSession(_ session: Session, _ connection: ConnectionID) throws(Problem) {
+        var version: UInt64?
+        if head.query != nil, let text = try queryItems().first("version") {
+            guard let number = UInt64(text) else {
+                throw Problem(400, "bad_version", "version is \(text); send a whole number")
+            }
+            version = number
+        }
+        if head.range(of: .ifNoneMatch) != nil {
+            let slot = Int(connection.slot)
+            guard case .answering(var asked) = exchanges[slot].phase else { return }
+            asked.known = try EntityTags(head, .ifNoneMatch)
+            exchanges[slot].phase = .answering(asked)
+        }
+        session.read(version: version, for: connection.token)
+    }
+
+    private func postActions(_ session: Session, _ connection: ConnectionID) throws(Problem) {
+        try requireJSON()
+        var waits = false
+        if head.query != nil { waits = try readPatience(session.id, connection) }
+        let condition = try positionCondition()
+        let traceparent = try self.traceparent()
+        do {
+            try session.post(
+                body, condition: condition, waits: waits, traceparent: traceparent,
+                for: connection.token)
+        } catch {
+            throw Problem(error)
+        }
+        if waits { rearm(connection) }
+    }
+
+    /// `?wait=settled&timeout=10s`.
+    private func readPatience(
+        _ session: SessionID, _ connection: ConnectionID
+    ) throws(Problem) -> Bool {
+        let items = try queryItems()
+        guard let wait = items.first("wait") else { return false }
+        guard wait == "settled" else {
+            throw Problem(400, "bad_wait", "wait is \(wait); the only thing to wait for is settled")
+        }
+        var patience = Duration.seconds(10)
+        if let text = items.first("timeout") {
+            guard let time = DurationText.parse(text), time <= .seconds(600) else {
+                throw Problem(
+                    400, "bad_timeout", "timeout is \(text); send a time such as 500ms or 10s")
+            }
+            patience = time
+        }
+        let slot = Int(connection.slot)
+        guard case .answering(var asked) = exchanges[slot].phase else { return false }
+        asked.patience = connections.now + patience
+        asked.session = session
+        exchanges[slot].phase = .answering(asked)
+        return true
+    }
+
+    /// RFC 9110 §13.1.1; weak tags never match.
+    private func positionCondition() throws(Problem) -> PositionCondition? {
+        guard head.range(of: .ifMatch) != nil else { return nil }
+        let tags = try EntityTags(head, .ifMatch)
+        return tags.isAny ? .any : .oneOf(tags.strong)
+    }
+
+    /// W3C Trace Context §3.2: what does not have its form is ignored.
+    private func traceparent() throws(Problem) -> String? {
+        guard let text = head.text(of: .traceparent) else { return nil }
+        let lengths = text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count)
+        guard lengths.prefix(4) == [2, 32, 16, 2],
+            text.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+                    || $0 == UInt8(ascii: "-")
+            })
+        else { return nil }
+        return text
+    }
+
+    // MARK: Streams
+
+    private func stream(
+        _ operation: Operation, _ id: SessionID, _ connection: ConnectionID
+    ) throws(Problem) {
+        let session: Session
+        switch sessions.find(id) {
+        case .session(let found): session = found
+        // 204 tells EventSource to stop (contract §3.2).
+        case .ended: return answer(connection, 204, [], [])
+        case .nothing: throw .unknownSession(id.text)
+        }
+        try requireEventStreamAccepted()
+        let items = try queryItems()
+        let query = try StreamQuery(operation, items, head, session.registration)
+        guard head.method != .head else {
+            return answer(connection, 200, [("Content-Type", "text/event-stream")], [])
+        }
+        let slot = Int(connection.slot)
+        guard case .answering(var asked) = exchanges[slot].phase else { return }
+        asked.heartbeatIsEvent = query.heartbeatIsEvent
+        exchanges[slot].phase = .answering(asked)
+        session.subscribe(
+            SubscriptionRequest(
+                token: connection.token, selection: query.selection, start: query.start))
+    }
+
+    /// RFC 9110 §12.5.1: a stream is all there is at these paths.
+    private func requireEventStreamAccepted() throws(Problem) {
+        guard let accept = head.text(of: .accept) else { return }
+        let ranges = accept.split(separator: ",").map {
+            $0.prefix { $0 != ";" }.trimmingSpaces.lowercased()
+        }
+        guard ranges.contains(where: { ["text/event-stream", "text/*", "*/*"].contains($0) }) else {
+            throw Problem(
+                406, "not_acceptable", "Accept is \(accept); this is text/event-stream")
+        }
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs around it (RFC 9110 §5.6.3).
+    var trimmingSpaces: Substring {
+        var rest = drop { $0 == " " || $0 == "\t" }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,225 @@
+internal import Logging
+internal import Sessions
+internal import Sockets
+internal import Storage
+internal import Wire
+
+/// Everything that lives on one event loop: its connections' exchanges and its sessions.
+///
+/// Design: a connection lives on the loop of the session it talks to. A request that names a
+/// session of another loop takes its connection there (``depart``); so a session, its
+/// posts and all its subscribers share one loop, no lock and no hop, and an answer never crosses
+/// loops. Work is done as bytes come in and flushed once, in ``roundEnded()``: load turns into
+/// batches by itself.
+final class Shard: LoopHandler {
+    let index: Int
+    let service: Service
+    let peers: Peers
+    let loop: EventLoop<Shard>
+    let connections: ConnectionTable
+    let sessions: SessionTable
+    /// Parallel to the connection table's slots.
+    var exchanges: [Exchange] = []
+    /// Slots that are not vacant.
+    private var occupied = 0
+    /// Connections whose answer went out and who have sent more already.
+    var resumable: [ConnectionID] = []
+    /// Questions to all loops whose answers are coming in.
+    var gatherings: [UInt64: Gathering] = [:]
+    var lastGathering: UInt64 = 0
+    var counters = Counters()
+    var randomness = SystemRandomNumberGenerator()
+    private(set) var dateField: (second: Int64, bytes: [UInt8]) = (-1, [])
+    let templates: ReplyTemplates
+
+    // Scratch memory, reused for every request. Law: `head` and `body` belong to the request that
+    // is being read; nothing keeps them over a round.
+    var head = RequestHead()
+    var body: [UInt8] = []
+    var out: [UInt8] = []
+    var actionBody: [UInt8] = []
+    /// The connection that is being read; its answers gather in `out`.
+    var readingConnection: ConnectionID?
+    /// Set while a request is read whose session another loop owns.
+    var departure: Int?
+
+    init(
+        index: Int, service: Service, peers: Peers, loop: EventLoop<Shard>,
+        connections: ConnectionTable, journal: any Journal
+    ) {
+        self.index = index
+        self.service = service
+        self.peers = peers
+        self.loop = loop
+        self.connections = connections
+        self.templates = ReplyTemplates(service)
+        let configuration = service.configuration
+        self.sessions = SessionTable(
+            journal: journal,
+            limits: SessionLimits(
+                sessions: max(1, configuration.sessionLimit / max(1, peers.count)),
+                batch: configuration.batchLimit,
+                retention: Retention(
+                    records: configuration.keptRecords, bytes: configuration.keptBytes)),
+            hop: { job in loop.enqueue { job($0.sessions) } })
+        sessions.output = self
+    }
+
+    // MARK: LoopHandler
+
+    func opened(_ connection: ConnectionID, peer: PeerAddress) {
+        occupy(connection)
+        counters.connectionsOpened += 1
+        connections.setDeadline(
+            connection, connections.now + service.configuration.requestTimeout)
+    }
+
+    func received(_ connection: ConnectionID, _ bytes: RawSpan) {
+        let slot = Int(connection.slot)
+        exchanges[slot].lastProgress = connections.now
+        switch exchanges[slot].phase {
+        case .reading where exchanges[slot].work?.unsent.isEmpty ?? true:
+            read(connection, bytes)
+        case .reading, .answering:
+            hold(connection, bytes, from: 0)
+        case .streaming, .closing, .vacant:
+            break
+        }
+    }
+
+    func peerFinished(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
+        exchanges[slot].peerIsFinished = true
+        switch exchanges[slot].phase {
+        case .reading where exchanges[slot].work?.unsent.isEmpty ?? true:
+            close(connection, .now)
+        case .reading, .answering, .streaming, .closing, .vacant:
+            break
+        }
+    }
+
+    func writable(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
+        exchanges[slot].lastProgress = connections.now
+        if case .streaming(let streaming) = exchanges[slot].phase,
+            let subscriber = streaming.subscriber
+        {
+            subscriber.resume()
+            return
+        }
+        guard sendUnsent(connection) else { return }
+        if case .closing = exchanges[slot].phase {
+            close(connection, .lingering)
+        } else if exchanges[slot].isReading {
+            readOn(connection)
+        }
+    }
+
+    func closed(_ connection: ConnectionID, _ why: CloseReason) {
+        vacate(connection)
+    }
+
+    /// No timer of the loop is used.
+    func timerReached(_ token: UInt64) {}
+
+    func roundEnded() {
+        sessions.commit()
+        // A connection's next request is read only after the answer to the one before; each turn
+        // is one more batch over all of them. A client that sends without end gets its turn in
+        // the next round, after everybody else's.
+        var turns = 0
+        while !resumable.isEmpty, turns < 64 {
+            turns += 1
+            let turn = resumable
+            resumable.removeAll(keepingCapacity: true)
+            for connection in turn { readOn(connection) }
+            sessions.commit()
+        }
+        if !resumable.isEmpty {
+            loop.enqueue { _ in }
+        }
+    }
+
+    // MARK: Draining
+
+    /// Ends what may be ended: idle connections now, streams with a spread `retry:`, and every
+    /// other connection with the answer that is under way.
+    func beginDraining() {
+        for exchange in exchanges {
+            let connection = exchange.connection
+            switch exchange.phase {
+            case .vacant, .closing: break
+            case .reading:
+                let isIdle = exchange.reader.isBetweenRequests && exchange.work == nil
+                if isIdle { close(connection, .lingering) }
+            case .answering(let asked):
+                if asked.patience != nil { losePatience(connection, asked) }
+            case .streaming(let streaming):
+                let spread = Double.random(in: 1...5, using: &randomness)
+                let retry = Double(service.configuration.retry.milliseconds) * spread
+                endStream(connection, streaming, retry: Int(retry))
+            }
+        }
+        if occupied == 0 { service.drain.report(index) }
+    }
+
+    // MARK: Slots
+
+    func occupy(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
+        while exchanges.count <= slot {
+            exchanges.append(Exchange(vacantAt: connections.now, limits: service.limits))
+        }
+        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
+        exchanges[slot].connection = connection
+        exchanges[slot].phase = .reading
+        occupied += 1
+    }
+
+    /// Forgets the connection; whoever still holds its id reaches nobody.
+    func vacate(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
+        guard isCurrent(connection) else { return }
+        switch exchanges[slot].phase {
+        case .streaming(let streaming):
+            logStreamEnd(streaming)
+            streaming.subscriber?.cancel()
+        case .answering(let asked): forgetAnswer(connection, asked)
+        case .vacant, .reading, .closing: break
+        }
+        release(slot)
+        counters.connectionsClosed += 1
+    }
+
+    /// Makes the slot vacant.
+    func release(_ slot: Int) {
+        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
+        occupied -= 1
+        if occupied == 0, service.isDraining {
+            service.drain.report(index)
+        }
+    }
+
+    func close(_ connection: ConnectionID, _ how: ConnectionTable.Closing) {
+        vacate(connection)
+        connections.close(connection, how)
+    }
+
+    func isCurrent(_ connection: ConnectionID) -> Bool {
+        let slot = Int(connection.slot)
+        guard slot < exchanges.count, exchanges[slot].connection == connection else { return false }
+        if case .vacant = exchanges[slot].phase { return false }
+        return true
+    }
+
+    /// `Date: …` and its line end, made once a second (RFC 9110 §6.6.1).
+    var date: [UInt8] {
+        let second = connections.wallClockSeconds
+        if dateField.second != second {
+            var bytes: [UInt8] = []
+            HTTPDate.append(secondsSinceEpoch: second, to: &bytes)
+            dateField = (second, bytes)
+        }
+        return dateField.bytes
+    }
+}

@@ -1,0 +1,47 @@
+/// A `.concat` or `.merge` that is being carried out: what is left of it, and who waits for it.
+@usableFromInline
+final class EffectFrame<R: Reactor> {
+    enum Kind { case concat, merge }
+
+    // Precedent: releasing a chain recurses along `parent`; 1000 need less than 100 KB of stack.
+    static var depthLimit: Int { 1000 }
+
+    let kind: Kind
+    let parent: EffectFrame?
+    let depth: Int
+    private var steps: ArraySlice<R.Effect<R.Mutation>>
+
+    // Law: cancellations up to this count do not reach the steps that are left.
+    var born: UInt64
+
+    // Merge only: how many of its steps have begun and not ended, and whether one failed.
+    var running = 0
+    var hasFailed = false
+
+    init(
+        _ kind: Kind, _ steps: [R.Effect<R.Mutation>], parent: EffectFrame?, born: UInt64
+    ) {
+        self.kind = kind
+        self.steps = steps[...]
+        self.parent = parent
+        self.born = born
+        depth = (parent?.depth ?? 0) + 1
+    }
+
+    var isExhausted: Bool { steps.isEmpty }
+
+    func takeNext() -> R.Effect<R.Mutation>? { steps.popFirst() }
+
+    func dropRest() { steps = [] }
+
+    // The earliest birth of anything that is left from here up.
+    var oldestBirth: UInt64 {
+        var oldest = born
+        var frame = parent
+        while let some = frame {
+            oldest = min(oldest, some.born)
+            frame = some.parent
+        }
+        return oldest
+    }
+}

@@ -1,0 +1,33 @@
+/// Names a running step of an effect, so that it can be cancelled or be the only one of its name.
+///
+/// Ids live in the session: cancelling `"timer"` in one never reaches another's.
+public struct EffectID: Hashable, Sendable {
+    /// The name.
+    public let name: String
+
+    /// Makes an id from a name.
+    public init(_ name: String) { self.name = name }
+}
+
+extension EffectID: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+    /// Makes an id from a literal: `"timer"`, `"download-\(number)"`.
+    public init(stringLiteral name: String) { self.init(name) }
+}
+
+extension EffectID: CustomStringConvertible {
+    /// The name.
+    public var description: String { name }
+}
+
+/// What happens when a step begins while another with its id runs.
+public enum EffectPolicy: Sendable {
+    /// Both run. The default.
+    case merge
+
+    /// The running ones are cancelled, the new one runs.
+    case latest
+
+    /// The new one is left out, the running one goes on; what follows the new one in its
+    /// `.concat` is not held up.
+    case first
+}

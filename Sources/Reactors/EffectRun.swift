@@ -1,0 +1,15 @@
+/// An asynchronous step that has begun: what the host starts a task for.
+@usableFromInline
+package struct EffectRun<R: Reactor>: Sendable {
+    /// The step's name in the session.
+    package let id: RunID
+
+    /// The name that the reactor gave it, if any.
+    package let effectID: EffectID?
+
+    /// The action that it belongs to.
+    package let action: ActionTag
+
+    /// What to run. Whatever the way it ends, the host calls `ended(_:failure:observer:)` once.
+    package let work: @Sendable (Sink<R.Mutation, R.Activity>) async throws -> Void
+}

@@ -1,0 +1,84 @@
+/// A field of a state for which every *assignment* is an event, an equal value too.
+///
+/// ```swift
+/// struct State { @Pulse var alertMessage: String? }
+/// ```
+///
+/// Assigning counts; reading, copying and `init` do not. A change in place
+/// (`state.items.append(x)`) costs what it costs without the wrapper and counts once.
+///
+/// Only the fields of the state itself are streamed: a pulse inside a struct inside the state
+/// counts, but is not found (`PulseFields`).
+///
+/// Two pulses are equal when value *and* count are: after assigning an equal value a pulse differs
+/// from its earlier copy, while two fresh ones with the same value are equal.
+@propertyWrapper
+public struct Pulse<Value> {
+    // Stored, not computed from a `didSet`: an observer copies the value out and back on a change
+    // in place, and an array would be copied with it.
+    @usableFromInline
+    var stored: Value
+
+    /// The moment of this pulse: compare two with `isAssignment(since:)`.
+    // Law: side by side with the value, and stored: `PulseField` reads it at a fixed offset.
+    @usableFromInline
+    package internal(set) var mark: PulseMark
+
+    /// Makes a pulse that was never assigned.
+    @inlinable
+    public init(wrappedValue: Value) {
+        stored = wrappedValue
+        mark = PulseMark(lineage: nextLineage(), count: 0)
+    }
+
+    /// Makes a pulse of a new lineage as if it had been assigned `valueUpdatedCount` times.
+    package init(value: Value, valueUpdatedCount: UInt) {
+        stored = value
+        mark = PulseMark(lineage: nextLineage(), count: valueUpdatedCount)
+    }
+
+    /// The value. Assigning it, or changing it in place, counts once.
+    @inlinable
+    public var value: Value {
+        _read { yield stored }
+        // Counted first: a change that ends by an error has still touched the value.
+        _modify {
+            mark.count &+= 1
+            yield &stored
+        }
+    }
+
+    /// How often the value was assigned: 0 after `init`, wraps from `UInt.max` to 0.
+    @inlinable
+    public var valueUpdatedCount: UInt { mark.count }
+
+    /// The value, by the name that the property wrapper needs.
+    @inlinable
+    public var wrappedValue: Value {
+        _read { yield value }
+        _modify { yield &value }
+    }
+
+    /// The pulse itself: `state.$alertMessage`.
+    @inlinable
+    public var projectedValue: Pulse<Value> { self }
+}
+
+extension Pulse: Sendable where Value: Sendable {}
+
+extension Pulse: Equatable where Value: Equatable {
+    /// Whether value and count are equal.
+    @inlinable
+    public static func == (left: Pulse, right: Pulse) -> Bool {
+        left.mark.count == right.mark.count && left.stored == right.stored
+    }
+}
+
+extension Pulse: Hashable where Value: Hashable {
+    /// Feeds value and count.
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(mark.count)
+        hasher.combine(stored)
+    }
+}

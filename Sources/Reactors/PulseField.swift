@@ -1,0 +1,63 @@
+/// Takes a pulse's value with its static type, without an existential box around it.
+package protocol PulseValueVisitor {
+    /// Called with the value of one pulse.
+    mutating func visit<Value: Encodable>(_ value: Value)
+}
+
+/// One pulse of a state: its name, its mark, its value. Found by ``PulseFields``.
+///
+/// Reads at an offset, which needs `unsafe` in two places below. Why not by key path: one for a
+/// pulse copies its value to look at its mark, and one appended to a path that reflection made
+/// traps when it is read (seen on 6.3.1: append `\.mark` to a path of
+/// `_forEachFieldWithKeyPath`, read through it).
+package struct PulseField<State>: Sendable {
+    /// The name without the wrapper's underscore: `alertMessage`.
+    package let name: String
+
+    // Law: the offsets are those of stored fields of exactly these types in a `State`, as
+    // `MemoryLayout.offset(of:)` gave them.
+    private let markOffset: Int
+
+    // `nil` for a value that is not Encodable.
+    private let reader: (any PulseReading<State>)?
+
+    init(name: String, markOffset: Int, reader: (any PulseReading<State>)?) {
+        self.name = name
+        self.markOffset = markOffset
+        self.reader = reader
+    }
+
+    /// Whether the value can be sent over a wire. What hosts a reactor refuses one that cannot.
+    package var isEncodable: Bool { reader != nil }
+
+    /// The pulse's mark in this state.
+    package func mark(in state: State) -> PulseMark {
+        unsafe withUnsafeBytes(of: state) { bytes in
+            unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
+        }
+    }
+
+    /// Hands the pulse's value in this state to `visitor`. Requires ``isEncodable``.
+    package func withValue(in state: State, _ visitor: inout some PulseValueVisitor) {
+        guard let reader else { preconditionFailure("pulse \(name) is not Encodable") }
+        reader.read(state, &visitor)
+    }
+}
+
+/// Reads one pulse's value: the value's type is known to the conforming type alone.
+protocol PulseReading<State>: Sendable {
+    associatedtype State
+    func read(_ state: State, _ visitor: inout some PulseValueVisitor)
+}
+
+struct PulseReader<State, Value: Encodable>: PulseReading {
+    // Law: as in `PulseField`.
+    let offset: Int
+
+    func read(_ state: State, _ visitor: inout some PulseValueVisitor) {
+        unsafe withUnsafePointer(to: state) { pointer in
+            let field = unsafe UnsafeRawPointer(pointer).advanced(by: offset)
+            unsafe visitor.visit(field.assumingMemoryBound(to: Value.self).pointee)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// Why reflection: a property wrapper cannot register itself, and macros of our own are not wanted.
+// It happens once, when a reactor is registered, never while one runs (`Mirror` on a state costs
+// about 5 µs a time). `_forEachFieldWithKeyPath` is an SPI of the standard library; seen working on
+// 6.3.1. Should a toolchain drop it, this file stops compiling and nothing else does.
+@_spi(Reflection) import Swift
+
+/// Finds the pulses of a state.
+package enum PulseFields {
+    /// All `@Pulse` fields of a struct, in the order of their declaration.
+    ///
+    /// Only its own fields: a pulse inside a struct inside the state is not found. A state that is
+    /// not a struct has none.
+    package static func discover<State>(_ state: State.Type) -> [PulseField<State>] {
+        var fields: [PulseField<State>] = []
+        unsafe _forEachFieldWithKeyPath(of: state) { name, path in
+            if let type = Swift.type(of: path).valueType as? any PulseType.Type {
+                let label = unsafe String(cString: name)
+                fields.append(type.field(named: label.withoutUnderscore, at: path))
+            }
+            return true
+        }
+        return fields
+    }
+}
+
+extension String {
+    // The compiler stores `@Pulse var x` as `_x`. A plain `var x: Pulse<T>` has no underscore.
+    fileprivate var withoutUnderscore: String { hasPrefix("_") ? String(dropFirst()) : self }
+}
+
+private protocol PulseType {
+    static func field<State>(named: String, at path: PartialKeyPath<State>) -> PulseField<State>
+}
+
+extension Pulse: PulseType {
+    fileprivate static func field<State>(
+        named name: String, at path: PartialKeyPath<State>
+    ) -> PulseField<State> {
+        guard
+            let pulse = MemoryLayout<State>.offset(of: path),
+            let value = MemoryLayout<Pulse>.offset(of: \.stored),
+            let mark = MemoryLayout<Pulse>.offset(of: \.mark)
+        else { preconditionFailure("a stored field has an offset") }
+        return PulseField(
+            name: name,
+            markOffset: pulse + mark,
+            reader: (Value.self as? any Encodable.Type).map { type in
+                Self.reader(of: type, in: State.self, at: pulse + value)
+            })
+    }
+
+    // `Value` is `Encoded`; the compiler lost sight of that when the type was cast.
+    private static func reader<State, Encoded: Encodable>(
+        of type: Encoded.Type, in state: State.Type, at offset: Int
+    ) -> any PulseReading<State> {
+        precondition(Encoded.self == Value.self)
+        return PulseReader<State, Encoded>(offset: offset)
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+/// Tells two moments of a pulse apart: how often it was assigned, and since which `init`.
+///
+/// Contract §2: a count compared alone loses "replace the state, then assign": both states then
+/// have a pulse with count 1.
+@usableFromInline
+package struct PulseMark: Hashable, Sendable {
+    /// Unique per `init` in this process, shared by all copies of that pulse.
+    @usableFromInline
+    package let lineage: UInt64
+
+    /// How often the pulse was assigned since its `init`; wraps from `UInt.max` to 0.
+    @usableFromInline
+    package var count: UInt
+
+    @usableFromInline
+    init(lineage: UInt64, count: UInt) {
+        self.lineage = lineage
+        self.count = count
+    }
+
+    /// Whether the pulse was assigned between `old` and this mark.
+    ///
+    /// Same lineage: another count. Another lineage, so the state was replaced: a count above 0
+    /// (a plain reset assigns nothing).
+    @inlinable
+    package func isAssignment(since old: PulseMark) -> Bool {
+        lineage == old.lineage ? count != old.count : count > 0
+    }
+}
+
+// Why a process-wide counter, the only one in the house: `State()` can be called anywhere, in a
+// reducer too, where there is no session to ask. Only difference matters, never order, so relaxed
+// it is; 2^64 is not reached. Nothing depends on a particular value, so tests stay independent.
+private let lineages = Atomic<UInt64>(0)
+
+@usableFromInline
+func nextLineage() -> UInt64 {
+    lineages.add(1, ordering: .relaxed).newValue
+}

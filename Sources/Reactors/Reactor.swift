@@ -1,0 +1,109 @@
+// Design: a reactor is user code and pure. It decides (`mutate`) and changes (`reduce`); who runs it,
+// when a change is stored and who is told are other people's business (`ReactorHost` in a process,
+// the server's session behind HTTP). Both run it on the same machine, `ReactorCore`.
+
+/// A piece of behaviour with a state: actions come in, mutations change the state.
+///
+/// A class or a struct. It need not be `Sendable`: a session makes one instance and keeps it to
+/// itself, and never runs two of its methods at once. Its *type* is used from everywhere, so the
+/// conformance cannot be isolated to a global actor (`SendableMetatype`).
+///
+/// ```swift
+/// final class AlertReactor: Reactor {
+///     enum Action { case alert(String?) }
+///     enum Mutation { case setAlertMessage(String?) }
+///     struct State { @Pulse var alertMessage: String? }
+///
+///     let initialState = State()
+///
+///     func mutate(action: Action) -> Effect<Mutation> {
+///         switch action {
+///         case .alert(let message): .just(.setAlertMessage(message))
+///         }
+///     }
+///
+///     func reduce(state: inout State, mutation: Mutation) {
+///         switch mutation {
+///         case .setAlertMessage(let message): state.alertMessage = message
+///         }
+///     }
+/// }
+/// ```
+///
+/// The order for one action: `transform(action:)` → `mutate` → for each mutation of the effect
+/// `transform(mutation:)` → `reduce` → `transform(state:)` for those who look.
+public protocol Reactor: SendableMetatype {
+    /// What users ask for.
+    associatedtype Action: Sendable
+
+    /// A change to the state. Where a reactor declares none, its actions are its mutations.
+    associatedtype Mutation: Sendable = Action
+
+    /// What the reactor knows. A struct, as a rule.
+    associatedtype State: Sendable
+
+    /// An event that is told and never stored in the state. None by default.
+    associatedtype Activity: Sendable = Never
+
+    /// The state of version 0. Read once per session.
+    var initialState: State { get }
+
+    /// Says what an action leads to, in ReactorKit's form.
+    ///
+    /// Default: `.just(action)` where `Action == Mutation`, else nothing. It is called only by the
+    /// default of ``mutate(state:action:)``.
+    func mutate(action: Action) -> Effect<Mutation>
+
+    /// Says what an action leads to, given the present state; the recommended form.
+    ///
+    /// The state is the one that `reduce` made, not what `transform(state:)` shows.
+    /// Default: forwards to ``mutate(action:)``.
+    func mutate(state: State, action: Action) -> Effect<Mutation>
+
+    /// Makes the next state from the present one, in ReactorKit's form.
+    ///
+    /// Default: the state unchanged. It is called only by the default of the in-place form.
+    func reduce(state: State, mutation: Mutation) -> State
+
+    /// Changes the state in place; the recommended form, and the one that appends to an array
+    /// without copying it.
+    ///
+    /// Every call is one version, whether it changes something or not. It must depend on its two
+    /// arguments alone, since a state is rebuilt by reducing recorded mutations again.
+    /// Default: forwards to the form that returns the state.
+    func reduce(state: inout State, mutation: Mutation)
+
+    /// Rewrites an action before `mutate` sees it; `nil` rejects it.
+    ///
+    /// Default: the action itself. An error rejects the action and is a record; the session lives.
+    func transform(action: Action) throws -> Action?
+
+    /// Rewrites a mutation before `reduce` sees it; `nil` drops it.
+    ///
+    /// Default: the mutation itself. An error drops this one mutation and is a record; the rest
+    /// of its effect goes on.
+    func transform(mutation: Mutation) throws -> Mutation?
+
+    /// Decorates the state that is shown; `reduce` and `mutate` never see the result.
+    ///
+    /// Default: the state itself. When it throws, the state is shown as it is and the failure is
+    /// a record: what must stay hidden does not belong into the state.
+    func transform(state: State) throws -> State
+
+    /// The streams from outside that this reactor listens to, merged into the session as
+    /// mutations or actions.
+    ///
+    /// Read once per session, when it starts. Default: none.
+    var sources: [Source] { get }
+}
+
+extension Reactor {
+    /// An effect of this reactor: what ``mutate(state:action:)`` returns.
+    ///
+    /// The alias brings the reactor's state and activity with it, so that
+    /// `.deferred { state in … }` and `.emit(activity)` are checked by the compiler.
+    public typealias Effect<Change: Sendable> = ReactorEffect<Change, State, Activity>
+
+    /// A stream from outside for this reactor.
+    public typealias Source = ReactorSource<Action, Mutation>
+}

@@ -1,0 +1,241 @@
+// The interpreter. A loop over frames instead of recursion: effects can be made without end
+// (`.deferred`), the stack cannot.
+
+extension ReactorCore {
+    // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps is some ms.
+    static var stepLimit: Int { 100_000 }
+
+    // Where the interpreter stands.
+    private struct Place {
+        // What waits for the present step.
+        var frame: EffectFrame<R>?
+        // The age of the present step: later cancellations of its name reach it.
+        var born: UInt64
+        // The merges that have steps left to begin, innermost last.
+        var opening: [EffectFrame<R>] = []
+        let action: ActionTag
+    }
+
+    private enum Outcome {
+        case next(Effect)
+        case done
+        case failed
+        case waiting
+    }
+
+    @usableFromInline
+    func perform<Observer: ReactorCoreObserver>(
+        _ effect: Effect, _ tag: ActionTag, _ observer: Observer
+    ) where Observer.R == R {
+        stepsTaken = 0
+        interpret(
+            .next(effect), Place(frame: nil, born: steps.cancellations, action: tag), observer)
+    }
+
+    // Goes on with what waited in `frame` for a step that is over.
+    func proceed<Observer: ReactorCoreObserver>(
+        in frame: EffectFrame<R>?, failed: Bool, _ tag: ActionTag, _ observer: Observer
+    ) where Observer.R == R {
+        guard let frame else { return }
+        let place = Place(frame: frame, born: frame.born, action: tag)
+        interpret(failed ? .failed : .done, place, observer)
+    }
+
+    @usableFromInline
+    func continueCancelled<Observer: ReactorCoreObserver>(
+        _ observer: Observer
+    ) where Observer.R == R {
+        while case let due = steps.takeDue(), !due.isEmpty {
+            for continuation in due {
+                proceed(in: continuation.frame, failed: false, continuation.action, observer)
+                settle(continuation.action, observer)
+            }
+        }
+    }
+
+    func settle<Observer: ReactorCoreObserver>(
+        _ action: ActionTag, _ observer: Observer
+    ) where Observer.R == R {
+        if steps.settle(action) { observer.settled(action) }
+    }
+
+    private func interpret<Observer: ReactorCoreObserver>(
+        _ first: Outcome, _ start: Place, _ observer: Observer
+    ) where Observer.R == R {
+        var place = start
+        var outcome = first
+        while true {
+            switch outcome {
+            case .next(let effect):
+                outcome = begin(effect, &place, observer)
+            case .done, .failed:
+                guard let frame = place.frame else { return }
+                let failed = if case .failed = outcome { true } else { false }
+                outcome =
+                    switch frame.kind {
+                    case .concat: climbConcat(frame, failed, &place)
+                    case .merge: climbMerge(frame, failed, &place)
+                    }
+            case .waiting:
+                guard let merge = place.opening.last else { return }
+                outcome = open(merge, &place)
+            }
+        }
+    }
+
+    private func climbConcat(
+        _ frame: EffectFrame<R>, _ failed: Bool, _ place: inout Place
+    ) -> Outcome {
+        guard !failed else {
+            place.frame = frame.parent
+            return .failed
+        }
+        return advance(frame, &place)
+    }
+
+    // The last step of a concat is carried out in its parent's frame: a chain that renews itself
+    // at its end (`.concat(.run(…), .deferred { again() })`) does not grow.
+    private func advance(_ frame: EffectFrame<R>, _ place: inout Place) -> Outcome {
+        place.born = frame.born
+        let step = frame.takeNext()
+        place.frame = frame.isExhausted ? frame.parent : frame
+        return step.map(Outcome.next) ?? .done
+    }
+
+    private func climbMerge(
+        _ frame: EffectFrame<R>, _ failed: Bool, _ place: inout Place
+    ) -> Outcome {
+        frame.running -= 1
+        frame.hasFailed = frame.hasFailed || failed
+        if !frame.isExhausted { return open(frame, &place) }
+        guard frame.running == 0 else { return .waiting }
+        place.frame = frame.parent
+        return frame.hasFailed ? .failed : .done
+    }
+
+    private func open(_ merge: EffectFrame<R>, _ place: inout Place) -> Outcome {
+        guard let step = merge.takeNext() else { return .waiting }
+        if merge.isExhausted { place.opening.removeLast() }
+        merge.running += 1
+        place.frame = merge
+        place.born = merge.born
+        return .next(step)
+    }
+
+    private func begin<Observer: ReactorCoreObserver>(
+        _ effect: Effect, _ place: inout Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        stepsTaken += 1
+        guard stepsTaken <= Self.stepLimit else {
+            // What has not begun in this turn never does.
+            for merge in place.opening { merge.dropRest() }
+            place.opening = []
+            return fail(EffectLimitReached.steps, place, observer)
+        }
+        switch effect.node {
+        case .none: break
+        case .just(let mutation): apply(mutation, place.action, observer)
+        case .several(let mutations):
+            for mutation in mutations { apply(mutation, place.action, observer) }
+        case .tree(let tree): return begin(tree, &place, observer)
+        }
+        return .done
+    }
+
+    private func begin<Observer: ReactorCoreObserver>(
+        _ tree: Effect.Tree, _ place: inout Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        switch tree {
+        case .concat(let steps, _):
+            return enter(.concat, steps, &place, observer)
+        case .merge(let steps, _):
+            return enter(.merge, steps, &place, observer)
+        case .deferred(let make):
+            do {
+                return .next(try make(current))
+            } catch {
+                return fail(error, place, observer)
+            }
+        case .run(let step):
+            return begin(step, place, observer)
+        case .cancel(let id):
+            cancel(id, &place, observer)
+        case .emit(let activity):
+            observer.emitted(activity, by: place.action, core: self)
+        case .error(let error):
+            return fail(error, place, observer)
+        }
+        return .done
+    }
+
+    private func enter<Observer: ReactorCoreObserver>(
+        _ kind: EffectFrame<R>.Kind, _ steps: [Effect], _ place: inout Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        let frame = EffectFrame(kind, steps, parent: place.frame, born: place.born)
+        guard frame.depth <= EffectFrame<R>.depthLimit else {
+            return fail(EffectLimitReached.depth, place, observer)
+        }
+        guard kind == .merge else { return advance(frame, &place) }
+        place.opening.append(frame)
+        return open(frame, &place)
+    }
+
+    private func begin<Observer: ReactorCoreObserver>(
+        _ step: Effect.Step, _ place: Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        if let id = step.id, !mayBegin(step, id, place, observer) { return .done }
+        guard !steps.isFull else { return fail(EffectLimitReached.running, place, observer) }
+        let run = steps.begin(step.id, action: place.action, frame: place.frame)
+        observer.start(
+            EffectRun(id: run, effectID: step.id, action: place.action, work: step.work))
+        return .waiting
+    }
+
+    private func mayBegin<Observer: ReactorCoreObserver>(
+        _ step: Effect.Step, _ id: EffectID, _ place: Place, _ observer: Observer
+    ) -> Bool where Observer.R == R {
+        if steps.isCancelled(id, since: place.born) {
+            observer.skipped(id, action: place.action, because: .cancelledBeforeStart)
+            return false
+        }
+        switch step.policy {
+        case .merge: return true
+        case .latest:
+            for run in steps.steps(named: id) { cancel(run, observer) }
+            return true
+        case .first:
+            guard !steps.steps(named: id).isEmpty else { return true }
+            observer.skipped(id, action: place.action, because: .first)
+            return false
+        }
+    }
+
+    private func cancel<Observer: ReactorCoreObserver>(
+        _ id: EffectID, _ place: inout Place, _ observer: Observer
+    ) where Observer.R == R {
+        for run in steps.steps(named: id) { cancel(run, observer) }
+        let moment = steps.noteCancellation(of: id)
+        // Not reached: what comes after this in its own concats and merges.
+        place.born = moment
+        var frame = place.frame
+        while let some = frame {
+            some.born = moment
+            frame = some.parent
+        }
+    }
+
+    private func cancel<Observer: ReactorCoreObserver>(
+        _ run: RunID, _ observer: Observer
+    ) where Observer.R == R {
+        guard let entry = steps.remove(run) else { return }
+        observer.cancel(run, action: entry.action)
+        steps.makeDue(entry)
+    }
+
+    private func fail<Observer: ReactorCoreObserver>(
+        _ error: any Error, _ place: Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        observer.failed(ReactorFailure(place: .effect, error: error, action: place.action))
+        return .failed
+    }
+}

@@ -1,0 +1,108 @@
+// What the tasks of running steps report, and the end of the session.
+
+extension ReactorCore {
+    /// Takes a mutation that a running step sent.
+    ///
+    /// - Returns: whether the step was running; `false`: dropped, and the observer was told.
+    package func receive<Observer: ReactorCoreObserver>(
+        _ mutation: R.Mutation, from run: EffectRun<R>, observer: Observer
+    ) -> Bool where Observer.R == R {
+        guard isRunning(run.id) else {
+            observer.dropped(mutation, by: run.action, because: .ended)
+            return false
+        }
+        beginTurn()
+        defer { isInTurn = false }
+        apply(mutation, run.action, observer)
+        return true
+    }
+
+    /// Takes an activity that a running step told.
+    ///
+    /// - Returns: whether the step was running; `false`: dropped, and the observer was told.
+    package func receive<Observer: ReactorCoreObserver>(
+        activity: R.Activity, from run: EffectRun<R>, observer: Observer
+    ) -> Bool where Observer.R == R {
+        guard isRunning(run.id) else {
+            observer.dropped(activity, by: run.action)
+            return false
+        }
+        beginTurn()
+        defer { isInTurn = false }
+        observer.emitted(activity, by: run.action, core: self)
+        return true
+    }
+
+    /// A step's task has ended: what follows it in its effect goes on, under the same action.
+    ///
+    /// Nothing happens for a step that was cancelled: that was its end, and an error thrown since
+    /// then is no failure.
+    package func ended<Observer: ReactorCoreObserver>(
+        _ run: EffectRun<R>, failure: (any Error)?, observer: Observer
+    ) where Observer.R == R {
+        guard let entry = steps.remove(run.id) else { return }
+        beginTurn()
+        defer { isInTurn = false }
+        stepsTaken = 0
+        if let failure {
+            observer.failed(ReactorFailure(place: .effect, error: failure, action: run.action))
+        }
+        observer.ended(run.id, action: run.action)
+        proceed(in: entry.frame, failed: failure != nil, run.action, observer)
+        settle(run.action, observer)
+        continueCancelled(observer)
+    }
+
+    /// A source's stream has ended: the observer is told, the session lives.
+    ///
+    /// Nothing happens once the session has ended: that is why the stream did.
+    package func ended<Observer: ReactorCoreObserver>(
+        source: R.Source, failure: (any Error)?, observer: Observer
+    ) where Observer.R == R {
+        guard !ended else { return }
+        if let failure {
+            observer.failed(ReactorFailure(place: .source, error: failure, action: .none))
+        }
+        observer.sourceEnded(source.name)
+    }
+
+    /// Ends the session: running steps are cancelled, nothing follows them, actions find it ended.
+    package func end<Observer: ReactorCoreObserver>(observer: Observer) where Observer.R == R {
+        guard !ended else { return }
+        ended = true
+        cancelAll(observer: observer)
+    }
+
+    /// Cancels every running step; nothing that would follow them happens.
+    package func cancelAll<Observer: ReactorCoreObserver>(
+        observer: Observer
+    ) where Observer.R == R {
+        beginTurn()
+        defer { isInTurn = false }
+        let (runs, actions) = steps.removeAll()
+        for (run, action) in runs { observer.cancel(run, action: action) }
+        for action in actions { observer.settled(action) }
+    }
+
+    /// Puts another state in the place of this one, after a commit that failed.
+    ///
+    /// Every running step is cancelled with all that would follow it: it belongs to a history that
+    /// did not happen.
+    package func restore<Observer: ReactorCoreObserver>(
+        state: R.State, version: UInt64, observer: Observer
+    ) where Observer.R == R {
+        cancelAll(observer: observer)
+        current = state
+        count = version
+    }
+
+    /// How many steps are running.
+    package var runningCount: Int { steps.running.count }
+
+    /// Whether no step of this action is running, nor anything that follows one.
+    package func isSettled(_ action: ActionTag) -> Bool { steps.isSettled(action) }
+
+    /// Whether the step is running: neither ended nor cancelled.
+    @usableFromInline
+    func isRunning(_ run: RunID) -> Bool { steps.running[run] != nil }
+}

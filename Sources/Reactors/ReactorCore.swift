@@ -1,0 +1,187 @@
+// Design: the machine that every session runs on, in a process and in a server. Synchronous, no
+// tasks, no locks, no clock: calls go in, decisions come out through the observer, which is given
+// with every call, so that a session can own its core and observe it without a cycle.
+//
+// A turn is one call from outside. In a turn
+//  1. the synchronous part of what came in is applied, whole: nothing else comes in between;
+//  2. then what follows the steps that were cancelled meanwhile (their `.concat`s go on).
+//
+// Inlinable on the way that an action with nothing but mutations takes, so that a reactor known to
+// the optimiser gets a specialised copy of it. (That needs `@usableFromInline` on the package types
+// as well: without it the compiler says nothing and emits calls. Seen on 6.3.1.)
+
+/// One session's reactor, its state, its version, and its running steps.
+@usableFromInline
+package final class ReactorCore<R: Reactor> {
+    @usableFromInline
+    typealias Effect = R.Effect<R.Mutation>
+
+    @usableFromInline
+    let reactor: R
+
+    /// The state as `reduce` made it.
+    package internal(set) var state: R.State {
+        @inlinable get { current }
+        @inlinable set { current = newValue }
+    }
+
+    @usableFromInline
+    var current: R.State
+
+    /// How many mutations were applied since the initial state.
+    package internal(set) var version: UInt64 {
+        @inlinable get { count }
+        @inlinable set { count = newValue }
+    }
+
+    @usableFromInline
+    var count: UInt64
+
+    // Law: true exactly during a turn. A core that is called while it calls user code or its
+    // observer would apply one action in the middle of another.
+    @usableFromInline
+    var isInTurn = false
+
+    /// Whether ``end(observer:)`` was called.
+    package internal(set) var isEnded: Bool {
+        @inlinable get { ended }
+        @inlinable set { ended = newValue }
+    }
+
+    @usableFromInline
+    var ended = false
+
+    @usableFromInline
+    var steps = RunningSteps<R>()
+
+    // How many steps the interpreter has begun in this turn.
+    var stepsTaken = 0
+
+    // Law: a failing `transform(state:)` is reported once per version, however often it is looked at.
+    var failedLook: UInt64?
+
+    /// Makes a session's core.
+    ///
+    /// - Parameters:
+    ///   - state: where to go on, from a snapshot. Default: the reactor's initial state.
+    ///   - version: the version of that state. Default: 0.
+    @inlinable
+    package init(reactor: R, state: R.State? = nil, version: UInt64 = 0) {
+        self.reactor = reactor
+        current = state ?? reactor.initialState
+        count = version
+    }
+
+    /// The reactor's streams from outside. Ask once per session.
+    package func makeSources() -> [R.Source] { reactor.sources }
+
+    /// Takes an action: its whole synchronous part is applied on return.
+    ///
+    /// - Parameter tag: names the action in everything that follows from it.
+    @inlinable
+    package func receive<Observer: ReactorCoreObserver>(
+        _ action: R.Action, tag: ActionTag, observer: Observer
+    ) -> Disposition where Observer.R == R {
+        guard !ended else { return .ended }
+        beginTurn()
+        defer { isInTurn = false }
+        guard let accepted = accept(action, tag, observer) else { return .rejected }
+        let effect = reactor.mutate(state: current, action: accepted)
+        switch effect.node {
+        case .none: break
+        case .just(let mutation): apply(mutation, tag, observer)
+        case .several(let mutations):
+            for mutation in mutations { apply(mutation, tag, observer) }
+        case .tree: perform(effect, tag, observer)
+        }
+        let version = count
+        observer.synchronousPartEnded(tag, core: self)
+        if !steps.isQuiet { continueCancelled(observer) }
+        return .accepted(version: version, isSettled: steps.isQuiet || steps.isSettled(tag))
+    }
+
+    /// Takes a mutation from a source.
+    @inlinable
+    package func receive<Observer: ReactorCoreObserver>(
+        fromSource mutation: R.Mutation, observer: Observer
+    ) where Observer.R == R {
+        guard !ended else {
+            return observer.dropped(mutation, by: .none, because: .ended)
+        }
+        beginTurn()
+        defer { isInTurn = false }
+        apply(mutation, .none, observer)
+    }
+
+    /// The state as it is shown: decorated by `transform(state:)`.
+    ///
+    /// When that fails, the state as it is; the observer is told once per version.
+    @inlinable
+    package func visibleState<Observer: ReactorCoreObserver>(
+        observer: Observer
+    ) -> R.State where Observer.R == R {
+        do {
+            return try reactor.transform(state: current)
+        } catch {
+            if notesFailedLook() {
+                observer.failed(
+                    ReactorFailure(place: .transformState, error: error, action: .none))
+            }
+            return current
+        }
+    }
+
+    /// Reduces a recorded mutation, to rebuild a state: no transform, no observer, no effects.
+    @inlinable
+    package func apply(replaying mutation: R.Mutation) {
+        beginTurn()
+        defer { isInTurn = false }
+        reactor.reduce(state: &current, mutation: mutation)
+        count += 1
+    }
+
+    @inlinable
+    func beginTurn() {
+        precondition(!isInTurn, "a core was called from inside its own turn")
+        isInTurn = true
+    }
+
+    @inlinable
+    func accept<Observer: ReactorCoreObserver>(
+        _ action: R.Action, _ tag: ActionTag, _ observer: Observer
+    ) -> R.Action? where Observer.R == R {
+        do {
+            guard let accepted = try reactor.transform(action: action) else {
+                observer.rejected(action, tag: tag)
+                return nil
+            }
+            observer.accepted(action, as: accepted, tag: tag)
+            return accepted
+        } catch {
+            observer.failed(ReactorFailure(place: .transformAction, error: error, action: tag))
+            return nil
+        }
+    }
+
+    @inlinable
+    func apply<Observer: ReactorCoreObserver>(
+        _ mutation: R.Mutation, _ tag: ActionTag, _ observer: Observer
+    ) where Observer.R == R {
+        do {
+            guard let mutation = try reactor.transform(mutation: mutation) else {
+                return observer.dropped(mutation, by: tag, because: .transform)
+            }
+            reactor.reduce(state: &current, mutation: mutation)
+            count += 1
+            observer.mutated(mutation, by: tag, core: self)
+        } catch {
+            observer.failed(ReactorFailure(place: .transformMutation, error: error, action: tag))
+        }
+    }
+
+    @usableFromInline
+    func notesFailedLook() -> Bool {
+        defer { failedLook = count }
+        return failedLook != count
+    }
+}

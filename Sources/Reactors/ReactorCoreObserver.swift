@@ -1,0 +1,91 @@
+/// Whoever carries out what a core decides. Every call comes from inside a call into the core.
+///
+/// Law: while one of these runs, the core is in the middle of a turn: look at it, call nothing of
+/// it but `visibleState(observer:)`. `start` and `cancel` are decisions to be acted upon when the
+/// step is committed, in their order.
+@usableFromInline
+package protocol ReactorCoreObserver<R>: AnyObject {
+    associatedtype R: Reactor
+
+    /// `reduce` has applied `mutation` (as `transform(mutation:)` left it): `core.state` and
+    /// `core.version` are new.
+    func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>)
+
+    /// An activity was told.
+    func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>)
+
+    /// User code failed; the session lives.
+    func failed(_ failure: ReactorFailure)
+
+    /// A step begins: start a task for it.
+    func start(_ run: EffectRun<R>)
+
+    /// A step was cancelled: cancel its task. The core has forgotten it and takes nothing from it.
+    func cancel(_ run: RunID, action: ActionTag)
+
+    /// All steps of an action that was not settled when it was received have ended.
+    func settled(_ action: ActionTag)
+
+    // What follows is for the action log; the defaults do nothing.
+
+    /// `transform(action:)` let an action through, perhaps another than it was given.
+    func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag)
+
+    /// `transform(action:)` answered `nil`.
+    func rejected(_ action: R.Action, tag: ActionTag)
+
+    /// The synchronous part of an action is applied; what follows in this call belongs to steps
+    /// that it cancelled.
+    func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
+
+    /// A step ended by itself, with or without a failure.
+    func ended(_ run: RunID, action: ActionTag)
+
+    /// A source's stream ended, with or without a failure; the session goes on without it.
+    func sourceEnded(_ name: String)
+
+    /// A mutation was not applied.
+    func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason)
+
+    /// An activity came from a step that had ended or was cancelled.
+    func dropped(_ activity: R.Activity, by action: ActionTag)
+
+    /// A step did not begin.
+    func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason)
+}
+
+extension ReactorCoreObserver {
+    /// Nothing.
+    @inlinable
+    package func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {}
+
+    /// Nothing.
+    @inlinable
+    package func rejected(_ action: R.Action, tag: ActionTag) {}
+
+    /// Nothing.
+    @inlinable
+    package func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>) {}
+
+    /// Nothing.
+    @inlinable
+    package func sourceEnded(_ name: String) {}
+
+    /// Nothing.
+    @inlinable
+    package func ended(_ run: RunID, action: ActionTag) {}
+
+    /// Nothing.
+    @inlinable
+    package func dropped(
+        _ mutation: R.Mutation, by action: ActionTag, because reason: DropReason
+    ) {}
+
+    /// Nothing.
+    @inlinable
+    package func dropped(_ activity: R.Activity, by action: ActionTag) {}
+
+    /// Nothing.
+    @inlinable
+    package func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {}
+}

@@ -1,0 +1,97 @@
+// A reader is registered before the call returns: what happens after it is not missed. States and
+// pulses begin with the present value (as ReactorKit's), activities and failures do not.
+
+extension ReactorHost {
+    /// The state as it is shown: now, then once per version, an equal one too.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 states.
+    public func states(buffer limit: Int = 256) -> ReactorStream<R.State> {
+        let (stream, feed) = ReactorStream<R.State>.make(buffer: limit)
+        let state = currentState
+        register(feed, first: state) { feed.push($0) }
+        return stream
+    }
+
+    /// A part of the state: now, then whenever it is another; computed properties too.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 values.
+    public func states<Part: Equatable & Sendable>(
+        _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256
+    ) -> ReactorStream<Part> {
+        let (stream, feed) = ReactorStream<Part>.make(buffer: limit)
+        var last = currentState[keyPath: path]
+        register(feed, first: last) { state in
+            let part = state[keyPath: path]
+            guard part != last else { return true }
+            last = part
+            return feed.push(part)
+        }
+        return stream
+    }
+
+    /// The value of a pulse: now, then for every mutation that assigned it, an equal value too.
+    ///
+    /// ```swift
+    /// let alerts = await host.pulse(\.$alertMessage)
+    /// ```
+    ///
+    /// Two assignments by one mutation are one element with the last value.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 values.
+    public func pulse<Value: Sendable>(
+        _ path: any KeyPath<R.State, Pulse<Value>> & Sendable, buffer limit: Int = 256
+    ) -> ReactorStream<Value> {
+        let (stream, feed) = ReactorStream<Value>.make(buffer: limit)
+        let present = currentState[keyPath: path]
+        var last = present.mark
+        register(feed, first: present.value) { state in
+            let pulse = state[keyPath: path]
+            defer { last = pulse.mark }
+            return pulse.mark.isAssignment(since: last) ? feed.push(pulse.value) : true
+        }
+        return stream
+    }
+
+    /// The activities from now on.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 activities.
+    public func activities(buffer limit: Int = 256) -> ReactorStream<R.Activity> {
+        let (stream, feed) = ReactorStream<R.Activity>.make(buffer: limit)
+        guard !isEnded else {
+            feed.finish()
+            return stream
+        }
+        forgetWhenAbandoned(feed, observer.add(feed))
+        return stream
+    }
+
+    /// What user code in this session throws from now on.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 failures.
+    public func failures(buffer limit: Int = 256) -> ReactorStream<ReactorFailure> {
+        let (stream, feed) = ReactorStream<ReactorFailure>.make(buffer: limit)
+        guard !isEnded else {
+            feed.finish()
+            return stream
+        }
+        forgetWhenAbandoned(feed, observer.add(feed))
+        return stream
+    }
+
+    private func register<Element>(
+        _ feed: ReactorStream<Element>.Feed, first: Element, _ take: @escaping (R.State) -> Bool
+    ) {
+        guard feed.push(first), !isEnded else { return feed.finish() }
+        forgetWhenAbandoned(
+            feed, observer.add(.init(take: take, finish: { feed.finish() })))
+    }
+
+    private func forgetWhenAbandoned<Element>(
+        _ feed: ReactorStream<Element>.Feed, _ reader: UInt64
+    ) {
+        feed.whenAbandoned { [weak self] in
+            guard let self else { return }
+            Task { await self.forget(reader) }
+        }
+    }
+}

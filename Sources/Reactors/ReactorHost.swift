@@ -1,0 +1,153 @@
+// Design: an actor around a `ReactorCore`. One call is one turn, so actions are applied one after the
+// other, whole, whoever sends them, and a reader that answers an event with an action comes after the
+// turn that it saw. Effects and sources are tasks that know the host weakly.
+
+/// Runs one session of a reactor in this process.
+///
+/// ```swift
+/// let host = ReactorHost(AlertReactor())
+/// let alerts = await host.pulse(\.$alertMessage)
+/// await host.send(.alert("Hello"))
+/// for try await message in alerts { … }
+/// ```
+///
+/// When the host is released, or at ``end()``, its effects and sources are cancelled and its
+/// streams end. None of them keeps it alive.
+public actor ReactorHost<R: Reactor> {
+    let core: ReactorCore<R>
+    let observer = HostObserver<R>()
+    private let clock: any Clock<Duration>
+    private let tasks = TaskBag()
+    private var lastTag: UInt64 = 0
+
+    // Those who wait for the running steps to end: a stream without elements ends with its task.
+    private var waiting: [AsyncStream<Never>.Continuation] = []
+
+    /// Starts a session: reads the initial state and starts the sources.
+    ///
+    /// - Parameters:
+    ///   - reactor: the session's own instance.
+    ///   - clock: what effects find as ``Sink/clock``. Default: the system's continuous clock.
+    public init(_ reactor: sending R, clock: any Clock<Duration> = ContinuousClock()) {
+        let core = ReactorCore(reactor: reactor)
+        let sources = core.makeSources()
+        self.core = core
+        self.clock = clock
+        let tasks = tasks
+        for (index, source) in sources.enumerated() {
+            let task = Task { @concurrent [weak self] in
+                var failure: (any Error)?
+                do {
+                    try await source.read { [weak self] in await self?.take($0) ?? false }
+                } catch {
+                    failure = error
+                }
+                await self?.ended(source, index, failure)
+            }
+            tasks.add(task, as: .source(index))
+        }
+    }
+
+    /// The state as it is shown, decorated by the reactor's `transform(state:)`.
+    public var currentState: R.State { core.visibleState(observer: observer) }
+
+    /// How many mutations were applied since the initial state.
+    public var version: UInt64 { core.version }
+
+    /// Sends an action and returns when everything in its effect that needs no waiting is applied.
+    @discardableResult
+    public func send(_ action: R.Action) -> SendResult {
+        lastTag += 1
+        let answer = core.receive(action, tag: ActionTag(lastTag), observer: observer)
+        carryOut()
+        switch answer {
+        case .accepted(let version, _): return SendResult(accepted: true, version: version)
+        case .rejected, .ended: return SendResult(accepted: false, version: core.version)
+        }
+    }
+
+    /// Returns when no asynchronous step is running, or when the calling task is cancelled.
+    ///
+    /// Sources do not count. With an effect that never ends it waits for the end of the host.
+    public func settled() async {
+        guard core.runningCount > 0 else { return }
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        waiting.append(continuation)
+        for await _ in stream {}
+    }
+
+    /// Ends the session: effects and sources are cancelled, streams end, actions are not accepted.
+    ///
+    /// The state can still be read. A second call changes nothing.
+    public func end() {
+        core.end(observer: observer)
+        carryOut()
+        tasks.cancelAll()
+        observer.finishAll()
+    }
+
+    var isEnded: Bool { core.isEnded }
+
+    /// How many streams are being fed.
+    package var readerCount: Int { observer.readerCount }
+
+    func forget(_ reader: UInt64) { observer.remove(reader) }
+
+    // Decide inside, act outside: tasks are started and cancelled when the turn is over.
+    private func carryOut() {
+        if !observer.started.isEmpty || !observer.cancelled.isEmpty {
+            let (started, cancelled) = (observer.started, observer.cancelled)
+            observer.forgetDecisions()
+            for run in started { start(run) }
+            for run in cancelled { tasks.cancel(.run(run)) }
+        }
+        if !waiting.isEmpty, core.runningCount == 0 {
+            for waiter in waiting { waiter.finish() }
+            waiting = []
+        }
+    }
+
+    private func start(_ run: EffectRun<R>) {
+        let sink = Sink<R.Mutation, R.Activity>(
+            clock: clock,
+            send: { [weak self] in await self?.take($0, from: run) ?? false },
+            emit: { [weak self] in await self?.take(activity: $0, from: run) ?? false })
+        let task = Task { @concurrent [weak self] in
+            var failure: (any Error)?
+            do {
+                try await run.work(sink)
+            } catch {
+                failure = error
+            }
+            await self?.ended(run, failure)
+        }
+        tasks.add(task, as: .run(run.id))
+    }
+
+    private func take(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
+        core.receive(mutation, from: run, observer: observer)
+    }
+
+    private func take(activity: R.Activity, from run: EffectRun<R>) -> Bool {
+        core.receive(activity: activity, from: run, observer: observer)
+    }
+
+    private func take(_ element: R.Source.Element) -> Bool {
+        switch element {
+        case .action(let action): send(action)
+        case .mutation(let mutation): core.receive(fromSource: mutation, observer: observer)
+        }
+        return !core.isEnded
+    }
+
+    private func ended(_ run: EffectRun<R>, _ failure: (any Error)?) {
+        tasks.remove(.run(run.id))
+        core.ended(run, failure: failure, observer: observer)
+        carryOut()
+    }
+
+    private func ended(_ source: R.Source, _ index: Int, _ failure: (any Error)?) {
+        tasks.remove(.source(index))
+        core.ended(source: source, failure: failure, observer: observer)
+    }
+}

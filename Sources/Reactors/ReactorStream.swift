@@ -1,0 +1,70 @@
+/// A reader did not keep up: more was told than its buffer holds.
+///
+/// What the buffer held was delivered, in order and without a gap; then the stream ends with this.
+public struct ReaderTooSlow: Error, Hashable, Sendable {}
+
+/// What a host tells one reader: states, values of a pulse, activities, failures.
+///
+/// For one reader: iterate it once. It starts when the call that made it returns, so nothing after
+/// that is missed, and ends when the host does. Abandoning the iteration, or cancelling its task,
+/// ends the subscription.
+///
+/// The buffer is bounded. A reader that falls behind by more gets ``ReaderTooSlow`` after what was
+/// buffered; nothing is ever left out in the middle.
+public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
+    /// The only way to fail: this reader is too slow.
+    public typealias Failure = ReaderTooSlow
+
+    fileprivate typealias Base = AsyncThrowingStream<Element, any Error>
+
+    private let base: Base
+
+    /// Iterates over what the host tells.
+    public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+
+    /// Iterates over what the host tells.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var base: Base.Iterator
+
+        /// The next element, `nil` at the end of the host or of this task.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(ReaderTooSlow) -> Element? {
+            do {
+                return try await base.next(isolation: actor)
+            } catch {
+                // Law: the feed ends a stream with this error or with none.
+                throw ReaderTooSlow()
+            }
+        }
+    }
+
+    static func make(buffer limit: Int) -> (stream: ReactorStream, feed: Feed) {
+        precondition(limit > 0, "a stream needs room for one element")
+        let (base, continuation) = Base.makeStream(bufferingPolicy: .bufferingOldest(limit))
+        return (ReactorStream(base: base), Feed(continuation: continuation))
+    }
+
+    /// The host's end of a stream.
+    struct Feed: Sendable {
+        fileprivate let continuation: Base.Continuation
+
+        /// Whether the reader is still there and keeps up. When not, the stream is over.
+        func push(_ element: Element) -> Bool {
+            switch continuation.yield(element) {
+            case .enqueued: return true
+            case .dropped:
+                continuation.finish(throwing: ReaderTooSlow())
+                return false
+            case .terminated: return false
+            @unknown default: return false
+            }
+        }
+
+        func finish() { continuation.finish() }
+
+        func whenAbandoned(_ act: @escaping @Sendable () -> Void) {
+            continuation.onTermination = { _ in act() }
+        }
+    }
+}

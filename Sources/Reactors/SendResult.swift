@@ -1,0 +1,15 @@
+/// What became of an action that was sent to a host.
+public struct SendResult: Hashable, Sendable {
+    /// Whether the reactor took it: `false` when `transform(action:)` rejected it or failed, and
+    /// when the session has ended.
+    public let accepted: Bool
+
+    /// The version that its synchronous part reached; the present one when it was not accepted.
+    public let version: UInt64
+
+    /// Makes a result, for what stands in for a host.
+    public init(accepted: Bool, version: UInt64) {
+        self.accepted = accepted
+        self.version = version
+    }
+}

@@ -1,0 +1,42 @@
+/// The way back into the session for the asynchronous part of an effect.
+///
+/// Every call waits until the session has taken it, which is the bound on how far an effect can
+/// run ahead. Sinks never keep their session alive: once it is gone, or once the step has ended or
+/// was cancelled, what is sent is dropped, reported, and answered with `false`.
+public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
+    /// The session's clock. Wait on this one, so that tests need not.
+    public let clock: any Clock<Duration>
+
+    private let deliver: @Sendable (Mutation) async -> Bool
+    private let tell: @Sendable (Activity) async -> Bool
+
+    package init(
+        clock: any Clock<Duration>,
+        send: @escaping @Sendable (Mutation) async -> Bool,
+        emit: @escaping @Sendable (Activity) async -> Bool
+    ) {
+        self.clock = clock
+        deliver = send
+        tell = emit
+    }
+
+    /// Applies a mutation and returns when that is done: in a server, when it is committed.
+    ///
+    /// - Returns: whether it was taken; `false` after the end or the cancellation of this step.
+    ///   A mutation that `transform(mutation:)` dropped was taken.
+    @discardableResult
+    public func send(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
+
+    /// The same as ``send(_:)``.
+    @discardableResult
+    public func callAsFunction(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
+
+    /// Tells an activity and returns when that is done.
+    ///
+    /// - Returns: whether it was taken; `false` after the end or the cancellation of this step.
+    @discardableResult
+    public func emit(_ activity: Activity) async -> Bool { await tell(activity) }
+
+    /// Whether this step was cancelled. Steps need not ask: what they send is dropped anyway.
+    public var isCancelled: Bool { Task.isCancelled }
+}

@@ -1,0 +1,51 @@
+public import Reactors
+
+/// The seeds' reactor: a message that is shown once for every time it is set, also when it is the
+/// same message again.
+public final class Alerts: Reactor {
+    /// `{"type":"alert","message":"Hello"}`, `{"type":"doSomeAction"}`
+    public enum Action: TaggedCodable, Sendable {
+        /// Shows a message; nil takes it away.
+        case alert(message: String?)
+        /// Does something that has nothing to do with messages.
+        case doSomeAction
+    }
+
+    /// What changes.
+    public enum Mutation: TaggedCodable, Sendable {
+        /// Sets the message.
+        case setAlertMessage(message: String?)
+        /// Counts.
+        case countAction
+    }
+
+    /// What is seen.
+    public struct State: Codable, Sendable {
+        /// The message to show.
+        @Pulse public var alertMessage: String?
+        /// How often `doSomeAction` came: another field, whose changes show no message.
+        public var actions = 0
+    }
+
+    /// No message.
+    public let initialState = State()
+
+    /// Makes one for a session.
+    public init() {}
+
+    /// Every action leads to one mutation.
+    public func mutate(action: Action) -> Effect<Mutation> {
+        switch action {
+        case .alert(let message): .just(.setAlertMessage(message: message))
+        case .doSomeAction: .just(.countAction)
+        }
+    }
+
+    /// Changes the state in place.
+    public func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .setAlertMessage(let message): state.alertMessage = message
+        case .countAction: state.actions += 1
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import Reactors
+
+/// A long-running piece of work that tells how far it is, can be cancelled, and comes in two
+/// manners: the latest start wins, or the first one does.
+public struct Job: Reactor {
+    /// `{"type":"start","steps":10}`, `{"type":"startIfIdle","steps":10}`, `{"type":"cancel"}`
+    public enum Action: TaggedCodable, Sendable {
+        /// Starts a job of so many steps, 1 to 1000 of 100 ms each; one under way is cancelled.
+        case start(steps: Int)
+        /// Starts one only if none is under way.
+        case startIfIdle(steps: Int)
+        /// Cancels what is under way.
+        case cancel
+    }
+
+    /// What changes.
+    public enum Mutation: TaggedCodable, Sendable {
+        /// A job of so many steps has begun.
+        case begin(steps: Int)
+        /// So many steps are done.
+        case advance(done: Int)
+        /// All steps are done.
+        case finish
+        /// The job was given up.
+        case giveUp
+    }
+
+    /// How a job stands.
+    public enum Phase: String, Codable, Sendable {
+        /// None was started yet.
+        case idle
+        /// It is under way.
+        case running
+        /// It came to its end.
+        case finished
+        /// It was cancelled.
+        case cancelled
+    }
+
+    /// What is seen.
+    public struct State: Codable, Sendable {
+        /// How the present job stands; an event each time one begins or ends.
+        @Pulse public var phase = Phase.idle
+        /// Steps done; an event for each.
+        @Pulse public var progress = 0
+        /// Steps in all.
+        public var steps = 0
+    }
+
+    /// Nothing to do.
+    public let initialState = State()
+
+    /// Makes one for a session.
+    public init() {}
+
+    /// What is running is cancelled by its name, `work`.
+    public func mutate(state: State, action: Action) -> Effect<Mutation> {
+        switch action {
+        case .start(let steps):
+            return work(steps, .latest)
+        case .startIfIdle(let steps):
+            return state.phase == .running ? .empty() : work(steps, .first)
+        case .cancel:
+            guard state.phase == .running else { return .empty() }
+            return .concat(.cancel("work"), .just(.giveUp))
+        }
+    }
+
+    private func work(_ wanted: Int, _ policy: EffectPolicy) -> Effect<Mutation> {
+        let steps = min(max(wanted, 1), 1_000)
+        return .concat(
+            .just(.begin(steps: steps)),
+            .run(id: "work", policy: policy) { send in
+                for done in 1...steps {
+                    try await send.clock.sleep(for: .milliseconds(100))
+                    await send(.advance(done: done))
+                }
+                await send(.finish)
+            })
+    }
+
+    /// Changes the state in place.
+    public func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .begin(let steps):
+            state.steps = steps
+            state.progress = 0
+            state.phase = .running
+        case .advance(let done): state.progress = done
+        case .finish: state.phase = .finished
+        case .giveUp: state.phase = .cancelled
+        }
+    }
+}

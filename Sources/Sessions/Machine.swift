@@ -1,0 +1,65 @@
+package import JSONCoding
+package import Reactors
+
+/// A reactor at work in a session, its types erased: bytes in, bytes out.
+///
+/// Every call happens on the session's loop. What it decides it tells the session, which gathers
+/// it in the present ``Step``.
+package protocol Machine: AnyObject {
+    /// Decodes every action of the body, then applies them; nothing is applied if one does not
+    /// decode. Answers what became of them.
+    func receive(
+        _ body: [UInt8], batchLimit: Int, in session: Session
+    ) throws(ActionRefusal) -> Receipt
+
+    /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they are now.
+    func encodePulses(_ chosen: UInt64, in session: Session, to out: inout [UInt8])
+
+    /// Appends the state as it is shown now.
+    func encodeState(in session: Session, to out: inout [UInt8])
+
+    /// Appends the state as it was shown at `version`.
+    /// Precondition: `oldestVersion <= version <= ` the present one.
+    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8])
+
+    /// The oldest version that can still be shown.
+    var oldestVersion: UInt64 { get }
+
+    /// States before this version will not be asked for any more.
+    func forget(before version: UInt64)
+
+    /// Unsays every version after this one.
+    func rollBack(to version: UInt64, in session: Session)
+
+    /// Whether nothing that these actions started is running.
+    func isSettled(_ actions: [ActionTag]) -> Bool
+
+    /// Starts the reactor's sources; once, when the session's creation is committed.
+    func startSources(in session: Session) -> [Task<Void, Never>]
+
+    /// Cancels everything; nothing follows.
+    func end(in session: Session)
+}
+
+/// What became of the actions of one request.
+package struct Receipt: Sendable {
+    /// The places of those that a hook turned down.
+    package var rejected: [Int] = []
+    package var isBatch = false
+    /// Those whose effects are still running.
+    package var unsettled: [ActionTag] = []
+}
+
+/// Why a request's actions were not even tried: the peer's fault, or ours for being too busy.
+package enum ActionRefusal: Error, Sendable {
+    case json(JSONRefusal)
+    case empty
+    case tooMany(limit: Int)
+    case overloaded
+}
+
+/// What an effect wants done once its step is committed.
+package enum EffectOrder: Sendable {
+    case start(RunID, @Sendable () -> Task<Void, Never>)
+    case cancel(RunID)
+}

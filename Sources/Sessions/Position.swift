@@ -1,0 +1,108 @@
+internal import Wire
+
+/// 8 random characters `[a-z0-9]`: which life of a session a position belongs to (contract §1).
+///
+/// They are kept as the eight bytes of one integer, first character in the highest byte.
+package struct Generation: Hashable, Sendable {
+    private let packed: UInt64
+
+    package init(using generator: inout some RandomNumberGenerator) {
+        let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        var packed: UInt64 = 0
+        for _ in 0..<8 {
+            packed = packed << 8 | UInt64(alphabet.randomElement(using: &generator) ?? 0x61)
+        }
+        self.packed = packed
+    }
+
+    /// Nil unless there are exactly eight characters of the alphabet.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == 8 else { return nil }
+        var packed: UInt64 = 0
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                packed = packed << 8 | UInt64(byte)
+            default: return nil
+            }
+        }
+        self.packed = packed
+    }
+
+    package func append(to out: inout [UInt8]) {
+        var shift: UInt64 = 64
+        while shift > 0 {
+            shift -= 8
+            out.append(UInt8(truncatingIfNeeded: packed >> shift))
+        }
+    }
+
+    package var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// `<generation>.<number>[.<part>]`: the one token that SSE `id:`, `ETag`, `If-Match`, `?after=`
+/// and replies share (contract §1).
+package struct Position: Hashable, Sendable {
+    package var generation: Generation
+    /// The record: 0 is the session's creation.
+    package var number: UInt64
+    /// Which event of the record, from 1; 0 for the bare form, "everything up to here is seen".
+    package var part: UInt16
+
+    package init(_ generation: Generation, _ number: UInt64, part: UInt16 = 0) {
+        self.generation = generation
+        self.number = number
+        self.part = part
+    }
+
+    /// Nil for anything this service would not have written: wrong generation alphabet, signs,
+    /// leading zeros, overflow, further parts.
+    package init?(_ text: some StringProtocol) {
+        let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard fields.count == 2 || fields.count == 3,
+            let generation = Generation(fields[0]),
+            let number = Self.decimal(fields[1])
+        else { return nil }
+        var part: UInt16 = 0
+        if fields.count == 3 {
+            guard let value = Self.decimal(fields[2]), value > 0, let small = UInt16(exactly: value)
+            else { return nil }
+            part = small
+        }
+        self.init(generation, number, part: part)
+    }
+
+    package func append(to out: inout [UInt8]) {
+        generation.append(to: &out)
+        out.append(UInt8(ascii: "."))
+        Decimal.append(number, to: &out)
+        guard part > 0 else { return }
+        out.append(UInt8(ascii: "."))
+        Decimal.append(UInt64(part), to: &out)
+    }
+
+    package var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func decimal(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard let first = digits.first, digits.count == 1 || first != UInt8(ascii: "0") else {
+            return nil
+        }
+        var value: UInt64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(digit - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return nil }
+            value = sum
+        }
+        return value
+    }
+}

@@ -1,0 +1,324 @@
+internal import DequeModule
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+
+/// Runs one reactor's core for one session.
+///
+/// Design: pulses are found once, at registration; a mutation compares their marks with those of
+/// the mutation before. The history is one state, the oldest that is kept, and the mutations
+/// since: any kept version is a fold of it, and forgetting is one more fold.
+final class ReactorMachine<R: Reactor>: Machine
+where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
+    private let reactor: R
+    private let core: ReactorCore<R>
+    private let pulses: [PulseField<R.State>]
+    /// The marks after the newest mutation, in the order of `pulses`.
+    private var marks: [PulseMark]
+    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
+    private var oldest: R.State
+    private(set) var oldestVersion: UInt64 = 0
+    private var mutations: Deque<R.Mutation> = []
+    private var lastTag: UInt64 = 0
+    /// The session of the present call: the core's observer calls come from inside it.
+    private unowned let session: Session
+    private let clock: any Clock<Duration>
+    /// Where a pulse is encoded before it goes into the log; its capacity is kept.
+    private var scratch: [UInt8] = []
+
+    init(
+        _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>
+    ) {
+        self.reactor = reactor
+        self.pulses = pulses
+        self.session = session
+        self.clock = clock
+        let state = reactor.initialState
+        core = ReactorCore(reactor: reactor, state: state)
+        oldest = state
+        marks = []
+        marks = currentMarks()
+    }
+
+    // MARK: Actions
+
+    func receive(
+        _ body: [UInt8], batchLimit: Int, in session: Session
+    ) throws(ActionRefusal) -> Receipt {
+        guard JSON.isArray(body) else {
+            let action = try decode(R.Action.self, from: body)
+            var receipt = Receipt()
+            receive(action, at: 0, &receipt)
+            return receipt
+        }
+        let actions = try decode([R.Action].self, from: body)
+        guard !actions.isEmpty else { throw .empty }
+        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
+        var receipt = Receipt(isBatch: true)
+        for (index, action) in actions.enumerated() { receive(action, at: index, &receipt) }
+        return receipt
+    }
+
+    private func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
+        lastTag += 1
+        let tag = ActionTag(lastTag)
+        switch core.receive(action, tag: tag, observer: self) {
+        case .accepted(_, let isSettled):
+            if !isSettled { receipt.unsettled.append(tag) }
+        case .rejected, .ended:
+            receipt.rejected.append(index)
+        }
+    }
+
+    private func decode<T: Decodable>(
+        _ type: T.Type, from body: [UInt8]
+    ) throws(ActionRefusal) -> T {
+        do {
+            return try JSON.decode(type, from: body)
+        } catch {
+            throw .json(error)
+        }
+    }
+
+    func isSettled(_ actions: [ActionTag]) -> Bool {
+        actions.allSatisfy { core.isSettled($0) }
+    }
+
+    // MARK: States
+
+    func encodePulses(_ chosen: UInt64, in session: Session, to out: inout [UInt8]) {
+        let state = core.visibleState(observer: self)
+        out.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for (index, pulse) in pulses.enumerated() where chosen & (1 << UInt64(index)) != 0 {
+            if !isFirst { out.append(UInt8(ascii: ",")) }
+            isFirst = false
+            JSON.appendString(pulse.name, to: &out)
+            out.append(UInt8(ascii: ":"))
+            var encoding = PulseEncoding(out: [])
+            pulse.withValue(in: state, &encoding)
+            out.append(contentsOf: encoding.failure == nil ? encoding.out : Framing.null)
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    func encodeState(in session: Session, to out: inout [UInt8]) {
+        encode(core.visibleState(observer: self), to: &out)
+    }
+
+    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
+        guard version != core.version else { return encodeState(in: session, to: &out) }
+        let state = state(at: version)
+        encode((try? reactor.transform(state: state)) ?? state, to: &out)
+    }
+
+    private func encode(_ state: R.State, to out: inout [UInt8]) {
+        let start = out.count
+        do {
+            try JSON.encode(state, into: &out)
+        } catch {
+            out.removeSubrange(start...)
+            out.append(contentsOf: Framing.null)
+            session.note(.unencodable("the state", String(describing: error)))
+        }
+    }
+
+    private func state(at version: UInt64) -> R.State {
+        precondition(version >= oldestVersion && version <= core.version, "not a kept version")
+        var state = oldest
+        for mutation in mutations.prefix(Int(version - oldestVersion)) {
+            reactor.reduce(state: &state, mutation: mutation)
+        }
+        return state
+    }
+
+    func forget(before version: UInt64) {
+        while oldestVersion < version, let mutation = mutations.popFirst() {
+            reactor.reduce(state: &oldest, mutation: mutation)
+            oldestVersion += 1
+        }
+    }
+
+    func rollBack(to version: UInt64, in session: Session) {
+        guard version < core.version else { return }
+        let state = state(at: version)
+        mutations.removeLast(Int(core.version - version))
+        core.restore(state: state, version: version, observer: self)
+        marks = currentMarks()
+    }
+
+    private func currentMarks() -> [PulseMark] {
+        guard !pulses.isEmpty else { return [] }
+        let state = core.visibleState(observer: self)
+        return pulses.map { $0.mark(in: state) }
+    }
+
+    // MARK: Life
+
+    func startSources(in session: Session) -> [Task<Void, Never>] {
+        core.makeSources().map { source in
+            let door = Door<R>(session)
+            return Task {
+                do {
+                    try await source.read { element in await door.take(element) }
+                    door.ended(source, failure: nil)
+                } catch {
+                    door.ended(source, failure: error)
+                }
+            }
+        }
+    }
+
+    func end(in session: Session) {
+        core.end(observer: self)
+    }
+
+    // MARK: What tasks bring in, on the session's loop
+
+    func take(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
+        core.receive(mutation, from: run, observer: self)
+    }
+
+    func take(_ activity: R.Activity, from run: EffectRun<R>) -> Bool {
+        core.receive(activity: activity, from: run, observer: self)
+    }
+
+    func take(_ element: R.Source.Element) {
+        switch element {
+        case .mutation(let mutation):
+            core.receive(fromSource: mutation, observer: self)
+        case .action(let action):
+            var receipt = Receipt()
+            receive(action, at: 0, &receipt)
+        }
+    }
+
+    func ended(_ run: EffectRun<R>, failure: (any Error)?) {
+        core.ended(run, failure: failure, observer: self)
+    }
+
+    func ended(_ source: R.Source, failure: (any Error)?) {
+        core.ended(source: source, failure: failure, observer: self)
+    }
+}
+
+// What the core decides becomes records and orders of the session's present step.
+extension ReactorMachine: ReactorCoreObserver {
+    func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
+        mutations.append(mutation)
+        session.beginRecord(.mutation)
+        let wantsState = session.wantsStates
+        if !pulses.isEmpty || wantsState {
+            let state = core.visibleState(observer: self)
+            recordPulses(of: state)
+            if wantsState {
+                var encoded: [UInt8] = []
+                encode(state, to: &encoded)
+                session.record(.state, encoded)
+            }
+        }
+        if session.keepsRecords { session.recordContent(content(of: mutation)) }
+    }
+
+    private func recordPulses(of state: R.State) {
+        for index in pulses.indices {
+            let mark = pulses[index].mark(in: state)
+            let isAssigned = mark.isAssignment(since: marks[index])
+            marks[index] = mark
+            guard isAssigned else { continue }
+            var encoding = PulseEncoding(out: takeScratch())
+            pulses[index].withValue(in: state, &encoding)
+            if let failure = encoding.failure {
+                session.note(.unencodable("the pulse \(pulses[index].name)", failure))
+            } else {
+                session.record(.pulse(index), encoding.out)
+            }
+            scratch = encoding.out
+        }
+    }
+
+    private func takeScratch() -> [UInt8] {
+        var bytes: [UInt8] = []
+        swap(&bytes, &scratch)
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 4_096)
+        return bytes
+    }
+
+    func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {
+        var encoded: [UInt8] = []
+        do {
+            try JSON.encode(activity, into: &encoded)
+        } catch {
+            return session.note(.unencodable("an activity", String(describing: error)))
+        }
+        guard let index = session.activityIndex(naming: encoded) else {
+            return session.note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
+        }
+        session.beginRecord(.activity)
+        session.record(.activity(index), encoded)
+        if session.keepsRecords { session.recordContent(encoded) }
+    }
+
+    func failed(_ failure: ReactorFailure) {
+        session.beginRecord(.failure)
+        let text = String(describing: failure.error)
+        if session.keepsRecords {
+            var content = Array("{\"place\":\"\(failure.place.rawValue)\",\"error\":".utf8)
+            JSON.appendString(text, to: &content)
+            content.append(UInt8(ascii: "}"))
+            session.recordContent(content)
+        }
+        session.note(.failed(place: failure.place.rawValue, error: text))
+    }
+
+    func start(_ run: EffectRun<R>) {
+        let door = Door<R>(session)
+        let clock = clock
+        session.order(.start(run.id) { door.task(for: run, clock: clock) })
+    }
+
+    func cancel(_ run: RunID, action: ActionTag) {
+        session.order(.cancel(run))
+    }
+
+    func ended(_ run: RunID, action: ActionTag) {
+        session.forgetTask(run)
+    }
+
+    func settled(_ action: ActionTag) {
+        session.somethingSettled()
+    }
+
+    func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
+        guard reason == .ended else { return }
+        session.note(.dropped("a mutation"))
+    }
+
+    func dropped(_ activity: R.Activity, by action: ActionTag) {
+        session.note(.dropped("an activity"))
+    }
+
+    private func content(of mutation: R.Mutation) -> [UInt8] {
+        var out: [UInt8] = []
+        do {
+            try JSON.encode(mutation, into: &out)
+        } catch {
+            session.note(.unencodable("a mutation", String(describing: error)))
+        }
+        return out
+    }
+}
+
+/// Encodes whatever value a pulse has.
+private struct PulseEncoding: PulseValueVisitor {
+    var out: [UInt8]
+    var failure: String?
+
+    mutating func visit<Value: Encodable>(_ value: borrowing Value) {
+        do {
+            try JSON.encode(copy value, into: &out)
+        } catch {
+            failure = String(describing: error)
+        }
+    }
+}

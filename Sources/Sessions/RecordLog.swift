@@ -1,0 +1,134 @@
+internal import DequeModule
+
+/// Where an event of a record comes from.
+package enum EventSource: Sendable, Equatable {
+    /// A pulse, by its place in the reactor's declaration order.
+    case pulse(Int)
+    /// An activity, by its place in the session's table of activity names.
+    case activity(Int)
+    /// The whole state, encoded because somebody was reading states when it was made.
+    case state
+}
+
+/// A session's kept history: each record once, with its events' JSON encoded once.
+///
+/// Design: this is what every stream of the session is made of. It is bounded by
+/// ``Retention``; what is dropped here answers `reset` to whoever asks for it.
+package struct RecordLog {
+    /// One record; its events are `events[firstEvent ..< next record's firstEvent]`.
+    package struct Entry {
+        package var number: UInt64
+        /// Mutations up to and including this record.
+        package var version: UInt64
+        package var isMutation: Bool
+        fileprivate var firstEvent: Int
+    }
+
+    package struct Event {
+        package var source: EventSource
+        fileprivate var data: Range<Int>
+    }
+
+    /// Law: numbers are consecutive; the last one is `lastNumber`.
+    private var entries: Deque<Entry> = []
+    private var events: Deque<Event> = []
+    /// The absolute index of `events.first`.
+    private var firstEvent = 0
+    private var payload = ByteLog()
+    /// The newest record's number; 0 while there is only the creation.
+    package private(set) var lastNumber: UInt64
+    package private(set) var lastVersion: UInt64
+
+    package init(lastNumber: UInt64 = 0, lastVersion: UInt64 = 0) {
+        self.lastNumber = lastNumber
+        self.lastVersion = lastVersion
+    }
+
+    /// Everything after this number is kept.
+    package var keptAfter: UInt64 { lastNumber - UInt64(entries.count) }
+    package var count: Int { entries.count }
+    package var payloadBytes: Int { payload.count }
+
+    /// Begins the next record; its events follow with ``append(_:_:)``.
+    package mutating func begin(isMutation: Bool) {
+        lastNumber += 1
+        if isMutation { lastVersion += 1 }
+        entries.append(
+            Entry(
+                number: lastNumber, version: lastVersion, isMutation: isMutation,
+                firstEvent: firstEvent + events.count))
+    }
+
+    /// Adds an event to the newest record. `data` is one line of JSON.
+    package mutating func append(_ source: EventSource, _ data: [UInt8]) {
+        let start = payload.append(data)
+        events.append(Event(source: source, data: start..<(start + data.count)))
+    }
+
+    /// The record with this number. Precondition: `keptAfter < number <= lastNumber`.
+    package func entry(_ number: UInt64) -> Entry {
+        entries[index(of: number)]
+    }
+
+    package func events(of entry: Entry) -> some RandomAccessCollection<Event> {
+        let next = index(of: entry.number) + 1
+        let end = next < entries.count ? entries[next].firstEvent : firstEvent + events.count
+        return events[(entry.firstEvent - firstEvent)..<(end - firstEvent)]
+    }
+
+    package func data(of event: Event) -> ArraySlice<UInt8> {
+        payload.piece(event.data)
+    }
+
+    /// Drops the oldest records until both limits hold, but never one after `number` and never
+    /// the newest. Answers the version that the oldest state still needed has.
+    package mutating func trim(to retention: Retention, keeping number: UInt64) -> UInt64? {
+        var version: UInt64?
+        while entries.count > 1, let first = entries.first, first.number < number,
+            entries.count > retention.records || payload.count > retention.bytes
+        {
+            version = first.version
+            entries.removeFirst()
+            dropEvents(before: entries[0].firstEvent)
+        }
+        return version
+    }
+
+    /// Unsays everything after `number`: its commit failed.
+    package mutating func rollBack(to number: UInt64) {
+        while let last = entries.last, last.number > number {
+            while firstEvent + events.count > last.firstEvent {
+                payload.drop(from: events.removeLast().data.lowerBound)
+            }
+            lastNumber -= 1
+            if last.isMutation { lastVersion -= 1 }
+            entries.removeLast()
+        }
+    }
+
+    private mutating func dropEvents(before index: Int) {
+        while firstEvent < index, let event = events.popFirst() {
+            firstEvent += 1
+            payload.drop(before: event.data.upperBound)
+        }
+    }
+
+    private func index(of number: UInt64) -> Int {
+        precondition(number > keptAfter && number <= lastNumber, "the record is not kept")
+        return Int(number - keptAfter - 1)
+    }
+}
+
+/// How much of a session's history stays in memory. What is older answers `reset`.
+package struct Retention: Sendable, Equatable {
+    /// Records kept per session, at least 1.
+    package var records: Int
+    /// Bytes of encoded events kept per session, and of framed events per stream; the newest
+    /// record is kept even if it alone is larger.
+    package var bytes: Int
+
+    package init(records: Int = 1_000, bytes: Int = 1_048_576) {
+        self.records = max(1, records)
+        self.bytes = max(0, bytes)
+    }
+}

@@ -1,0 +1,100 @@
+internal import JSONCoding
+package import Reactors
+
+/// A reactor as it is hosted: a name, what its streams carry, and how to make one for a session.
+package struct Registration: Sendable {
+    package let name: String
+    /// In declaration order; an event source's index points here.
+    package let pulses: [String]
+    package let activities: [String]
+    /// Actions as JSON, for `GET /v1/reactors`.
+    package let examples: [[UInt8]]
+    let makeMachine: @Sendable (Session) -> any Machine
+    /// `event: <name>` and the beginning of the id line, per pulse and per activity.
+    let pulsePrefixes: [[UInt8]]
+    let activityPrefixes: [[UInt8]]
+
+    /// Event names that are the service's or EventSource's own (contract §3.2).
+    package static let reservedNames: Set<String> = [
+        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error",
+    ]
+
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    package init<R: Reactor>(
+        name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
+        make: @escaping @Sendable () -> R
+    ) throws(RegistrationFailure)
+    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
+        let fields = PulseFields.discover(R.State.self)
+        var faults = Self.faults(inName: name)
+        for field in fields where !field.isEncodable {
+            faults.append("the value of the pulse \(field.name) is not Encodable")
+        }
+        if fields.count > 64 {
+            faults.append("the state has \(fields.count) pulses; 64 is the limit")
+        }
+        faults += Self.faults(inEvents: fields.map(\.name) + activities)
+        var encodedExamples: [[UInt8]] = []
+        for example in examples {
+            var bytes: [UInt8] = []
+            do {
+                try JSON.encode(example, into: &bytes)
+                encodedExamples.append(bytes)
+            } catch {
+                faults.append("the example \(example) can't be encoded: \(error)")
+            }
+        }
+        guard faults.isEmpty else { throw RegistrationFailure(reactor: name, faults: faults) }
+        self.name = name
+        self.pulses = fields.map(\.name)
+        self.activities = activities
+        self.examples = encodedExamples
+        self.pulsePrefixes = fields.map { Framing.prefix($0.name) }
+        self.activityPrefixes = activities.map { Framing.prefix($0) }
+        self.makeMachine = { session in
+            ReactorMachine(make(), pulses: fields, session: session, clock: clock)
+        }
+    }
+
+    private static func faults(inName name: String) -> [String] {
+        let isPlain = name.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard isPlain, (1...64).contains(name.utf8.count) else {
+            return ["the name must be 1 to 64 of A-Z a-z 0-9 - _"]
+        }
+        return []
+    }
+
+    static func faults(inEvents names: [String]) -> [String] {
+        var faults: [String] = []
+        var seen: Set<String> = []
+        for name in names {
+            if reservedNames.contains(name) {
+                faults.append("\(name) is reserved; a pulse or activity needs another name")
+            }
+            if name.isEmpty || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+                faults.append("\"\(name)\" can't be the name of an event")
+            }
+            if !seen.insert(name).inserted {
+                faults.append("two pulses or activities are named \(name)")
+            }
+        }
+        return faults
+    }
+}
+
+/// Why a reactor can't be hosted.
+package struct RegistrationFailure: Error, CustomStringConvertible {
+    package let reactor: String
+    package let faults: [String]
+
+    package var description: String {
+        "the reactor \"\(reactor)\" can't be hosted: " + faults.joined(separator: "; ")
+    }
+}

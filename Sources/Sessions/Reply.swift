@@ -1,0 +1,47 @@
+package import Storage
+
+/// An answer that is due, in the order in which answers were decided.
+package enum Reply {
+    /// Says what was decided; made when it was decided.
+    case content(Content, token: UInt64)
+    /// A reading of the state, captured when it was asked for. Should the commit that it depends
+    /// on fail, it is read again.
+    case state(Content, version: UInt64?, token: UInt64)
+    /// A stream that begins at record `number`, with the snapshot of that moment.
+    case subscription(SubscriptionRequest, number: UInt64, snapshot: [UInt8]?)
+    /// A task waits for what it brought in.
+    case applied(CheckedContinuation<Bool, Never>)
+}
+
+extension Reply {
+    package enum Kind {
+        /// `PUT` or `POST` of a session; `isNew` tells 201 from 200.
+        case created(isNew: Bool)
+        /// Actions were received; `rejected` are the places of those that a hook turned down.
+        case received(rejected: [Int], isBatch: Bool)
+        /// `?wait=settled` gave up waiting; the effects go on.
+        case unsettled
+        /// `If-Match` names another position.
+        case conditionFailed
+        /// The state as one line of JSON, and the version that it is of.
+        case state([UInt8], version: UInt64)
+        /// No state of this version can be shown; those of `kept` can.
+        case versionUnknown(kept: ClosedRange<UInt64>)
+        /// A stream begins: write `opening`, then `snapshot` (shared by many), then leave the
+        /// rest to the subscriber.
+        case subscribed(Subscriber, opening: [UInt8], snapshot: [UInt8])
+        case ended
+        /// The commit failed: nothing of it happened.
+        case failed(JournalFailure)
+        /// The session has ended.
+        case gone
+    }
+
+    /// What is answered, and where the session stood then.
+    package struct Content {
+        package var kind: Kind
+        package var session: Session
+        package var version: UInt64
+        package var position: Position
+    }
+}

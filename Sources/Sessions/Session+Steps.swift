@@ -1,0 +1,230 @@
+internal import Reactors
+internal import Storage
+
+// Steps: what is decided gathers, the journal commits it, then it is shown.
+extension Session {
+    // MARK: Deciding
+
+    /// The step that gathers what is decided now.
+    func step() -> Step {
+        if let step = uncommitted.last, step.isGathering { return step }
+        let step = Step(self, lastNumber: log.lastNumber, lastVersion: log.lastVersion)
+        uncommitted.append(step)
+        table.gather(step)
+        return step
+    }
+
+    func beginRecord(_ kind: Record.Kind) {
+        log.begin(isMutation: kind == .mutation)
+        let step = step()
+        step.lastNumber = log.lastNumber
+        step.lastVersion = log.lastVersion
+        if keepsRecords { step.records.append(journalRecord(kind, number: log.lastNumber)) }
+    }
+
+    /// Adds an event to the record that was begun last.
+    func record(_ source: EventSource, _ data: [UInt8]) {
+        log.append(source, data)
+        guard keepsRecords, source != .state else { return }
+        let step = step()
+        step.records[step.records.count - 1].events.append(
+            Record.Event(name: name(of: source), data: data))
+    }
+
+    func recordContent(_ content: [UInt8]) {
+        let step = step()
+        step.records[step.records.count - 1].content = content
+    }
+
+    var keepsRecords: Bool { table.journal.keepsRecords }
+    var wantsStates: Bool { stateStreams > 0 }
+
+    /// What an effect wants done when this is committed. After the end there is no commit to
+    /// wait for.
+    func order(_ order: EffectOrder) {
+        guard life != .ended else { return carryOut(order) }
+        step().effects.append(order)
+    }
+
+    func answer(_ content: Reply.Content, _ token: UInt64) {
+        guard let step = uncommitted.last else { return table.output.reply(content, to: token) }
+        table.attach(.content(content, token: token), to: step)
+    }
+
+    func answer(_ reply: Reply) {
+        guard let step = uncommitted.last else { return deliver(reply) }
+        table.attach(reply, to: step)
+    }
+
+    func content(_ kind: Reply.Kind) -> Reply.Content {
+        Reply.Content(
+            kind: kind, session: self, version: log.lastVersion,
+            position: Position(generation, log.lastNumber))
+    }
+
+    /// Something an action started has ended; who waited for that may have their answer.
+    func somethingSettled() {
+        mayHaveSettled = true
+    }
+
+    /// Runs what a task brought in. False if the machine is another's, which can't be.
+    func perform<R: Reactor>(_ act: (ReactorMachine<R>) -> Bool) -> Bool
+    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
+        guard life != .ended, let machine = machine as? ReactorMachine<R> else { return false }
+        let result = act(machine)
+        if mayHaveSettled { answerSettled() }
+        return result
+    }
+
+    private func answerSettled() {
+        mayHaveSettled = false
+        guard !waiting.isEmpty else { return }
+        let settled = waiting.filter { machine.isSettled($0.actions) }
+        guard !settled.isEmpty else { return }
+        waiting.removeAll { machine.isSettled($0.actions) }
+        for one in settled {
+            answer(
+                content(.received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch)),
+                one.token)
+        }
+    }
+
+    // MARK: After the commit
+
+    /// The journal has the step: replies go out and effects begin. Events follow in
+    /// ``publish()``, when every session of the batch has replied.
+    func commit(_ step: Step) {
+        if uncommitted.first === step { uncommitted.removeFirst() }
+        committedNumber = step.lastNumber
+        committedVersion = step.lastVersion
+        for reply in step.replies { deliver(reply) }
+        for order in step.effects { carryOut(order) }
+        if step.creates { sources = machine.startSources(in: self) }
+        if life == .ending, committedNumber == log.lastNumber { finish() }
+    }
+
+    /// Frames what is committed for every stream, writes it to whoever can take it, and forgets
+    /// what need not be kept.
+    func publish() {
+        for stream in streams {
+            frame(stream)
+            stream.flush(through: table.output)
+        }
+        let retention = table.limits.retention
+        guard log.count > retention.records || log.payloadBytes > retention.bytes else { return }
+        let unframed = committedNumber
+        if let version = log.trim(to: retention, keeping: unframed) {
+            machine.forget(before: version)
+        }
+        for stream in streams {
+            stream.trim(keptAfter: log.keptAfter, limit: retention.bytes)
+        }
+    }
+
+    private func frame(_ stream: StreamLog) {
+        guard stream.framedThrough < committedNumber else { return }
+        for number in (stream.framedThrough + 1)...committedNumber {
+            stream.frame(log.entry(number), of: self, scratch: &table.scratch)
+        }
+    }
+
+    private func deliver(_ reply: Reply) {
+        switch reply {
+        case .content(let content, let token), .state(let content, _, let token):
+            table.output.reply(content, to: token)
+        case .subscription(let request, let number, let snapshot):
+            open(request, at: number, snapshot: snapshot)
+        case .applied(let continuation):
+            continuation.resume(returning: true)
+        }
+    }
+
+    private func carryOut(_ order: EffectOrder) {
+        switch order {
+        case .start(let run, let launch): tasks[run] = launch()
+        case .cancel(let run): tasks.removeValue(forKey: run)?.cancel()
+        }
+    }
+
+    func forgetTask(_ run: RunID) {
+        tasks.removeValue(forKey: run)
+    }
+
+    /// The end is committed: everything that runs is cancelled, every stream is told.
+    private func finish() {
+        life = .ended
+        machine.end(in: self)
+        cancelTasks()
+        for one in waiting { table.output.reply(content(.gone), to: one.token) }
+        waiting = []
+        for stream in streams {
+            frame(stream)
+            stream.appendEnd(position, scratch: &table.scratch)
+            stream.flush(through: table.output)
+            for subscriber in stream.subscribers { subscriber.finishIfDone() }
+        }
+        streams = []
+        table.remove(self)
+    }
+
+    func cancelTasks() {
+        for task in tasks.values { task.cancel() }
+        for task in sources { task.cancel() }
+        tasks = [:]
+        sources = []
+    }
+
+    // MARK: When a commit fails
+
+    /// The journal did not take `step`: nothing after the last committed record has happened.
+    /// Later steps were decided upon it and fall with it.
+    func unsay(_ step: Step, because failure: JournalFailure) {
+        guard let first = uncommitted.firstIndex(where: { $0 === step }) else { return }
+        let fallen = uncommitted[first...]
+        uncommitted.removeSubrange(first...)
+        log.rollBack(to: committedNumber)
+        machine.rollBack(to: committedVersion, in: self)
+        if life == .ending { life = .running }
+        for step in fallen {
+            table.withdraw(step)
+            for reply in step.replies { fail(reply, failure) }
+        }
+        for one in waiting { table.output.reply(content(.failed(failure)), to: one.token) }
+        waiting = []
+        note(.commitFailed(failure.detail))
+        if fallen.contains(where: \.creates) { table.remove(self) }
+    }
+
+    private func fail(_ reply: Reply, _ failure: JournalFailure) {
+        switch reply {
+        case .content(_, let token):
+            table.output.reply(content(.failed(failure)), to: token)
+        case .state(_, let version, let token):
+            table.output.reply(content(reading(version)), to: token)
+        case .subscription(let request, _, _):
+            open(request, at: committedNumber, snapshot: nil)
+        case .applied(let continuation):
+            continuation.resume(returning: false)
+        }
+    }
+
+    // MARK: Words
+
+    func note(_ note: SessionNote) {
+        table.output.note(note, of: self)
+    }
+
+    func journalRecord(_ kind: Record.Kind, number: UInt64) -> Record {
+        Record(
+            session: id.text, reactor: registration.name, generation: generation.text,
+            number: number, version: log.lastVersion, kind: kind, traceparent: traceparent)
+    }
+
+    private func name(of source: EventSource) -> String {
+        switch source {
+        case .pulse(let index): registration.pulses[index]
+        case .activity(let index): activityName(index)
+        case .state: "state"
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// Streams: who reads what from where, and what they are shown first.
+extension Session {
+    /// Opens a stream. The answer brings the opening bytes and the subscriber.
+    package func subscribe(_ request: SubscriptionRequest) {
+        guard life == .running else { return answer(content(.gone), request.token) }
+        guard let newestStep = uncommitted.last else {
+            return open(request, at: committedNumber, snapshot: nil)
+        }
+        let snapshot = request.selection.hasSnapshot ? snapshotData(request.selection) : nil
+        table.attach(
+            .subscription(request, number: log.lastNumber, snapshot: snapshot), to: newestStep)
+    }
+
+    /// Precondition: `number` is committed, and `snapshot` is of that moment.
+    func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
+        var opening: [UInt8] = []
+        var after = Position(generation, number)
+        var wantsSnapshot = false
+        switch request.start {
+        case .now: break
+        case .snapshot: wantsSnapshot = true
+        case .start: after = Position(generation, log.keptAfter)
+        case .after(let text):
+            switch resumption(text) {
+            case .success(let position): after = position
+            case .failure(let reason):
+                wantsSnapshot = true
+                Framing.appendReset(reason, Position(generation, number), to: &opening)
+            }
+        }
+        guard let stream = stream(request.selection, covering: after.number) else {
+            return openAnew(request, at: number, snapshot: snapshot)
+        }
+        let subscriber = Subscriber(
+            id: request.token, session: self, stream: stream,
+            cursor: stream.offset(after: after))
+        finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
+    }
+
+    /// The history was there and is too large to show: the same as trimmed.
+    private func openAnew(
+        _ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?
+    ) {
+        var opening: [UInt8] = []
+        let position = Position(generation, number)
+        Framing.appendReset(.trimmed, position, to: &opening)
+        guard let stream = stream(request.selection, covering: number) else {
+            preconditionFailure("a stream always covers the present")
+        }
+        let subscriber = Subscriber(
+            id: request.token, session: self, stream: stream,
+            cursor: stream.offset(after: position))
+        finish(request, subscriber, opening, true, at: position, snapshot)
+    }
+
+    private func finish(
+        _ request: SubscriptionRequest, _ subscriber: Subscriber, _ opening: [UInt8],
+        _ wantsSnapshot: Bool, at after: Position, _ snapshot: [UInt8]?
+    ) {
+        var opening = opening
+        let stream = subscriber.stream
+        var shared: [UInt8] = []
+        if wantsSnapshot, request.selection.hasSnapshot {
+            shared = stream.snapshotBlock(at: after.number) {
+                snapshotBlock(snapshot ?? snapshotData(request.selection), at: after)
+            }
+        } else {
+            Framing.appendPriming(after, to: &opening)
+        }
+        stream.add(subscriber)
+        table.output.reply(
+            content(.subscribed(subscriber, opening: opening, snapshot: shared)), to: request.token)
+        if !subscriber.isBlocked { stream.advance(subscriber, through: table.output) }
+    }
+
+    /// Where to go on after a position that a client sent, or why that can't be.
+    private func resumption(_ text: String) -> Result<Position, ResetReason> {
+        guard let position = Position(text) else { return .failure(.malformed) }
+        guard position.generation == generation else { return .failure(.generation) }
+        guard position.number <= committedNumber else { return .failure(.ahead) }
+        let needed = position.part == 0 ? position.number : position.number - 1
+        guard needed >= log.keptAfter else { return .failure(.trimmed) }
+        return .success(position)
+    }
+
+    /// The stream of this selection, made if need be, covering everything after `number`.
+    private func stream(_ selection: Selection, covering number: UInt64) -> StreamLog? {
+        let limit = table.limits.retention.bytes
+        if let stream = streams.first(where: { $0.selection == selection }) {
+            let needed = min(number, stream.framedThrough)
+            return stream.extend(backTo: needed, of: self, limit: limit) ? stream : nil
+        }
+        let stream = StreamLog(selection, after: committedNumber, shownPart: nil)
+        stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
+        guard stream.extend(backTo: number, of: self, limit: limit) else { return nil }
+        streams.append(stream)
+        if selection.readsStates { stateStreams += 1 }
+        return stream
+    }
+
+    func removeStream(_ stream: StreamLog) {
+        guard let index = streams.firstIndex(where: { $0 === stream }) else { return }
+        streams.remove(at: index)
+        if stream.selection.readsStates { stateStreams -= 1 }
+    }
+
+    /// Makes the opening of a stream for a subscriber that was left behind.
+    func reset(_ subscriber: Subscriber) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let stream = subscriber.stream
+        let position = Position(generation, stream.framedThrough)
+        Framing.appendReset(.trimmed, position, to: &bytes)
+        guard stream.selection.hasSnapshot, uncommitted.isEmpty else {
+            Framing.appendPriming(position, to: &bytes)
+            return bytes
+        }
+        bytes += stream.snapshotBlock(at: position.number) {
+            snapshotBlock(snapshotData(stream.selection), at: position)
+        }
+        return bytes
+    }
+
+    private func snapshotBlock(_ data: [UInt8], at position: Position) -> [UInt8] {
+        var block: [UInt8] = []
+        block.reserveCapacity(data.count + 64)
+        Framing.append(Framing.snapshot, position, data[...], to: &block)
+        return block
+    }
+
+    /// What a stream of this selection shows of the present moment.
+    private func snapshotData(_ selection: Selection) -> [UInt8] {
+        var pulses: [UInt8] = []
+        var state: [UInt8] = []
+        if selection.pulses != 0 {
+            machine.encodePulses(selection.pulses, in: self, to: &pulses)
+        }
+        guard selection.readsStates else { return pulses }
+        machine.encodeState(in: self, to: &state)
+        if case .part(let pointer) = selection.states {
+            state = StatePart.slice(pointer, of: state) ?? Framing.null
+        }
+        guard selection.pulses != 0 else { return state }
+        return Array("{\"pulses\":".utf8) + pulses + Array(",\"state\":".utf8) + state
+            + Array("}".utf8)
+    }
+
+    /// The state as it was shown at this record.
+    func state(at number: UInt64) -> [UInt8] {
+        var out: [UInt8] = []
+        let version =
+            number >= log.lastNumber
+            ? log.lastVersion
+            : number > log.keptAfter ? log.entry(number).version : machine.oldestVersion
+        machine.encodeState(at: version, in: self, to: &out)
+        return out
+    }
+
+    func prefix(of source: EventSource) -> [UInt8] {
+        switch source {
+        case .pulse(let index): registration.pulsePrefixes[index]
+        case .activity(let index): activityPrefix(index)
+        case .state: Framing.state
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import Reactors
+internal import Storage
+
+/// One running instance of a reactor, with its own state and its own total order.
+///
+/// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state
+/// and the record log run ahead of the journal. What was decided gathers in the newest of `uncommitted`; when
+/// the journal has it, ``commit(_:)`` moves `committedNumber` on, and only then are replies sent
+/// and events framed. What was read before that is captured when it is asked for and shown when
+/// it is committed.
+package final class Session {
+    package let id: SessionID
+    package let registration: Registration
+    package let generation: Generation
+    unowned let table: SessionTable
+
+    enum Life {
+        case running
+        /// Its end is decided and not committed yet.
+        case ending
+        case ended
+    }
+
+    var life = Life.running
+    var log = RecordLog()
+    // Why implicitly unwrapped: a machine is made for a session that exists.
+    private(set) var machine: (any Machine)!
+    /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
+    package internal(set) var committedNumber: UInt64 = 0
+    var committedVersion: UInt64 = 0
+    /// Steps that are not committed, oldest first; replies attach to the last.
+    var uncommitted: [Step] = []
+    var streams: [StreamLog] = []
+    /// Streams that show states; while there are any, each mutation's state is encoded at once.
+    var stateStreams = 0
+    var tasks: [RunID: Task<Void, Never>] = [:]
+    var sources: [Task<Void, Never>] = []
+    var waiting: [Waiting] = []
+    var mayHaveSettled = false
+    /// Of the request that is being received; it goes into the records that it leaves.
+    private(set) var traceparent: String?
+    /// Names of activities that were not announced at registration, 256 at the most.
+    var unannounced: [(name: String, prefix: [UInt8])] = []
+
+    /// `?wait=settled`: whose effects have to end before the answer.
+    struct Waiting {
+        var token: UInt64
+        var actions: [ActionTag]
+        var receipt: Receipt
+    }
+
+    init(_ id: SessionID, _ registration: Registration, _ generation: Generation, _ table: SessionTable) {
+        self.id = id
+        self.registration = registration
+        self.generation = generation
+        self.table = table
+        machine = registration.makeMachine(self)
+    }
+
+    package var position: Position { Position(generation, committedNumber) }
+    package var version: UInt64 { committedVersion }
+
+    // MARK: Requests
+
+    /// The session's creation is its record 0; nothing is answered before it is committed.
+    func create(for token: UInt64) {
+        let step = step()
+        step.creates = true
+        if keepsRecords {
+            step.records.append(journalRecord(.created, number: 0))
+        }
+        answer(content(.created(isNew: true)), token)
+    }
+
+    /// Somebody wants a session that is there already.
+    package func greet(for token: UInt64) {
+        answer(content(.created(isNew: false)), token)
+    }
+
+    /// Receives the actions of one request. The answer comes when they are committed, or, with
+    /// `waits`, when what they started has ended.
+    package func post(
+        _ body: [UInt8], condition: PositionCondition? = nil, waits: Bool = false,
+        traceparent: String? = nil, for token: UInt64
+    ) throws(ActionRefusal) {
+        guard life == .running else { return answer(content(.gone), token) }
+        if let condition, !condition.holds(at: Position(generation, log.lastNumber)) {
+            return answer(content(.conditionFailed), token)
+        }
+        guard table.hasRoom else { throw .overloaded }
+        self.traceparent = traceparent
+        defer { self.traceparent = nil }
+        let receipt = try machine.receive(body, batchLimit: table.limits.batch, in: self)
+        if waits, !receipt.unsettled.isEmpty {
+            waiting.append(Waiting(token: token, actions: receipt.unsettled, receipt: receipt))
+        } else {
+            answer(content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)), token)
+        }
+    }
+
+    /// Somebody who waits for effects to end waits no longer: answers what there is.
+    package func stopWaiting(_ token: UInt64) {
+        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return }
+        waiting.remove(at: index)
+        answer(content(.unsettled), token)
+    }
+
+    /// The connection is gone; its effects go on (case 90).
+    package func forget(_ token: UInt64) {
+        waiting.removeAll { $0.token == token }
+    }
+
+    /// Reads the state as it is now, or as it was at `version`.
+    package func read(version: UInt64?, for token: UInt64) {
+        guard life == .running else { return answer(content(.gone), token) }
+        answer(.state(content(reading(version)), version: version, token: token))
+    }
+
+    func reading(_ version: UInt64?) -> Reply.Kind {
+        var state: [UInt8] = []
+        guard let version else {
+            machine.encodeState(in: self, to: &state)
+            return .state(state, version: log.lastVersion)
+        }
+        guard version >= machine.oldestVersion, version <= log.lastVersion else {
+            return .versionUnknown(kept: machine.oldestVersion...log.lastVersion)
+        }
+        machine.encodeState(at: version, in: self, to: &state)
+        return .state(state, version: version)
+    }
+
+    /// Ends the session; from the commit on it is gone.
+    package func end(for token: UInt64) {
+        guard life == .running else { return answer(content(.gone), token) }
+        life = .ending
+        beginRecord(.deleted)
+        answer(content(.ended), token)
+    }
+}

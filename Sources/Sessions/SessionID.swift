@@ -1,0 +1,52 @@
+/// A session's name: `[A-Za-z0-9_-]{1,128}` (contract §3).
+package struct SessionID: Hashable, Sendable {
+    package let text: String
+
+    /// Nil unless every byte is allowed and there are 1 to 128 of them.
+    package init?(_ text: String) {
+        let bytes = text.utf8
+        guard (1...128).contains(bytes.count), bytes.allSatisfy(Self.isAllowed) else { return nil }
+        self.text = text
+    }
+
+    /// 128 random bits as 22 characters of the URL-safe base64 alphabet (RFC 4648 §5).
+    package static func random(using generator: inout some RandomNumberGenerator) -> SessionID {
+        let alphabet = Array(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var bits: UInt128 =
+            UInt128(generator.next() as UInt64) << 64 | UInt128(generator.next() as UInt64)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(22)
+        for _ in 0..<22 {
+            bytes.append(alphabet[Int(truncatingIfNeeded: bits & 63)])
+            bits >>= 6
+        }
+        return SessionID(unchecked: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Which of `loops` event loops owns the session.
+    ///
+    /// FNV-1a: every loop of this process must answer alike, which Swift's seeded `Hasher` would
+    /// also do, but a trace should mean the same loop in the next run.
+    package func owner(of loops: Int) -> Int {
+        guard loops > 1 else { return 0 }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return Int((hash ^ (hash >> 32)) % UInt64(loops))
+    }
+
+    private init(unchecked text: String) {
+        self.text = text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

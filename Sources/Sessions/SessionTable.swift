@@ -1,0 +1,187 @@
+internal import DequeModule
+package import Storage
+
+/// The bounds of one loop's sessions.
+package struct SessionLimits: Sendable {
+    /// Sessions; creating more is refused.
+    package var sessions: Int
+    /// Actions in one request.
+    package var batch: Int
+    package var retention: Retention
+    /// Answers that wait for the journal; further actions are refused with 503.
+    package var unanswered = 20_000
+    /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
+    package var remembered = 100_000
+
+    package init(sessions: Int, batch: Int, retention: Retention) {
+        self.sessions = sessions
+        self.batch = batch
+        self.retention = retention
+    }
+}
+
+/// The sessions of one loop, and the way of their steps through the journal.
+///
+/// Design: steps of all sessions that gather in one round go to the journal as one batch. Batches
+/// end in the order in which they were handed in, so the first in flight is the one that ended.
+package final class SessionTable {
+    /// Brings a job to the table's loop, from any thread, in order.
+    package typealias Hop =
+        @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Void
+
+    package let journal: any Journal
+    package let limits: SessionLimits
+    let hop: Hop
+    // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
+    package unowned var output: (any SessionOutput)!
+
+    private var sessions: [SessionID: Session] = [:]
+    private var ended = EndedSessions()
+    private var gathering: [Step] = []
+    private var inFlight: Deque<[Step]> = []
+    private var unanswered = 0
+    private var randomness = SystemRandomNumberGenerator()
+    var scratch: [UInt8] = []
+
+    package init(journal: any Journal, limits: SessionLimits, hop: @escaping Hop) {
+        self.journal = journal
+        self.limits = limits
+        self.hop = hop
+    }
+
+    // MARK: Sessions
+
+    package enum Found {
+        case session(Session)
+        /// It was deleted.
+        case ended
+        case nothing
+    }
+
+    package var count: Int { sessions.count }
+    /// Subscribers of all sessions.
+    package var subscriberCount: Int {
+        sessions.values.reduce(0) { sum, session in
+            session.streams.reduce(sum) { $0 + $1.subscribers.count }
+        }
+    }
+
+    package func find(_ id: SessionID) -> Found {
+        if let session = sessions[id] { return .session(session) }
+        return ended.contains(id) ? .ended : .nothing
+    }
+
+    func session(_ id: SessionID, _ generation: Generation) -> Session? {
+        guard let session = sessions[id], session.generation == generation else { return nil }
+        return session
+    }
+
+    /// Whether one more session fits.
+    package var hasRoomForSession: Bool { sessions.count < limits.sessions }
+
+    /// Creates a session; the answer comes when that is committed.
+    /// Precondition: there is none with this id, and there is room.
+    package func create(_ id: SessionID, _ registration: Registration, for token: UInt64) {
+        ended.remove(id)
+        let session = Session(id, registration, Generation(using: &randomness), self)
+        sessions[id] = session
+        session.create(for: token)
+    }
+
+    /// The first `limit` sessions after `id` in the order of their ids.
+    ///
+    /// Looks at every session, some 20 ns each; it keeps no order, which every creation and
+    /// deletion would have to pay for.
+    package func page(after id: String?, limit: Int, reactor: String?) -> [Session] {
+        var page: [Session] = []
+        for session in sessions.values {
+            if let id, session.id.text <= id { continue }
+            if let reactor, session.registration.name != reactor { continue }
+            if page.count == limit, let last = page.last, session.id.text >= last.id.text { continue }
+            let place = page.firstIndex { $0.id.text > session.id.text } ?? page.count
+            page.insert(session, at: place)
+            if page.count > limit { page.removeLast() }
+        }
+        return page
+    }
+
+    /// The process ends: every task of every session is cancelled.
+    package func stop() {
+        for session in sessions.values { session.cancelTasks() }
+    }
+
+    func remove(_ session: Session) {
+        guard sessions[session.id] === session else { return }
+        sessions[session.id] = nil
+        if session.life == .ended { ended.insert(session.id, limit: limits.remembered) }
+    }
+
+    // MARK: Steps
+
+    /// Whether one more answer may wait for the journal.
+    var hasRoom: Bool { unanswered < limits.unanswered }
+
+    func gather(_ step: Step) {
+        gathering.append(step)
+    }
+
+    func attach(_ reply: Reply, to step: Step) {
+        step.replies.append(reply)
+        unanswered += 1
+    }
+
+    /// A step that fell is not handed in.
+    func withdraw(_ step: Step) {
+        unanswered -= step.replies.count
+        guard step.isGathering else { return }
+        gathering.removeAll { $0 === step }
+    }
+
+    /// Hands what has gathered to the journal, as one batch. Called once a round.
+    package func commit() {
+        guard !gathering.isEmpty else { return }
+        let batch = gathering
+        gathering.removeAll(keepingCapacity: true)
+        for step in batch { step.isGathering = false }
+        let records = journal.keepsRecords ? batch.flatMap(\.records) : []
+        inFlight.append(batch)
+        let hop = hop
+        switch journal.commit(records, ended: { failure in hop { $0.batchEnded(failure) } }) {
+        case .done: batchEnded(nil)
+        case .pending: break
+        }
+    }
+
+    private func batchEnded(_ failure: JournalFailure?) {
+        guard let batch = inFlight.popFirst() else {
+            preconditionFailure("the journal ended a batch that it was not given")
+        }
+        if let failure {
+            for step in batch { step.session.unsay(step, because: failure) }
+            return
+        }
+        for step in batch {
+            unanswered -= step.replies.count
+            step.session.commit(step)
+        }
+        for step in batch { step.session.publish() }
+    }
+}
+
+/// Ids of sessions that have ended, so many at the most; the oldest are forgotten first.
+struct EndedSessions {
+    private var ids: Set<SessionID> = []
+    private var order: Deque<SessionID> = []
+
+    func contains(_ id: SessionID) -> Bool { ids.contains(id) }
+
+    mutating func insert(_ id: SessionID, limit: Int) {
+        guard ids.insert(id).inserted else { return }
+        order.append(id)
+        while ids.count > limit, let oldest = order.popFirst() { ids.remove(oldest) }
+    }
+
+    mutating func remove(_ id: SessionID) {
+        ids.remove(id)
+    }
+}

@@ -1,0 +1,30 @@
+internal import Storage
+
+/// What was decided and must now be done: *records* to commit first, *events* to publish and
+/// *replies* to send only after the commit.
+///
+/// Design: this is the contract between deciding and doing. Everything a session decides in one
+/// round of its loop gathers in one step. While a commit is under way the session decides on,
+/// into the next step. Nothing is published that a crash could unsay.
+final class Step {
+    let session: Session
+    /// For the journal; empty if it keeps none.
+    var records: [Record] = []
+    /// The last record of the step, and the version then: what is committed when the step is.
+    var lastNumber: UInt64
+    var lastVersion: UInt64
+    /// The step brings its session into being.
+    var creates = false
+    /// False once the journal has been given it.
+    var isGathering = true
+    /// Due after the commit, in this order.
+    var replies: [Reply] = []
+    /// What effects do: started and cancelled after the commit, in this order.
+    var effects: [EffectOrder] = []
+
+    init(_ session: Session, lastNumber: UInt64, lastVersion: UInt64) {
+        self.session = session
+        self.lastNumber = lastNumber
+        self.lastVersion = lastVersion
+    }
+}

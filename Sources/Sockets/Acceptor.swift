@@ -1,0 +1,179 @@
+// Accepting runs on the first loop's queue, as an actor of its own on the loop's executor: what it
+// shares with the loop is the thread, nothing else.
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The part of a listener that works.
+actor Acceptor<Handler: LoopHandler> {
+    /// Accepted at most in one go; Dispatch calls again for the rest, after other work of the loop.
+    private static var batchLimit: Int { 1_024 }
+    /// Rest after running out of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
+    private static var restMilliseconds: Int { 100 }
+
+    private nonisolated let home: EventLoop<Handler>
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe home.unownedExecutor }
+
+    private let socket: ListeningSocket
+    private let loops: [EventLoop<Handler>]
+    private let maximumConnections: Int
+
+    private let source: any DispatchSourceRead
+    /// Its turn is next.
+    private var turn = 0
+    /// Open on nothing; given up for the moment it takes to refuse somebody when there is no other
+    /// descriptor.
+    private var reserve: Int32
+    /// Accepted and not handed over yet, by loop.
+    private var batches: [[LoopInbox<Handler>.Accepted]]
+
+    private enum Life {
+        case accepting
+        /// The source is suspended until the rest is over.
+        case resting
+        case closed
+    }
+    private var life = Life.accepting
+    private nonisolated let ending = DispatchGroup()
+
+    init(_ socket: ListeningSocket, loops: [EventLoop<Handler>], maximumConnections: Int) {
+        self.home = loops[0]
+        self.socket = socket
+        self.loops = loops
+        self.maximumConnections = maximumConnections
+        self.reserve = Self.openReserve()
+        self.batches = Array(repeating: [], count: loops.count)
+        let source = DispatchSource.makeReadSource(
+            fileDescriptor: socket.descriptor, queue: loops[0].queue)
+        self.source = source
+        ending.enter()
+        let descriptor = socket.descriptor
+        source.setCancelHandler { [ending] in
+            SocketCalls.close(descriptor)
+            ending.leave()
+        }
+        source.setEventHandler { self.assumeIsolated { $0.accept() } }
+        source.activate()
+    }
+
+    nonisolated func beginClosing() {
+        home.queue.async { self.assumeIsolated { $0.close() } }
+    }
+
+    func untilClosed() async {
+        await withCheckedContinuation { continuation in
+            ending.notify(queue: home.queue) { continuation.resume() }
+        }
+    }
+
+    /// Takes what waits, and hands it over in one batch for each loop.
+    private func accept() {
+        guard life == .accepting else { return }
+        var room = maximumConnections - loops.reduce(0) { $0 + $1.connections }
+        for _ in 0..<Self.batchLimit {
+            switch SocketCalls.accept(socket.descriptor) {
+            case .success(let accepted):
+                guard room > 0 else {
+                    refuse(accepted.descriptor)
+                    continue
+                }
+                room -= 1
+                keep(accepted.descriptor, accepted.peer)
+            case .failure(let error):
+                switch Self.verdict(on: error.code) {
+                case .tryNext: continue
+                case .nothingWaits: return handOver()
+                case .exhausted:
+                    refuseWhatWaits()
+                    rest()
+                    return handOver()
+                }
+            }
+        }
+        handOver()
+    }
+
+    private enum Verdict {
+        case tryNext, nothingWaits, exhausted
+    }
+
+    /// accept(2): errors of the connection that waited are passed over, as they are its own.
+    private static func verdict(on code: Int32) -> Verdict {
+        switch code {
+        case EAGAIN, EWOULDBLOCK: .nothingWaits
+        // EMFILE, ENFILE, ENOBUFS and ENOMEM, and whatever else would come again at once: never
+        // spin.
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP: .exhausted
+        default: .tryNext
+        }
+    }
+
+    private func keep(_ descriptor: Int32, _ peer: PeerAddress) {
+        #if !os(Linux)
+            if peer != .local { SocketCalls.sendWithoutDelay(descriptor) }
+        #endif
+        batches[turn].append(LoopInbox<Handler>.Accepted(descriptor: descriptor, peer: peer))
+        turn = (turn + 1) % loops.count
+    }
+
+    private func handOver() {
+        for index in batches.indices where !batches[index].isEmpty {
+            var batch: [LoopInbox<Handler>.Accepted] = []
+            swap(&batch, &batches[index])
+            loops[index].take(batch)
+        }
+    }
+
+    private func refuse(_ descriptor: Int32) {
+        SocketCalls.armReset(descriptor)
+        SocketCalls.close(descriptor)
+    }
+
+    /// With no descriptor to accept with, the reserve is lent out until nobody waits.
+    private func refuseWhatWaits() {
+        guard reserve >= 0 else {
+            reserve = Self.openReserve()
+            return
+        }
+        SocketCalls.close(reserve)
+        for _ in 0..<Self.batchLimit {
+            guard case .success(let accepted) = SocketCalls.accept(socket.descriptor) else { break }
+            refuse(accepted.descriptor)
+        }
+        reserve = Self.openReserve()
+    }
+
+    private static func openReserve() -> Int32 {
+        unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+
+    private func rest() {
+        life = .resting
+        source.suspend()
+        let end = DispatchTime.now() + .milliseconds(Self.restMilliseconds)
+        home.queue.asyncAfter(deadline: end) { self.assumeIsolated { $0.wakeUp() } }
+    }
+
+    private func wakeUp() {
+        guard life == .resting else { return }
+        life = .accepting
+        if reserve < 0 { reserve = Self.openReserve() }
+        source.resume()
+    }
+
+    private func close() {
+        guard life != .closed else { return }
+        accept()
+        let wasResting = life == .resting
+        life = .closed
+        socket.file?.remove()
+        if reserve >= 0 { SocketCalls.close(reserve) }
+        source.cancel()
+        // A suspended source would never run its cancel handler.
+        if wasResting { source.resume() }
+    }
+}

@@ -1,0 +1,26 @@
+/// Names one connection of one loop for as long as it lives there.
+///
+/// `slot` is dense (0, 1, 2, … and reused), so a handler can keep its own parallel array. The
+/// generation tells a connection from an earlier one in the same slot: a stale id reaches nobody.
+package struct ConnectionID: Hashable, Sendable {
+    /// Index of the connection in its loop's table; below the greatest number open at once.
+    package let slot: UInt32
+
+    /// Never 0 for a connection that exists.
+    package let generation: UInt32
+
+    /// Names the connection; only a table can make it exist.
+    package init(slot: UInt32, generation: UInt32) {
+        self.slot = slot
+        self.generation = generation
+    }
+
+    /// Both halves in the one word that epoll gives back with an event.
+    init(token: UInt64) {
+        self.init(
+            slot: UInt32(truncatingIfNeeded: token),
+            generation: UInt32(truncatingIfNeeded: token >> 32))
+    }
+
+    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}

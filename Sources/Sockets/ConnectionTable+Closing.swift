@@ -1,0 +1,67 @@
+extension ConnectionTable {
+    /// Closes the connection. The id is stale at once and no callback follows; unsent bytes are the
+    /// caller's loss, so send everything before `.now` and `.lingering`.
+    package func close(_ connection: ConnectionID, _ how: Closing) {
+        guard let index = usable(connection) else { return }
+        switch how {
+        case .now:
+            closeNow(index)
+        case .reset:
+            SocketCalls.armReset(slots[index].descriptor)
+            closeNow(index)
+        case .lingering:
+            linger(index)
+        }
+    }
+
+    /// Takes the connection off this loop with its descriptor open; the id is stale at once and no
+    /// callback follows.
+    ///
+    /// nil for a stale id, and when no descriptor can be had for the move (the connection then
+    /// stays as it is).
+    package func detach(_ connection: ConnectionID) -> DetachedSocket? {
+        guard let index = usable(connection), !slots[index].flags.contains(.failed) else {
+            return nil
+        }
+        let peerHasFinished = slots[index].flags.contains(.peerFinished)
+        guard let descriptor = try? poller.release(slots[index].descriptor, connection) else {
+            // Only `EMFILE`, `ENFILE` or `ENOMEM` can be meant, which the documentation above
+            // promises as nil.
+            return nil
+        }
+        _ = remove(index)
+        return DetachedSocket(descriptor: descriptor, peerHasFinished: peerHasFinished)
+    }
+
+    /// Frees the slot and closes the descriptor.
+    func closeNow(_ index: Int) {
+        let id = id(at: index)
+        let descriptor = remove(index)
+        poller.close(descriptor, id)
+    }
+
+    /// Frees every slot.
+    func closeAll() {
+        for index in slots.indices where slots[index].flags.contains(.open) {
+            closeNow(index)
+        }
+        ready.removeAll()
+    }
+
+    private func linger(_ index: Int) {
+        // A peer that has finished cannot be reset into losing its answer by unread input.
+        guard slots[index].flags.isDisjoint(with: [.peerFinished, .failed]) else {
+            closeNow(index)
+            return
+        }
+        SocketCalls.finishWriting(slots[index].descriptor)
+        if slots[index].flags.contains(.paused) {
+            slots[index].flags.remove(.paused)
+            poller.setReading(true, id(at: index))
+        }
+        slots[index].flags.insert(.lingering)
+        slots[index].lingerBytesLeft = Self.lingerLimitBytes
+        deadlines.set(slot: index, now + Self.lingerLimit)
+        queue(index)
+    }
+}

@@ -1,0 +1,115 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+extension ConnectionTable {
+    /// The most pieces that `send(_:gathering:)` hands to the kernel at once.
+    package static let gatherLimit = 16
+
+    /// Hands bytes to the kernel and says how many it took: 0 up to all of them.
+    ///
+    /// When it took fewer, the rest is the caller's, and `writable` is called once there is room;
+    /// until then every send gives 0 without asking the kernel. Errors are never thrown from here:
+    /// the connection takes nothing any more, and `closed` says why in a later pass.
+    package func send(_ connection: ConnectionID, _ bytes: RawSpan) -> Int {
+        guard let index = sendable(connection), !bytes.isEmpty else { return 0 }
+        let outcome = SocketCalls.transmit(slots[index].descriptor, bytes)
+        return account(outcome, of: bytes.byteCount, index)
+    }
+
+    /// Sends two spans, such as a head and its body, as if they were one.
+    package func send(_ connection: ConnectionID, _ first: RawSpan, _ second: RawSpan) -> Int {
+        guard !second.isEmpty else { return send(connection, first) }
+        guard let index = sendable(connection) else { return 0 }
+        let descriptor = slots[index].descriptor
+        let outcome = unsafe first.withUnsafeBytes { first in
+            unsafe second.withUnsafeBytes { second in
+                unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { pieces in
+                    unsafe pieces.initializeElement(at: 0, to: Self.piece(first))
+                    unsafe pieces.initializeElement(at: 1, to: Self.piece(second))
+                    return unsafe SocketCalls.transmit(descriptor, pieces)
+                }
+            }
+        }
+        return account(outcome, of: first.byteCount + second.byteCount, index)
+    }
+
+    /// The same for a span of bytes by type.
+    package func send(_ connection: ConnectionID, _ bytes: Span<UInt8>) -> Int {
+        // Any UInt8 may be looked at as a raw byte.
+        unsafe send(connection, bytes.bytes)
+    }
+
+    /// The same for spans of bytes by type.
+    package func send(
+        _ connection: ConnectionID, _ first: Span<UInt8>, _ second: Span<UInt8>
+    ) -> Int {
+        unsafe send(connection, first.bytes, second.bytes)
+    }
+
+    /// Sends the pieces as if they were one. Only the first `gatherLimit` (16) go at a time: what
+    /// is taken of them is a short send only when the kernel had no room, so call again while all
+    /// that was offered was taken.
+    package func send(_ connection: ConnectionID, gathering pieces: [ArraySlice<UInt8>]) -> Int {
+        guard let index = sendable(connection), !pieces.isEmpty else { return 0 }
+        let offered = min(pieces.count, Self.gatherLimit)
+        let descriptor = slots[index].descriptor
+        let total = pieces[..<offered].reduce(0) { $0 + $1.count }
+        guard total > 0 else { return 0 }
+        let outcome = unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: offered) {
+            unsafe Self.pin(pieces[..<offered], into: $0, filled: 0) {
+                unsafe SocketCalls.transmit(descriptor, $0)
+            }
+        }
+        return account(outcome, of: total, index)
+    }
+
+    /// The slot of a connection that can take bytes now.
+    private func sendable(_ connection: ConnectionID) -> Int? {
+        guard let index = usable(connection),
+            slots[index].flags.isDisjoint(with: [.awaitsRoom, .failed])
+        else { return nil }
+        return index
+    }
+
+    private func account(_ outcome: SocketCalls.Outcome, of offered: Int, _ index: Int) -> Int {
+        switch outcome {
+        case .moved(let count):
+            if count < offered { awaitRoom(index) }
+            return count
+        case .wouldBlock:
+            awaitRoom(index)
+            return 0
+        case .failed(let code):
+            fail(index, code)
+            return 0
+        }
+    }
+
+    private func awaitRoom(_ index: Int) {
+        slots[index].flags.insert(.awaitsRoom)
+        // Room that was told of before is used up by now.
+        slots[index].flags.remove(.roomArrived)
+        poller.awaitRoom(id(at: index))
+    }
+
+    private static func piece(_ bytes: UnsafeRawBufferPointer) -> iovec {
+        unsafe iovec(
+            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+    }
+
+    /// Holds all slices in place at once (one level of recursion each, at most `gatherLimit`), then
+    /// calls `body`.
+    private static func pin(
+        _ slices: ArraySlice<ArraySlice<UInt8>>, into vector: UnsafeMutableBufferPointer<iovec>,
+        filled: Int, _ body: (UnsafeMutableBufferPointer<iovec>) -> SocketCalls.Outcome
+    ) -> SocketCalls.Outcome {
+        guard let slice = slices.first else { return unsafe body(vector) }
+        return unsafe slice.withUnsafeBytes { bytes in
+            unsafe vector.initializeElement(at: filled, to: piece(bytes))
+            return unsafe pin(slices.dropFirst(), into: vector, filled: filled + 1, body)
+        }
+    }
+}

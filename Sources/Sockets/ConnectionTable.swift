@@ -1,0 +1,147 @@
+/// All connections of one loop, and everything that may be done with them.
+///
+/// Not Sendable: it is used only on its loop, that is in callbacks of the `LoopHandler` and in jobs
+/// given to the loop. A method given a stale id does nothing. No method calls the handler; what it
+/// causes is told later.
+package final class ConnectionTable {
+    /// How to close a connection.
+    package enum Closing: Sendable {
+        /// Drops what is unread. When there is any, the kernel resets the connection, and the peer
+        /// may lose what was sent last.
+        case now
+        /// Says that nothing more comes, then reads and drops until the peer closes too, at most 4
+        /// MiB or 2 s: so a peer that still sends can read why it was refused (RFC 9112 §9.6).
+        case lingering
+        /// Resets: frees at once what the kernel still holds for a peer that does not read.
+        case reset
+    }
+
+    /// Precedent: nginx bounds it by time alone (lingering_time 30 s).
+    static let lingerLimitBytes: Int32 = 4 << 20
+    /// Precedent: Apache httpd lingers 2 s for a peer that stays silent.
+    static let lingerLimit = Duration.seconds(2)
+
+    let poller: any Poller
+    let load: LoopLoad
+    var slots: [ConnectionSlot] = []
+    /// First of the free slots, each of which names the next; -1 ends the list.
+    private var firstFree: Int32 = -1
+    /// Connections that go on in the next pass without a new event. Law: each is in it once
+    /// (`queued`).
+    var ready: [ConnectionID] = []
+    var deadlines: DeadlineBook
+
+    /// The moment this round began, on the monotonic clock.
+    package private(set) var now: LoopInstant
+    /// The same by the wall clock, in seconds since 1970.
+    package private(set) var wallClockSeconds: Int64
+    /// Connections that hold a descriptor, lingering ones included.
+    package private(set) var count = 0
+
+    /// Asks for a round when something is due and none is running; the loop sets it when it starts.
+    var requestRound: () -> Void = {}
+    /// While a round runs it sees for itself what is due.
+    var isInRound = false
+
+    init(poller: any Poller, load: LoopLoad) {
+        self.poller = poller
+        self.load = load
+        self.now = .read()
+        self.wallClockSeconds = LoopInstant.readWallClockSeconds()
+        self.deadlines = DeadlineBook(at: .read())
+    }
+
+    /// Whether the id names a connection that the handler may still use.
+    package func isOpen(_ connection: ConnectionID) -> Bool { usable(connection) != nil }
+
+    func readClocks() {
+        now = .read()
+        wallClockSeconds = LoopInstant.readWallClockSeconds()
+    }
+
+    // MARK: Slots
+
+    /// The slot of a connection that exists, be it only to linger.
+    func live(_ connection: ConnectionID) -> Int? {
+        let index = Int(connection.slot)
+        guard index < slots.count, slots[index].generation == connection.generation,
+            slots[index].flags.contains(.open)
+        else { return nil }
+        return index
+    }
+
+    /// The slot of a connection that exists for the handler.
+    func usable(_ connection: ConnectionID) -> Int? {
+        guard let index = live(connection), !slots[index].flags.contains(.lingering) else {
+            return nil
+        }
+        return index
+    }
+
+    func id(at index: Int) -> ConnectionID {
+        ConnectionID(slot: UInt32(index), generation: slots[index].generation)
+    }
+
+    /// Takes a descriptor in. When the poller refuses it, the connection exists and is told to be
+    /// broken.
+    func insert(_ descriptor: Int32, peerHasFinished: Bool = false) -> ConnectionID {
+        let index = takeFreeSlot()
+        slots[index].descriptor = descriptor
+        slots[index].flags = peerHasFinished ? [.open, .peerFinished] : .open
+        slots[index].failure = 0
+        count += 1
+        let id = id(at: index)
+        do throws(SystemFailure) {
+            try poller.add(descriptor, id)
+            if peerHasFinished { poller.setReading(false, id) }
+        } catch {
+            fail(index, error.code)
+        }
+        return id
+    }
+
+    /// Frees the slot and gives the descriptor, which is the caller's from now on.
+    func remove(_ index: Int) -> Int32 {
+        let descriptor = slots[index].descriptor
+        deadlines.set(slot: index, nil)
+        let next = slots[index].generation &+ 1
+        slots[index] = ConnectionSlot(
+            generation: next == 0 ? 1 : next, flags: [], failure: firstFree)
+        firstFree = Int32(index)
+        count -= 1
+        load.subtract(1)
+        return descriptor
+    }
+
+    private func takeFreeSlot() -> Int {
+        guard firstFree >= 0 else {
+            slots.append(ConnectionSlot())
+            return slots.count - 1
+        }
+        let index = Int(firstFree)
+        firstFree = slots[index].failure
+        return index
+    }
+
+    // MARK: What goes on without an event
+
+    /// Puts the connection into the next pass.
+    func queue(_ index: Int) {
+        guard !slots[index].flags.contains(.queued) else { return }
+        slots[index].flags.insert(.queued)
+        ready.append(id(at: index))
+        askForRound()
+    }
+
+    /// Marks the connection broken; the handler is told in the next pass, never from in here.
+    func fail(_ index: Int, _ code: Int32) {
+        guard !slots[index].flags.contains(.failed) else { return }
+        slots[index].flags.insert(.failed)
+        slots[index].failure = code
+        queue(index)
+    }
+
+    func askForRound() {
+        if !isInRound { requestRound() }
+    }
+}

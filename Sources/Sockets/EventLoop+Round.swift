@@ -1,0 +1,143 @@
+import Dispatch
+
+extension EventLoop {
+    /// How many passes a round has at most. Then the queue's other work has its turn: the listener,
+    /// timers, actor jobs.
+    private static var passLimit: Int { 64 }
+
+    /// A round: passes, until one finds nothing to do.
+    func round() {
+        guard let handler else { return }
+        table.isInRound = true
+        var passes = 0
+        repeat {
+            passes += 1
+            table.readClocks()
+            pass(handler)
+        } while closeRound(handler) && passes < Self.passLimit
+        table.isInRound = false
+        // Events that are left over wake us by themselves, connections that are to go on do not.
+        if !table.ready.isEmpty { scheduleRound() }
+        armTimer()
+    }
+
+    /// Gives the handler its chance to flush, if it was told anything. True when there may be more
+    /// to do.
+    private func closeRound(_ handler: Handler) -> Bool {
+        guard isRoundOpen else { return !table.ready.isEmpty }
+        isRoundOpen = false
+        handler.roundEnded()
+        return true
+    }
+
+    /// Takes in what is there now. Whatever it causes is for the next pass.
+    private func pass(_ handler: Handler) {
+        var mayHaveMore = true
+        while mayHaveMore {
+            events.removeAll(keepingCapacity: true)
+            mayHaveMore = table.poller.poll(into: &events)
+            for event in events {
+                table.note(event)
+                serve(event.id, handler)
+            }
+        }
+        goOn(handler)
+        runInbox(handler)
+        fireDeadlines(handler)
+    }
+
+    /// Serves the connections that had more to do than was done in the last pass.
+    private func goOn(_ handler: Handler) {
+        guard !table.ready.isEmpty else { return }
+        var waiting: [ConnectionID] = []
+        swap(&waiting, &table.ready)
+        for id in waiting {
+            guard let index = table.live(id) else { continue }
+            table.slots[index].flags.remove(.queued)
+            serve(id, handler)
+        }
+    }
+
+    private func runInbox(_ handler: Handler) {
+        inbox.take(into: &items)
+        guard !items.isEmpty else { return }
+        isRoundOpen = true
+        for item in items {
+            switch item {
+            case .job(let job):
+                job(handler)
+            case .accepted(let sockets):
+                for socket in sockets {
+                    handler.opened(table.insert(socket.descriptor), peer: socket.peer)
+                }
+            case .adopted(let descriptor, let peerHasFinished, let then):
+                then(handler, table.insert(descriptor, peerHasFinished: peerHasFinished))
+            }
+        }
+        // A rush's memory is not kept for ever.
+        items.removeAll(keepingCapacity: items.count <= 4_096)
+    }
+
+    private func fireDeadlines(_ handler: Handler) {
+        for slot in table.deadlines.dueSlots(at: table.now)
+        where table.deadlines.take(slot: slot, at: table.now) {
+            if table.slots[slot].flags.contains(.lingering) {
+                table.closeNow(slot)
+            } else {
+                isRoundOpen = true
+                handler.deadlineReached(table.id(at: slot))
+            }
+        }
+        for token in table.deadlines.dueTokens(at: table.now)
+        where table.deadlines.take(token: token, at: table.now) {
+            isRoundOpen = true
+            handler.timerReached(token)
+        }
+    }
+
+    // MARK: What begins a round
+
+    /// A collecting poller has events (nil), or a telling one brings its event.
+    func pollerFired(_ event: PollEvent?) {
+        guard let event else {
+            round()
+            return
+        }
+        guard let handler else { return }
+        // Events that wait on the queue behind this one belong to the same round: it ends behind
+        // them.
+        table.isInRound = true
+        if !isRoundScheduled { table.readClocks() }
+        table.note(event)
+        serve(event.id, handler)
+        table.isInRound = false
+        scheduleRound()
+    }
+
+    func timerFired() {
+        armed = nil
+        round()
+    }
+
+    /// Puts a round at the end of the queue, if none is there.
+    func scheduleRound() {
+        guard !isRoundScheduled else { return }
+        isRoundScheduled = true
+        queue.async {
+            self.assumeIsolated { loop in
+                loop.isRoundScheduled = false
+                loop.round()
+            }
+        }
+    }
+
+    /// Arms the timer for the earliest deadline. One that fires too early costs a look and is armed
+    /// again.
+    private func armTimer() {
+        guard let next = table.deadlines.next, let timer else { return }
+        if let armed, armed <= next { return }
+        armed = next
+        let wait = max(0, next.nanoseconds - LoopInstant.read().nanoseconds)
+        timer.schedule(deadline: .now() + .nanoseconds(Int(wait)), leeway: .milliseconds(10))
+    }
+}

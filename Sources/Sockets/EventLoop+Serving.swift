@@ -1,0 +1,77 @@
+extension EventLoop {
+    /// Does for one connection what its flags say: tell that it broke, that there is room, what it
+    /// sent.
+    func serve(_ id: ConnectionID, _ handler: Handler) {
+        guard let index = table.live(id) else { return }
+        let flags = table.slots[index].flags
+        if flags.contains(.failed) {
+            end(index, id, handler)
+            return
+        }
+        if flags.contains(.lingering) {
+            drop(index)
+            return
+        }
+        if flags.contains(.roomArrived) {
+            table.slots[index].flags.remove(.roomArrived)
+            isRoundOpen = true
+            handler.writable(id)
+        }
+        if flags.contains(.readable) { read(id, handler) }
+    }
+
+    private func end(_ index: Int, _ id: ConnectionID, _ handler: Handler) {
+        let wasLingering = table.slots[index].flags.contains(.lingering)
+        let code = table.slots[index].failure
+        table.closeNow(index)
+        guard !wasLingering else { return }
+        isRoundOpen = true
+        handler.closed(id, CloseReason(code: code))
+    }
+
+    /// Reads until the socket is empty, the handler has had enough, or others must have their turn.
+    /// After every callback everything is asked anew: it may have closed, paused or detached the
+    /// connection.
+    private func read(_ id: ConnectionID, _ handler: Handler) {
+        let buffer = unsafe readBuffer.memory
+        var left = Self.readBoundBytes
+        while let index = table.usable(id) {
+            guard left > 0 else {
+                table.queue(index)
+                return
+            }
+            guard case .moved(let count)? = unsafe table.read(index, into: buffer) else { return }
+            isRoundOpen = true
+            if count == 0 {
+                handler.peerFinished(id)
+                return
+            }
+            left -= count
+            handler.received(id, unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+        }
+    }
+
+    /// Reads and forgets, until the peer of a lingering connection is done or has sent too much.
+    private func drop(_ index: Int) {
+        let buffer = unsafe readBuffer.memory
+        var left = Self.readBoundBytes
+        while left > 0 {
+            guard let outcome = unsafe table.read(index, into: buffer) else { return }
+            switch outcome {
+            case .moved(0), .failed:
+                table.closeNow(index)
+                return
+            case .moved(let count):
+                left -= count
+                table.slots[index].lingerBytesLeft -= Int32(count)
+                guard table.slots[index].lingerBytesLeft > 0 else {
+                    table.closeNow(index)
+                    return
+                }
+            case .wouldBlock:
+                return
+            }
+        }
+        table.queue(index)
+    }
+}

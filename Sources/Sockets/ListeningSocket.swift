@@ -1,0 +1,121 @@
+// From a `ListenAddress` to a descriptor that listens.
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A bound, listening, non-blocking descriptor and its true address. Closing it is its holder's
+/// business.
+struct ListeningSocket {
+    let descriptor: Int32
+    /// With the real port where 0 was asked for.
+    let address: ListenAddress
+    /// The file to remove in the end, for a Unix socket.
+    let file: UnixSocketFile?
+
+    init(_ address: ListenAddress, backlog: Int32) throws(SystemFailure) {
+        switch address {
+        case .tcp(let host, let port):
+            self = try Self.tcp(host, port, backlog)
+        case .unix(let path, let mode):
+            let file = try UnixSocketFile(path: path, mode: mode)
+            try Self.listen(file.descriptor, backlog, address) { file.remove() }
+            self.init(descriptor: file.descriptor, address: address, file: file)
+        }
+    }
+
+    private init(descriptor: Int32, address: ListenAddress, file: UnixSocketFile?) {
+        self.descriptor = descriptor
+        self.address = address
+        self.file = file
+    }
+
+    private static func tcp(
+        _ host: String, _ port: UInt16, _ backlog: Int32
+    ) throws(SystemFailure) -> ListeningSocket {
+        let asked = ListenAddress.tcp(host: host, port: port)
+        var failure = SystemFailure(operation: "bind", code: EADDRNOTAVAIL, detail: "\(asked)")
+        for candidate in try ResolvedAddress.all(host: host, port: port) {
+            do throws(SystemFailure) {
+                let descriptor = try bind(candidate, asked)
+                try listen(descriptor, backlog, asked) {}
+                return ListeningSocket(
+                    descriptor: descriptor, address: boundAddress(descriptor), file: nil)
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func bind(
+        _ candidate: ResolvedAddress, _ asked: ListenAddress
+    ) throws(SystemFailure) -> Int32 {
+        let descriptor = try open(candidate.family)
+        // A restart must not wait for the last run's connections to leave TIME_WAIT.
+        var code = SocketCalls.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor)
+        if code == 0, candidate.family == AF_INET6 {
+            // `::` means every address of this machine, whatever the system's default for new
+            // sockets.
+            code = SocketCalls.set(IPV6_V6ONLY, of: Int32(IPPROTO_IPV6), to: 0, on: descriptor)
+        }
+        // On Linux an accepted socket inherits it, which saves a system call for each.
+        SocketCalls.sendWithoutDelay(descriptor)
+        if code == 0, candidate.bind(descriptor) != 0 {
+            code = errno
+        }
+        guard code == 0 else {
+            SocketCalls.close(descriptor)
+            throw SystemFailure(operation: "bind", code: code, detail: "\(asked)")
+        }
+        return descriptor
+    }
+
+    /// A new stream socket, non-blocking, closed on exec.
+    static func open(_ family: Int32) throws(SystemFailure) -> Int32 {
+        #if canImport(Glibc)
+            let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            let descriptor = socket(family, SOCK_STREAM, 0)
+        #endif
+        guard descriptor >= 0 else { throw SystemFailure(operation: "socket", code: errno) }
+        do throws(SystemFailure) {
+            try SocketCalls.prepare(descriptor)
+        } catch {
+            SocketCalls.close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    private static func listen(
+        _ descriptor: Int32, _ backlog: Int32, _ address: ListenAddress, orElse undo: () -> Void
+    ) throws(SystemFailure) {
+        guard systemListen(descriptor, backlog) != 0 else { return }
+        let code = errno
+        undo()
+        SocketCalls.close(descriptor)
+        throw SystemFailure(operation: "listen", code: code, detail: "\(address)")
+    }
+
+    private static func boundAddress(_ descriptor: Int32) -> ListenAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        let bound = PeerAddress(storage)
+        return switch bound {
+        case .ipv4(_, let port), .ipv6(_, _, _, let port): .tcp(host: bound.host, port: port)
+        case .local: preconditionFailure("a TCP socket has an IP address")
+        }
+    }
+}
+
+// Inside the type the name of the call would mean its own method.
+private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
+    listen(descriptor, backlog)
+}

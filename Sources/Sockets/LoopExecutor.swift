@@ -1,0 +1,24 @@
+import Dispatch
+
+/// Runs an actor's jobs on one serial Dispatch queue, the same that its sources fire on.
+///
+/// Dispatch brings such an executor (`DispatchSerialQueue`) on Apple platforms only.
+final class LoopExecutor: SerialExecutor {
+    let queue: DispatchQueue
+
+    init(label: String) {
+        // A serial queue targets an overcommitting root queue: a loop never waits for another's
+        // thread.
+        self.queue = DispatchQueue(label: label)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    /// Lets `assumeIsolated` succeed in a source's handler, where no Swift task runs.
+    func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+}

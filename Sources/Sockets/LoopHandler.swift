@@ -1,0 +1,58 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What happens on a loop, told to the one object that decides what to do about it.
+///
+/// It is not Sendable: it is made on its loop, called only there, and released there. Every
+/// callback may call every method of the `ConnectionTable`, also for the connection that it is
+/// called for; no callback is ever called from inside such a method.
+package protocol LoopHandler: AnyObject, SendableMetatype {
+    /// A listener accepted this connection. Its first bytes come in a later callback.
+    func opened(_ connection: ConnectionID, peer: PeerAddress)
+
+    /// Bytes came in. They lie in the loop's one shared read buffer: copy what must stay.
+    func received(_ connection: ConnectionID, _ bytes: RawSpan)
+
+    /// The peer sends no more (its half is closed); writing to it still works. Called once.
+    func peerFinished(_ connection: ConnectionID)
+
+    /// After a short send: there is room again.
+    func writable(_ connection: ConnectionID)
+
+    /// The connection broke. Its slot is free already. Never called after our own `close` or
+    /// `detach`.
+    func closed(_ connection: ConnectionID, _ why: CloseReason)
+
+    /// The deadline set last has passed, by up to 150 ms; it is not set any more.
+    func deadlineReached(_ connection: ConnectionID)
+
+    /// A timer of the loop has passed, by up to 150 ms; it is not set any more.
+    func timerReached(_ token: UInt64)
+
+    /// Once per round, after every event, job and timer of it: the place to flush. Sends, closes
+    /// and jobs made here are fine; what they cause comes in the next round.
+    func roundEnded()
+}
+
+/// Why a connection ended that nobody here closed.
+package enum CloseReason: Equatable, Sendable {
+    /// The peer reset it, or was gone when something was sent.
+    case reset
+    /// The peer's machine stopped answering (TCP's own time-out).
+    case timedOut
+    /// Anything else, with its `errno`.
+    case failed(code: Int32)
+}
+
+extension CloseReason {
+    init(code: Int32) {
+        switch code {
+        case ECONNRESET, EPIPE: self = .reset
+        case ETIMEDOUT: self = .timedOut
+        default: self = .failed(code: code)
+        }
+    }
+}

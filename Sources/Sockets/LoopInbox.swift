@@ -1,0 +1,66 @@
+import Synchronization
+
+/// What other threads hand to a loop, in order.
+///
+/// No bound of its own: nothing is dropped and nobody waits. Whoever posts has one (connections,
+/// sessions, commits in flight), and a job is a closure's worth of memory.
+final class LoopInbox<Handler: LoopHandler>: Sendable {
+    /// A socket that a listener accepted.
+    struct Accepted: Sendable {
+        let descriptor: Int32
+        let peer: PeerAddress
+    }
+
+    enum Item: Sendable {
+        case job(@Sendable (Handler) -> Void)
+        case accepted([Accepted])
+        case adopted(
+            descriptor: Int32, peerHasFinished: Bool,
+            then: @Sendable (Handler, ConnectionID) -> Void)
+    }
+
+    private struct State {
+        var items: [Item] = []
+        /// A wake-up is on its way and has not begun.
+        var isWaking = false
+        /// Law: once true nothing comes in any more, so what is taken after it is the rest.
+        var isClosed = false
+    }
+
+    // Without the lock two posts could both find the inbox empty, or a post fall between "nothing
+    // left" and "asleep".
+    private let state = Mutex(State())
+
+    /// What became of a post.
+    enum Receipt {
+        case taken
+        /// Taken, and the loop must be woken.
+        case takenFirst
+        /// The loop has stopped.
+        case refused
+    }
+
+    func post(_ item: consuming Item) -> Receipt {
+        state.withLock { [item] state in
+            guard !state.isClosed else { return .refused }
+            state.items.append(item)
+            guard !state.isWaking else { return .taken }
+            state.isWaking = true
+            return .takenFirst
+        }
+    }
+
+    /// The wake-up has arrived: later posts need another.
+    func woken() {
+        state.withLock { $0.isWaking = false }
+    }
+
+    /// Swaps what has gathered for `items`, which must be empty and lends its memory.
+    func take(into items: inout [Item]) {
+        state.withLock { swap(&$0.items, &items) }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+}

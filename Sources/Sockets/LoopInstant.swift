@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A moment on the monotonic clock of this machine; it never jumps with the wall clock.
+package struct LoopInstant: Comparable, Hashable, Sendable {
+    /// Nanoseconds since an arbitrary start, the same for all loops of the process.
+    package let nanoseconds: Int64
+
+    /// The instant that many nanoseconds after the clock's start.
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (left: LoopInstant, right: LoopInstant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// The instant `duration` later; saturates at the end of time instead of trapping.
+    package static func + (instant: LoopInstant, duration: Duration) -> LoopInstant {
+        let parts = duration.components
+        let (whole, tooLong) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (length, tooLongStill) = whole.addingReportingOverflow(
+            parts.attoseconds / 1_000_000_000)
+        let (sum, tooLate) = instant.nanoseconds.addingReportingOverflow(length)
+        guard !tooLong, !tooLongStill, !tooLate else {
+            return LoopInstant(nanoseconds: duration < .zero ? .min : .max)
+        }
+        return LoopInstant(nanoseconds: sum)
+    }
+
+    /// How long after `right` this instant is; negative when it is before.
+    package static func - (left: LoopInstant, right: LoopInstant) -> Duration {
+        .nanoseconds(left.nanoseconds - right.nanoseconds)
+    }
+
+    /// Reads the clock (no system call on Linux: the vDSO answers).
+    static func read() -> LoopInstant {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return LoopInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// Seconds since 1970 by the wall clock, for `Date` fields and logs.
+    static func readWallClockSeconds() -> Int64 {
+        var time = timespec()
+        #if os(Linux)
+            // Good to a timer interrupt (at most 10 ms) and half the price.
+            _ = unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        #else
+            _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        #endif
+        return Int64(time.tv_sec)
+    }
+}

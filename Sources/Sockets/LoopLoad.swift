@@ -1,0 +1,12 @@
+import Synchronization
+
+/// How many connections a loop holds or is about to be given; readable from any thread.
+final class LoopLoad: Sendable {
+    private let value = Atomic<Int>(0)
+
+    var connections: Int { value.load(ordering: .relaxed) }
+
+    func add(_ count: Int) { value.add(count, ordering: .relaxed) }
+
+    func subtract(_ count: Int) { value.subtract(count, ordering: .relaxed) }
+}

@@ -1,0 +1,80 @@
+import Dispatch
+
+/// How a loop learns that a descriptor is ready.
+package enum PollerKind: String, CaseIterable, Sendable {
+    #if os(Linux)
+        /// One epoll instance that holds all connections of the loop, under one Dispatch source.
+        case epoll
+    #endif
+    /// A Dispatch source for each connection: portable, and about half as fast.
+    case dispatch
+
+    /// The fastest one this platform has.
+    package static var platformDefault: PollerKind {
+        #if os(Linux)
+            .epoll
+        #else
+            .dispatch
+        #endif
+    }
+}
+
+/// What a poller saw on one connection.
+struct PollEvent {
+    /// What may be done now; several at once are usual.
+    struct Readiness: OptionSet {
+        let rawValue: UInt8
+        /// A read would give bytes, the end, or an error.
+        static let readable = Readiness(rawValue: 1)
+        /// There may be more behind a short read: only the end or `EAGAIN` says that it is drained.
+        static let readToEnd = Readiness(rawValue: 2)
+        /// There is room to write.
+        static let writable = Readiness(rawValue: 4)
+        /// The connection is broken or closed in both directions.
+        static let broken = Readiness(rawValue: 8)
+    }
+
+    let id: ConnectionID
+    let readiness: Readiness
+}
+
+/// The one place that knows by which means readiness is found out. Owned by a table, used only on
+/// its loop.
+///
+/// Two ways in, so that neither kind pays for the other: `poll` for a poller that collects events,
+/// `fired(event)` for one that is told each by itself.
+protocol Poller: AnyObject {
+    /// Whether a read that gave less than was asked for emptied the socket, if `readToEnd` was not
+    /// said.
+    var shortReadMeansDrained: Bool { get }
+
+    /// Begins to call `fired` on `queue`: with nil when `poll` has something, else with the event
+    /// itself.
+    func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void)
+
+    /// Appends the events at hand, without waiting. True when there may be more at once.
+    func poll(into events: inout [PollEvent]) -> Bool
+
+    /// Takes a connection in. Readiness that exists already is told like any other.
+    func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure)
+
+    /// The connection is (not) to be read. A poller that tells only changes has nothing to do.
+    func setReading(_ wanted: Bool, _ id: ConnectionID)
+
+    /// A write came to an end for want of room: say when there is some.
+    func awaitRoom(_ id: ConnectionID)
+
+    /// There is room, and the loop knows it: no need to say so again.
+    func roomArrived(_ id: ConnectionID)
+
+    /// Lets the connection go and closes the descriptor as soon as that is safe.
+    func close(_ descriptor: Int32, _ id: ConnectionID)
+
+    /// Lets the connection go and gives back a descriptor for it that this poller has nothing to do
+    /// with.
+    func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32
+
+    /// Stops telling, and leaves `group` once everything is cancelled and closed. No call may
+    /// follow.
+    func stop(_ group: DispatchGroup)
+}

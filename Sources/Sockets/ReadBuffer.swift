@@ -1,0 +1,17 @@
+/// The one piece of memory that a loop reads into.
+///
+/// A raw allocation and not an array: the bytes are lent to the handler while the loop's other
+/// state changes.
+@safe final class ReadBuffer {
+    /// Valid from init to deinit. Law: written only by a read, and no read happens while a handler
+    /// looks at it.
+    let memory: UnsafeMutableRawBufferPointer
+
+    init(byteCount: Int) {
+        unsafe self.memory = .allocate(byteCount: byteCount, alignment: 16)
+    }
+
+    deinit {
+        unsafe memory.deallocate()
+    }
+}

@@ -1,0 +1,175 @@
+// The system calls of a connection, with the platforms' differences and EINTR taken care of.
+// Nothing here knows of loops. All pointers of a call end with the call.
+#if canImport(Glibc)
+    import Glibc
+    #if os(Linux)
+        import CEpoll
+    #endif
+#else
+    import Darwin
+#endif
+
+/// Thin, typed doors to the kernel.
+enum SocketCalls {
+    /// What a read or write came to.
+    enum Outcome: Equatable {
+        /// So many bytes; 0 from a read is the end of the peer's stream.
+        case moved(Int)
+        /// Nothing now (`EAGAIN`).
+        case wouldBlock
+        /// Broken, with `errno`.
+        case failed(Int32)
+    }
+
+    // A peer that is gone is an answer (EPIPE), not a signal that ends the process.
+    #if canImport(Glibc)
+        private static let sendFlags = Int32(MSG_NOSIGNAL)
+    #else
+        private static let sendFlags: Int32 = 0  // SO_NOSIGPIPE is set on each socket instead.
+    #endif
+
+    /// recv(2).
+    static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Outcome
+    {
+        while true {
+            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if let outcome = outcome(of: count) { return outcome }
+        }
+    }
+
+    /// send(2).
+    static func transmit(_ descriptor: Int32, _ bytes: RawSpan) -> Outcome {
+        unsafe bytes.withUnsafeBytes { bytes in
+            while true {
+                let count = unsafe send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
+                if let outcome = outcome(of: count) { return outcome }
+            }
+        }
+    }
+
+    /// sendmsg(2): writev(2) cannot be told not to raise SIGPIPE.
+    static func transmit(_ descriptor: Int32, _ pieces: UnsafeMutableBufferPointer<iovec>)
+        -> Outcome
+    {
+        var message = unsafe msghdr()
+        unsafe message.msg_iov = pieces.baseAddress
+        unsafe message.msg_iovlen = .init(pieces.count)
+        while true {
+            let count = unsafe sendmsg(descriptor, &message, sendFlags)
+            if let outcome = outcome(of: count) { return outcome }
+        }
+    }
+
+    /// nil after EINTR: ask again.
+    private static func outcome(of count: Int) -> Outcome? {
+        guard count < 0 else { return .moved(count) }
+        let code = errno
+        return switch code {
+        case EINTR: nil
+        case EAGAIN, EWOULDBLOCK: .wouldBlock
+        default: .failed(code)
+        }
+    }
+
+    /// The error that waits on the socket, or 0; asking takes it off.
+    static func pendingError(_ descriptor: Int32) -> Int32 {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        return result == 0 ? code : errno
+    }
+
+    /// close(2); its error says nothing that could be acted upon, and the descriptor is gone in any
+    /// case.
+    static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    /// Says to the peer that nothing more comes.
+    static func finishWriting(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = shutdown(descriptor, Int32(SHUT_WR))
+        #else
+            _ = shutdown(descriptor, SHUT_WR)
+        #endif
+    }
+
+    /// The next `close` will reset the connection and drop what is unsent.
+    static func armReset(_ descriptor: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        let length = socklen_t(MemoryLayout<linger>.size)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, length)
+    }
+
+    /// Sets an integer option of a socket; the result is `errno`, or 0.
+    static func set(_ option: Int32, of level: Int32, to value: Int32, on descriptor: Int32)
+        -> Int32
+    {
+        var value = value
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        return unsafe setsockopt(descriptor, level, option, &value, length) == 0 ? 0 : errno
+    }
+
+    /// Small answers leave at once instead of waiting for the peer's acknowledgement (Nagle, RFC
+    /// 896).
+    static func sendWithoutDelay(_ descriptor: Int32) {
+        _ = set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: descriptor)
+    }
+
+    /// Non-blocking, closed on exec, silent when the peer is gone.
+    static func prepare(_ descriptor: Int32) throws(SystemFailure) {
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
+            fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+        else { throw SystemFailure(operation: "fcntl", code: errno) }
+        #if canImport(Darwin)
+            _ = set(SO_NOSIGPIPE, of: SOL_SOCKET, to: 1, on: descriptor)
+        #endif
+    }
+
+    /// A second descriptor for the same connection, closed on exec.
+    static func duplicate(_ descriptor: Int32) throws(SystemFailure) -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else {
+            throw SystemFailure(operation: "fcntl(F_DUPFD_CLOEXEC)", code: errno)
+        }
+        return copy
+    }
+
+    /// The next waiting connection, non-blocking and closed on exec, with its peer; `errno` when
+    /// there is none.
+    static func accept(_ listener: Int32) -> Result<(descriptor: Int32, peer: PeerAddress), Errno> {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let descriptor = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                #if os(Linux)
+                    unsafe accept4(
+                        listener, address, &length,
+                        Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+                #else
+                    unsafe Darwin.accept(listener, address, &length)
+                #endif
+            }
+        }
+        guard descriptor >= 0 else { return .failure(Errno(code: errno)) }
+        #if !os(Linux)
+            do throws(SystemFailure) {
+                try prepare(descriptor)
+            } catch {
+                close(descriptor)
+                return .failure(Errno(code: error.code))
+            }
+        #endif
+        return .success((descriptor, PeerAddress(storage)))
+    }
+
+    /// A bare `errno`, where a whole `SystemFailure` would be built only to be dropped.
+    struct Errno: Error {
+        let code: Int32
+    }
+}

@@ -1,0 +1,52 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A system call that the world refused: the operation, its code, and what it was about.
+///
+/// Never the peer's fault (that is a `CloseReason`) and never ours (that is a precondition).
+package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The call that failed, by its name in the manual: `bind`, `epoll_create1`, `getaddrinfo`.
+    package let operation: String
+
+    /// The value of `errno`; for `getaddrinfo` its own result.
+    package let code: Int32
+
+    /// What the operation was about, such as an address or a path; empty where nothing is.
+    package let detail: String
+
+    /// The system's own sentence for `code`.
+    package let message: String
+
+    /// A failure of `operation` with an `errno` code; the sentence comes from `strerror`.
+    package init(operation: String, code: Int32, detail: String = "") {
+        self.init(
+            operation: operation, code: code, detail: detail, message: Self.sentence(for: code))
+    }
+
+    /// A failure whose code is not an `errno` and that brings its own sentence.
+    package init(operation: String, code: Int32, detail: String, message: String) {
+        self.operation = operation
+        self.code = code
+        self.detail = detail
+        self.message = message
+    }
+
+    /// One line for a log or a start-up error: `bind 127.0.0.1:80: Permission denied (13)`.
+    package var description: String {
+        let subject = detail.isEmpty ? operation : "\(operation) \(detail)"
+        return "\(subject): \(message) (\(code))"
+    }
+
+    /// `strerror_r` and not `strerror`: the latter's buffer is shared between threads.
+    private static func sentence(for code: Int32) -> String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let start = buffer.baseAddress else { return "" }
+            unsafe start.initialize(repeating: 0, count: 256)
+            _ = unsafe strerror_r(code, start, 255)
+            return unsafe String(cString: start)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// A Unix socket is also a file, which outlives the process that made it. A file that nobody answers
+// on is a crashed run's and is replaced; one that somebody answers on is a running server's and is
+// left alone, as is anything that is no socket. Two servers that start on the same stale file at
+// the same moment can still both believe they own it; whoever starts servers keeps them from that.
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A bound Unix socket and the file that it made.
+struct UnixSocketFile {
+    let descriptor: Int32
+    let path: String
+    /// Which file is ours, so that another's at the same path is not removed.
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Binds a new socket to `path` with permission bits `mode`. Nobody can connect before it
+    /// listens, so nobody does with other bits.
+    init(path: String, mode: UInt16) throws(SystemFailure) {
+        guard let address = UnixAddress(path) else {
+            throw SystemFailure(operation: "bind", code: ENAMETOOLONG, detail: path)
+        }
+        let descriptor = try ListeningSocket.open(AF_UNIX)
+        do throws(SystemFailure) {
+            try Self.bind(descriptor, address, path)
+            guard unsafe chmod(path, mode_t(mode)) == 0, let status = Self.status(of: path) else {
+                let code = errno
+                _ = unsafe unlink(path)
+                throw SystemFailure(operation: "chmod", code: code, detail: path)
+            }
+            self.descriptor = descriptor
+            self.path = path
+            self.device = UInt64(truncatingIfNeeded: status.st_dev)
+            self.inode = UInt64(status.st_ino)
+        } catch {
+            SocketCalls.close(descriptor)
+            throw error
+        }
+    }
+
+    /// Removes the file, if it is still the one that was made here.
+    func remove() {
+        guard let status = Self.status(of: path),
+            UInt64(truncatingIfNeeded: status.st_dev) == device, UInt64(status.st_ino) == inode
+        else { return }
+        _ = unsafe unlink(path)
+    }
+
+    private static func bind(
+        _ descriptor: Int32, _ address: UnixAddress, _ path: String
+    ) throws(SystemFailure) {
+        var code = address.bind(descriptor)
+        if code == EADDRINUSE, try isStale(address, path) {
+            _ = unsafe unlink(path)
+            code = address.bind(descriptor)
+        }
+        guard code == 0 else { throw SystemFailure(operation: "bind", code: code, detail: path) }
+    }
+
+    /// A socket file on which nobody listens.
+    private static func isStale(
+        _ address: UnixAddress, _ path: String
+    ) throws(SystemFailure) -> Bool {
+        guard let status = status(of: path), status.st_mode & S_IFMT == S_IFSOCK else {
+            return false
+        }
+        let probe = try ListeningSocket.open(AF_UNIX)
+        defer { SocketCalls.close(probe) }
+        return address.connect(probe) == ECONNREFUSED
+    }
+
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+}

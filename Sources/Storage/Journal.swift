@@ -1,0 +1,50 @@
+/// Where records become permanent.
+///
+/// Design: a journal commits whole batches, in the order they were handed in, and tells when each
+/// is as durable as it can make it. Nothing of a batch is published before that. How long it takes
+/// is the journal's business: a commit that is done at once says so and costs no wake-up; any
+/// other calls back later, from any thread. Both ways are correct for everybody above.
+package protocol Journal: Sendable {
+    /// The word for logs, `/readyz` and the `Durability` header: `memory`, `file`, …
+    var name: String { get }
+
+    /// Whether records must be encoded for this journal. A journal that keeps none spares the
+    /// sessions that work; positions and versions are the same either way.
+    var keepsRecords: Bool { get }
+
+    /// Commits the batch whole or not at all.
+    ///
+    /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
+    /// called exactly once if and only if the answer is `.pending`, on any thread, never from
+    /// inside this call.
+    func commit(
+        _ batch: [Record], ended: @escaping @Sendable (JournalFailure?) -> Void
+    ) -> Commit
+}
+
+/// What a journal says to a batch.
+package enum Commit: Sendable {
+    /// It is as durable as this journal can make it.
+    case done
+    /// The callback will tell.
+    case pending
+}
+
+/// The world's fault: why a batch is not in the journal.
+package struct JournalFailure: Error, Sendable, Equatable {
+    package enum Reason: Sendable, Equatable {
+        /// No room: HTTP 507.
+        case full
+        /// Any other failure of the medium: HTTP 503.
+        case unavailable
+    }
+
+    package var reason: Reason
+    /// Operation and system message, free of secrets; for logs and a problem's `detail`.
+    package var detail: String
+
+    package init(reason: Reason, detail: String) {
+        self.reason = reason
+        self.detail = detail
+    }
+}

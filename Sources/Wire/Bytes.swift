@@ -1,0 +1,98 @@
+// The only three places in which this module touches memory by itself: eight bytes read at once,
+// bytes appended at once, and the text of a literal.
+
+extension Span<UInt8> {
+    /// Eight bytes as a number, the first byte lowest; traps where fewer than eight are left.
+    ///
+    /// The load is checked against the span's bounds by the library and valid for any bit pattern;
+    /// it is marked unsafe because the same call could read a type that has invalid ones.
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 {
+        unsafe UInt64(
+            littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Up to eight bytes as a number, zeros behind the last.
+    @inline(__always)
+    func word(at offset: Int, count wanted: Int) -> UInt64 {
+        if offset + 8 <= count {
+            let all = word(at: offset)
+            return wanted >= 8 ? all : all & ((1 &<< UInt64(wanted &* 8)) &- 1)
+        }
+        var word: UInt64 = 0
+        var index = Swift.min(wanted, 8)
+        while index > 0 {
+            index -= 1
+            word = word &<< 8 | UInt64(self[offset + index])
+        }
+        return word
+    }
+}
+
+extension [UInt8] {
+    /// Appends all bytes of the span: one copy.
+    @inline(__always)
+    package mutating func append(copying span: Span<UInt8>) {
+        unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+}
+
+/// Tests of eight bytes at once.
+///
+/// Each answers a word whose lowest set bit is the top bit of the first byte that matches; bits
+/// above that one may be wrong, so only "none" and "the first" can be read from it.
+enum Lanes {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    @inline(__always)
+    static func equal(_ word: UInt64, to byte: UInt8) -> UInt64 {
+        let difference = word ^ (ones &* UInt64(byte))
+        return (difference &- ones) & ~difference & tops
+    }
+
+    /// - Parameter bound: at most 128.
+    @inline(__always)
+    static func less(_ word: UInt64, than bound: UInt8) -> UInt64 {
+        (word &- (ones &* UInt64(bound))) & ~word & tops
+    }
+
+    /// How many bytes come before the first match; the word must have one.
+    @inline(__always)
+    static func index(_ matches: UInt64) -> Int {
+        matches.trailingZeroBitCount &>> 3
+    }
+}
+
+extension Span<UInt8> {
+    /// The offset of the first such byte in the range, or nil.
+    func first(_ byte: UInt8, in range: Range<Int>) -> Int? {
+        var index = range.lowerBound
+        while index &+ 8 <= range.upperBound {
+            let matches = Lanes.equal(word(at: index), to: byte)
+            if matches != 0 { return index &+ Lanes.index(matches) }
+            index &+= 8
+        }
+        while index < range.upperBound {
+            if self[index] == byte { return index }
+            index &+= 1
+        }
+        return nil
+    }
+
+    /// Whether the range is this ASCII text.
+    ///
+    /// - Parameter ignoringCase: whether letters count as equal in either case; then `text` is in
+    ///   lower case.
+    func equals(_ text: StaticString, in range: Range<Int>, ignoringCase: Bool) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { wanted in
+            for index in 0..<range.count {
+                let byte = self[range.lowerBound + index]
+                let isUpper = ignoringCase && byte &- 0x41 < 26
+                guard unsafe (isUpper ? byte | 0x20 : byte) == wanted[index] else { return false }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// Server-Sent Events as bytes (HTML standard §9.2.5, "Parsing an event stream").
+///
+/// Design: pieces that append to bytes the caller owns: a line each, and `appendEnd` for the blank
+/// line that dispatches. Lines end in LF; there is one space behind each colon, which a reader
+/// removes, so that a value that begins with a space keeps it.
+///
+/// Names and ids are the service's own and must hold no line break (an id no NUL either, which
+/// would make readers drop it): that traps. Data may be anything.
+package enum EventEncoder {
+    private static let event: [UInt8] = Array("event: ".utf8)
+    private static let id: [UInt8] = Array("id: ".utf8)
+    private static let data: [UInt8] = Array("data: ".utf8)
+    private static let retry: [UInt8] = Array("retry: ".utf8)
+
+    /// Appends a whole event: `event`, `id`, `data`, blank line.
+    ///
+    /// - Parameters:
+    ///   - name: the event's type.
+    ///   - id: the position, or nil for an event that leaves Last-Event-ID as it is.
+    ///   - data: usually JSON on one line; a line break in it makes further `data` lines.
+    package static func appendEvent(
+        name: [UInt8], id: [UInt8]?, data: [UInt8], to out: inout [UInt8]
+    ) {
+        appendName(name, to: &out)
+        if let id { appendID(id, to: &out) }
+        appendData(data.span, to: &out)
+        appendEnd(to: &out)
+    }
+
+    /// The same from strings.
+    package static func appendEvent(
+        name: String, id: String?, data: String, to out: inout [UInt8]
+    ) {
+        appendEvent(
+            name: Array(name.utf8), id: id.map { Array($0.utf8) }, data: Array(data.utf8),
+            to: &out)
+    }
+
+    /// Appends the line `event: <name>`.
+    package static func appendName(_ name: [UInt8], to out: inout [UInt8]) {
+        appendLine(event, name, to: &out)
+    }
+
+    /// Appends the line `id: <id>`.
+    package static func appendID(_ id: [UInt8], to out: inout [UInt8]) {
+        appendLine(Self.id, id, to: &out)
+    }
+
+    /// Appends the line `id: <generation>.<number>`, or `….<part>` behind it, and allocates
+    /// nothing.
+    package static func appendID(
+        generation: [UInt8], number: UInt64, part: UInt64? = nil, to out: inout [UInt8]
+    ) {
+        let start = out.count
+        out.append(contentsOf: Self.id)
+        out.append(contentsOf: generation)
+        out.append(0x2e)
+        Decimal.append(number, to: &out)
+        if let part {
+            out.append(0x2e)
+            Decimal.append(part, to: &out)
+        }
+        check(out.span, from: start)
+        out.append(0x0a)
+    }
+
+    /// Appends data as one `data` line for each of its lines; CR LF, CR and LF each end a line,
+    /// as they do for the reader, who sees LF for all of them. Empty data is one empty line.
+    package static func appendData(_ data: Span<UInt8>, to out: inout [UInt8]) {
+        var start = 0
+        while true {
+            let end = data.firstLineBreak(in: start..<data.count)
+            out.append(contentsOf: Self.data)
+            out.append(copying: data.extracting(start..<(end ?? data.count)))
+            out.append(0x0a)
+            guard let end else { return }
+            let pair = data[end] == 0x0d && end + 1 < data.count && data[end + 1] == 0x0a
+            start = end + (pair ? 2 : 1)
+        }
+    }
+
+    /// The same from a string.
+    package static func appendData(_ text: String, to out: inout [UInt8]) {
+        appendData(Array(text.utf8).span, to: &out)
+    }
+
+    /// Appends the blank line that dispatches what came before it.
+    package static func appendEnd(to out: inout [UInt8]) {
+        out.append(0x0a)
+    }
+
+    /// Appends a comment, which readers ignore: a heartbeat. Line breaks in it make further
+    /// comment lines.
+    package static func appendComment(_ text: String = "", to out: inout [UInt8]) {
+        let bytes = Array(text.utf8)
+        var start = 0
+        while true {
+            let end = bytes.span.firstLineBreak(in: start..<bytes.count)
+            out.append(0x3a)
+            if !bytes.isEmpty { out.append(0x20) }
+            out.append(contentsOf: bytes[start..<(end ?? bytes.count)])
+            out.append(0x0a)
+            guard let end else { break }
+            start = end + 1
+        }
+        out.append(0x0a)
+    }
+
+    /// Appends a block that tells a reader how long to wait before it connects again.
+    package static func appendRetry(milliseconds: Int, to out: inout [UInt8]) {
+        out.append(contentsOf: retry)
+        Decimal.append(UInt64(max(milliseconds, 0)), to: &out)
+        out.append(0x0a)
+        out.append(0x0a)
+    }
+
+    /// Appends a block with an id alone: it sets Last-Event-ID and dispatches nothing.
+    package static func appendIDOnly(_ id: [UInt8], to out: inout [UInt8]) {
+        appendID(id, to: &out)
+        appendEnd(to: &out)
+    }
+
+    private static func appendLine(
+        _ field: [UInt8], _ value: [UInt8], to out: inout [UInt8]
+    ) {
+        let start = out.count
+        out.append(contentsOf: field)
+        out.append(contentsOf: value)
+        check(out.span, from: start)
+        out.append(0x0a)
+    }
+
+    private static func check(_ out: Span<UInt8>, from start: Int) {
+        for index in start..<out.count {
+            precondition(
+                out[index] != 0x0a && out[index] != 0x0d && out[index] != 0,
+                "An event's name or id has no line break and no NUL.")
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The offset of the first CR or LF in the range, or nil.
+    func firstLineBreak(in range: Range<Int>) -> Int? {
+        var index = range.lowerBound
+        while index &+ 8 <= range.upperBound {
+            let word = word(at: index)
+            // Either may hold wrong bits above its first match, so the lower first match counts.
+            let matches = Lanes.equal(word, to: 0x0a) | Lanes.equal(word, to: 0x0d)
+            if matches != 0 { return index &+ Lanes.index(matches) }
+            index &+= 8
+        }
+        while index < range.upperBound {
+            if self[index] == 0x0a || self[index] == 0x0d { return index }
+            index &+= 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,154 @@
+/// Reads an event stream as it comes (HTML standard §9.2.5–9.2.6).
+///
+/// Design: lines are found in the input and copied once; what is not complete stays here, at most
+/// `eventLimitBytes` for the line and as much for the data. The same bytes give the same events
+/// however they are cut.
+package struct EventStreamDecoder: Sendable {
+    /// The id to send as Last-Event-ID when connecting again: that of the last block that ended.
+    /// Empty before the first.
+    package private(set) var lastEventID: String
+    /// The reconnection time the stream asked for last, in milliseconds; nil when it did not.
+    package private(set) var retryMilliseconds: Int?
+
+    private let limit: Int
+    private var line: [UInt8] = []
+    private var data: [UInt8] = []
+    /// Whether the block has a data line: an empty one counts as much as any.
+    private var hasData = false
+    private var name = ""
+    /// The id the present block sets; it counts when the block ends.
+    private var pendingID: String
+    /// Whether the last byte was a CR, whose LF belongs to the same line end.
+    private var endedInReturn = false
+    private var isFirstLine = true
+    private var failure: EventStreamFailure?
+
+    /// - Parameters:
+    ///   - lastEventID: what a connection before this one ended with. Events without an id carry
+    ///     it, as they do in browsers.
+    ///   - eventLimitBytes: the largest line, and the largest data of one event. Default 16 MiB;
+    ///     beyond it `receive` throws.
+    package init(lastEventID: String = "", eventLimitBytes: Int = 16_777_216) {
+        self.lastEventID = lastEventID
+        pendingID = lastEventID
+        limit = eventLimitBytes
+    }
+
+    /// Reads the next bytes and hands over each event that they complete, in order.
+    ///
+    /// - Throws: `eventTooLarge`; then every later call throws it too.
+    package mutating func receive(
+        _ input: Span<UInt8>, _ onEvent: (ServerSentEvent) -> Void
+    ) throws(EventStreamFailure) {
+        if let failure { throw failure }
+        var start = 0
+        if endedInReturn, input.count > 0 {
+            endedInReturn = false
+            if input[0] == 0x0a { start = 1 }
+        }
+        while start < input.count {
+            guard let end = input.firstLineBreak(in: start..<input.count) else {
+                try extendLine(input, start..<input.count)
+                return
+            }
+            try extendLine(input, start..<end)
+            try endLine(onEvent)
+            start = end + 1
+            guard input[end] == 0x0d else { continue }
+            if start == input.count {
+                endedInReturn = true
+            } else if input[start] == 0x0a {
+                start += 1
+            }
+        }
+    }
+
+    /// Forgets a block that did not end, as a reader does when the connection ends, and is ready
+    /// for a new stream; the last id and the reconnection time stay.
+    package mutating func beginStream() {
+        line.removeAll(keepingCapacity: true)
+        data.removeAll(keepingCapacity: true)
+        hasData = false
+        name = ""
+        pendingID = lastEventID
+        endedInReturn = false
+        isFirstLine = true
+        failure = nil
+    }
+
+    private mutating func extendLine(
+        _ input: Span<UInt8>, _ range: Range<Int>
+    ) throws(EventStreamFailure) {
+        guard line.count + range.count <= limit else { throw fail() }
+        line.append(copying: input.extracting(range))
+    }
+
+    private mutating func fail() -> EventStreamFailure {
+        let failure = EventStreamFailure.eventTooLarge(limit: limit)
+        self.failure = failure
+        line = []
+        data = []
+        return failure
+    }
+
+    private mutating func endLine(
+        _ onEvent: (ServerSentEvent) -> Void
+    ) throws(EventStreamFailure) {
+        if isFirstLine {
+            isFirstLine = false
+            // HTML §9.2.5: one leading byte order mark is ignored.
+            if line.starts(with: [0xef, 0xbb, 0xbf]) { line.removeFirst(3) }
+        }
+        if line.isEmpty {
+            dispatch(onEvent)
+            return
+        }
+        let colon = line.span.first(0x3a, in: 0..<line.count) ?? line.count
+        var valueStart = min(colon + 1, line.count)
+        if valueStart < line.count, line[valueStart] == 0x20 { valueStart += 1 }
+        try readField(name: 0..<colon, value: valueStart..<line.count)
+        line.removeAll(keepingCapacity: true)
+    }
+
+    /// HTML §9.2.6, "process the field". A name that is none of these, an empty one (a comment)
+    /// among them, is ignored.
+    private mutating func readField(
+        name field: Range<Int>, value: Range<Int>
+    ) throws(EventStreamFailure) {
+        if isField("data", field) {
+            guard data.count + value.count < limit else { throw fail() }
+            data.append(contentsOf: line[value])
+            data.append(0x0a)
+            hasData = true
+        } else if isField("event", field) {
+            name = String(decoding: line[value], as: UTF8.self)
+        } else if isField("id", field) {
+            if !line[value].contains(0) {
+                pendingID = String(decoding: line[value], as: UTF8.self)
+            }
+        } else if isField("retry", field) {
+            if let time = line.span.decimal(in: value) { retryMilliseconds = time }
+        }
+    }
+
+    /// Field names are compared as they are, letters' case included.
+    private func isField(_ name: String, _ range: Range<Int>) -> Bool {
+        line[range].elementsEqual(name.utf8)
+    }
+
+    /// HTML §9.2.6, "dispatch the event": the id counts even where there is no event.
+    private mutating func dispatch(_ onEvent: (ServerSentEvent) -> Void) {
+        lastEventID = pendingID
+        defer {
+            name = ""
+            data.removeAll(keepingCapacity: true)
+            hasData = false
+        }
+        guard hasData else { return }
+        onEvent(
+            ServerSentEvent(
+                name: name.isEmpty ? "message" : name,
+                data: String(decoding: data.dropLast(), as: UTF8.self),
+                lastEventID: lastEventID))
+    }
+}

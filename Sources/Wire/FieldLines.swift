@@ -1,0 +1,51 @@
+/// Field lines of a response, encoded: made once where they never change, and appended as they
+/// are.
+///
+/// Design: bytes of the service's own go out as they are; what may hold a peer's bytes is a value.
+/// So a name that is no token is our fault and traps, and a CR, LF or NUL in a value becomes a
+/// space, as RFC 9110 §5.5 offers: a trap there would let a peer stop the process, and anything
+/// else would let it write the next field itself.
+package struct FieldLines: Sendable, Equatable {
+    /// The lines, each with its CR LF.
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    package init(_ fields: [(String, String)]) {
+        for (name, value) in fields { append(name, value) }
+    }
+
+    /// Appends a line.
+    ///
+    /// - Parameter name: a token (RFC 9110 §5.6.2); anything else traps.
+    package mutating func append(_ name: String, _ value: String) {
+        appendLine(name, value.utf8)
+    }
+
+    /// Appends a line whose value is bytes.
+    package mutating func append(_ name: String, _ value: [UInt8]) {
+        appendLine(name, value)
+    }
+
+    private mutating func appendLine(_ name: String, _ value: some Collection<UInt8>) {
+        Self.append(name, value, to: &bytes)
+    }
+
+    /// Appends the line to a message under construction.
+    static func append(_ name: String, _ value: some Collection<UInt8>, to out: inout [UInt8]) {
+        let start = out.count
+        out.append(contentsOf: name.utf8)
+        precondition(
+            out.count > start && out[start...].allSatisfy(ByteClass.token.contains),
+            "A field name is a token.")
+        out.append(0x3a)
+        out.append(0x20)
+        let valueStart = out.count
+        out.append(contentsOf: value)
+        for index in valueStart..<out.count where !ByteClass.isFieldValue(out[index]) {
+            out[index] = 0x20
+        }
+        out.append(0x0d)
+        out.append(0x0a)
+    }
+}

@@ -1,0 +1,139 @@
+/// The field lines of a head: where each name and value lies in the head's bytes.
+///
+/// Design: a few integers a line, in an array that keeps its capacity from message to message;
+/// known names are recognised once, while they are read.
+struct FieldTable: Sendable {
+    /// One field line; offsets into the head's bytes.
+    struct Entry: Sendable {
+        let nameStart: UInt32
+        let nameEnd: UInt32
+        let valueStart: UInt32
+        let valueEnd: UInt32
+        let known: KnownField?
+
+        var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+        /// Without the white space around it.
+        var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+    }
+
+    private(set) var entries: [Entry] = []
+    /// Law: bit n is set iff an entry is the known field with raw value n.
+    private var present: UInt64 = 0
+
+    mutating func reset() {
+        entries.removeAll(keepingCapacity: true)
+        present = 0
+    }
+
+    @inline(__always)
+    func contains(_ field: KnownField) -> Bool {
+        present & (1 &<< UInt64(field.rawValue)) != 0
+    }
+
+    /// The value of the first line of that name.
+    func first(_ field: KnownField) -> Range<Int>? {
+        guard contains(field) else { return nil }
+        for entry in entries where entry.known == field { return entry.value }
+        return nil
+    }
+
+    /// Reads one field line.
+    mutating func append(
+        _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
+    ) throws(FieldFault) {
+        let nameEnd = try Self.readName(line, number: number, in: bytes)
+        let name = line.lowerBound..<nameEnd
+        let known = Self.recognise(name, in: bytes)
+        var start = nameEnd + 1
+        var end = line.upperBound
+        while start < end, ByteClass.isSpace(bytes[start]) { start += 1 }
+        while end > start, ByteClass.isSpace(bytes[end - 1]) { end -= 1 }
+        if let fault = Self.firstForbidden(start..<end, in: bytes) {
+            let kind: FieldFault.Kind =
+                bytes[fault] == 0x0d ? .bareCarriageReturn : .forbiddenValueCharacter
+            throw FieldFault(kind: kind, place: FieldPlace(line: number, field: known))
+        }
+        if let known { present |= 1 &<< UInt64(known.rawValue) }
+        entries.append(
+            Entry(
+                nameStart: UInt32(truncatingIfNeeded: name.lowerBound),
+                nameEnd: UInt32(truncatingIfNeeded: name.upperBound),
+                valueStart: UInt32(truncatingIfNeeded: start),
+                valueEnd: UInt32(truncatingIfNeeded: end),
+                known: known))
+    }
+
+    /// The offset of the colon behind a well-formed name.
+    @inline(__always)
+    private static func readName(
+        _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
+    ) throws(FieldFault) -> Int {
+        var index = line.lowerBound
+        while index < line.upperBound, ByteClass.token.contains(bytes[index]) { index += 1 }
+        if index < line.upperBound, index > line.lowerBound, bytes[index] == 0x3a {
+            return index
+        }
+        throw nameFault(at: index, line, number: number, in: bytes)
+    }
+
+    /// What is wrong with a name that does not end at a colon.
+    private static func nameFault(
+        at index: Int, _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
+    ) -> FieldFault {
+        let place = FieldPlace(
+            line: number, field: recognise(line.lowerBound..<index, in: bytes))
+        func fault(_ kind: FieldFault.Kind) -> FieldFault { FieldFault(kind: kind, place: place) }
+        guard index < line.upperBound else { return fault(.missingColon) }
+        let byte = bytes[index]
+        if byte == 0x0d { return fault(.bareCarriageReturn) }
+        if byte == 0x3a { return fault(.emptyName) }
+        guard ByteClass.isSpace(byte) else { return fault(.forbiddenNameCharacter) }
+        if index == line.lowerBound { return fault(.folded) }
+        var next = index
+        while next < line.upperBound, ByteClass.isSpace(bytes[next]) { next += 1 }
+        let colon = next < line.upperBound && bytes[next] == 0x3a
+        return fault(colon ? .spaceBeforeColon : .forbiddenNameCharacter)
+    }
+
+    /// - Parameter name: a token; only then does setting a bit lower its letters and nothing else.
+    @inline(__always)
+    private static func recognise(_ name: Range<Int>, in bytes: Span<UInt8>) -> KnownField? {
+        guard !name.isEmpty, name.count <= KnownField.longestName else { return nil }
+        let start = name.lowerBound
+        let count = name.count
+        var packed = KnownField.PackedName(first: lowered(start, count, in: bytes))
+        if count > 8 { packed.second = lowered(start + 8, count - 8, in: bytes) }
+        if count > 16 { packed.third = lowered(start + 16, count - 16, in: bytes) }
+        if count > 24 { packed.fourth = lowered(start + 24, count - 24, in: bytes) }
+        return KnownField.named(packed, length: count)
+    }
+
+    @inline(__always)
+    private static func lowered(_ start: Int, _ count: Int, in bytes: Span<UInt8>) -> UInt64 {
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        let mask = count >= 8 ? spaces : spaces & ((1 &<< UInt64(count &* 8)) &- 1)
+        return bytes.word(at: start, count: count) | mask
+    }
+
+    /// The first byte that no field value may have, or nil.
+    @inline(__always)
+    static func firstForbidden(_ value: Range<Int>, in bytes: Span<UInt8>) -> Int? {
+        var index = value.lowerBound
+        while index &+ 8 <= value.upperBound {
+            let word = bytes.word(at: index)
+            if Lanes.less(word, than: 0x20) | Lanes.equal(word, to: 0x7f) != 0 {
+                // A tab is allowed, and rare: look at these eight one by one.
+                for place in index..<(index &+ 8)
+                where !ByteClass.isFieldValue(bytes[place]) {
+                    return place
+                }
+            }
+            index &+= 8
+        }
+        while index < value.upperBound {
+            if !ByteClass.isFieldValue(bytes[index]) { return index }
+            index &+= 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,38 @@
+// The readers work on spans of bytes; what a socket's buffer gives is a raw span. The initialiser
+// is the library's own way from one to the other, checked and without a copy; its underscore says
+// that it may be renamed, and this is the one place that would notice.
+
+extension RequestReader {
+    /// The same as `next` for raw bytes.
+    package mutating func next(
+        _ input: RawSpan, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        try next(Span<UInt8>(_bytes: input), at: &offset, head: &head, body: &body)
+    }
+}
+
+extension ResponseReader {
+    /// The same as `next` for raw bytes.
+    package mutating func next(
+        _ input: RawSpan, at offset: inout Int, head: inout ResponseHead, body: inout [UInt8]
+    ) throws(ResponseFailure) -> Progress {
+        try next(Span<UInt8>(_bytes: input), at: &offset, head: &head, body: &body)
+    }
+}
+
+extension EventStreamDecoder {
+    /// The same as `receive` for raw bytes.
+    package mutating func receive(
+        _ input: RawSpan, _ onEvent: (ServerSentEvent) -> Void
+    ) throws(EventStreamFailure) {
+        try receive(Span<UInt8>(_bytes: input), onEvent)
+    }
+}
+
+extension [UInt8] {
+    /// Appends all bytes of the raw span: one copy.
+    @inline(__always)
+    package mutating func append(copying bytes: RawSpan) {
+        append(copying: Span<UInt8>(_bytes: bytes))
+    }
+}

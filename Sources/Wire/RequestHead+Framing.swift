@@ -1,0 +1,99 @@
+/// What the fields say about the message: its host, its body's length, whether the connection
+/// stays (RFC 9112 §3.2, §6, §9.3; RFC 9110 §10.1.1).
+extension RequestHead {
+    /// Checks a complete head and draws the conclusions from it.
+    mutating func conclude(limits: RequestLimits) throws(RequestRefusal) {
+        try checkHost()
+        body = try bodyLength()
+        if case .sized(let length) = body, length > limits.bodyBytes {
+            throw .bodyTooLarge(limit: limits.bodyBytes)
+        }
+        if fields.contains(.expect) { expectsContinue = try readExpectation() }
+        keepsAlive = readPersistence()
+    }
+
+    /// RFC 9112 §3.2: one Host in an HTTP/1.1 request, none or one in an HTTP/1.0 request, and a
+    /// valid one, even where an absolute target makes it irrelevant.
+    private func checkHost() throws(RequestRefusal) {
+        guard fields.contains(.host) else {
+            if minorVersion >= 1 { throw .missingHost }
+            return
+        }
+        let span = bytes.span
+        var seen = false
+        for entry in fields.entries where entry.known == .host {
+            if seen { throw .repeatedHost }
+            seen = true
+            guard Authority.isValid(entry.value, in: span) else { throw .malformedHost }
+        }
+    }
+
+    /// RFC 9112 §6.3 for requests, with every doubtful message refused.
+    private func bodyLength() throws(RequestRefusal) -> BodyLength {
+        if fields.contains(.transferEncoding) {
+            // RFC 9112 §6.3 rule 3: both may be an attempt at request smuggling.
+            if fields.contains(.contentLength) { throw .transferEncodingWithContentLength }
+            // RFC 9112 §6.1: such a message is to be treated as if its framing were faulty.
+            if minorVersion == 0 { throw .transferEncodingInOldVersion }
+            try checkTransferEncoding()
+            return .chunked
+        }
+        guard fields.contains(.contentLength) else { return .none }
+        var length: Int?
+        for entry in fields.entries where entry.known == .contentLength {
+            // RFC 9110 §8.6 allows to fold equal values; they are refused, as nothing that is
+            // well sends them.
+            if length != nil { throw .repeatedContentLength }
+            guard let value = bytes.span.decimal(in: entry.value) else {
+                throw .malformedContentLength
+            }
+            length = value
+        }
+        return .sized(length ?? 0)
+    }
+
+    private func checkTransferEncoding() throws(RequestRefusal) {
+        switch TransferCodings(fields, in: bytes.span) {
+        case .chunked: return
+        case .malformed: throw .malformedTransferEncoding
+        case .notFinal: throw .chunkedNotFinal
+        case .unknown: throw .unknownTransferCoding
+        }
+    }
+
+    /// RFC 9110 §10.1.1: 417 for an expectation that is not known; ignored from HTTP/1.0, where
+    /// no 100 can be sent.
+    private func readExpectation() throws(RequestRefusal) -> Bool {
+        for value in values(of: .expect) {
+            guard matches(value, ignoringCase: "100-continue") else {
+                throw .unsupportedExpectation
+            }
+        }
+        return minorVersion >= 1
+    }
+
+    /// RFC 9112 §9.3: `close` wins over all, then the version decides.
+    private func readPersistence() -> Bool {
+        guard fields.contains(.connection) else { return minorVersion >= 1 }
+        let span = bytes.span
+        if fields.lists(.connection, "close", in: span) { return false }
+        return minorVersion >= 1 || fields.lists(.connection, "keep-alive", in: span)
+    }
+}
+
+extension Span<UInt8> {
+    /// The value of a range that is digits only and at least one; a number that does not fit is
+    /// `Int.max`, which every limit refuses. Nil for anything else: no sign, no list, no space.
+    func decimal(in range: Range<Int>) -> Int? {
+        guard !range.isEmpty else { return nil }
+        var value = 0
+        for index in range {
+            let byte = self[index]
+            guard ByteClass.isDigit(byte) else { return nil }
+            let (tens, over) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int(byte &- 0x30))
+            value = over || carry ? .max : sum
+        }
+        return value
+    }
+}

@@ -1,0 +1,116 @@
+/// The head of one request: a copy of its bytes, and where in them everything lies.
+///
+/// Design: owned bytes, so that it outlives the read buffer it came from; everything else is
+/// offsets, so that reading it makes no strings. One value serves request after request:
+/// `reset()` keeps what was allocated.
+package struct RequestHead: Sendable {
+    /// The head as it was sent, from the method's first byte to the empty line. What the ranges
+    /// below point into.
+    package internal(set) var bytes: [UInt8] = []
+    package internal(set) var body = BodyLength.none
+    /// Whether the connection can carry another request after this one (RFC 9112 §9.3).
+    package internal(set) var keepsAlive = false
+    /// Whether the peer waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
+    package internal(set) var expectsContinue = false
+    var line = RequestLine()
+    var fields = FieldTable()
+
+    package init() {}
+
+    package var method: Method { line.method }
+
+    /// The method as it was sent.
+    package var methodRange: Range<Int> { line.methodRange }
+
+    /// 0 or 1. A higher minor version is taken as 1 (RFC 9110 §2.5).
+    package var minorVersion: Int { line.minorVersion }
+
+    /// The path of the target, percent-encoded as sent, from its `/`; `*` with OPTIONS only. An
+    /// absolute target is reduced to its path, `/` when it has none (RFC 9112 §3.2.2).
+    package var path: Range<Int> { line.path }
+
+    /// The query without its `?`; nil when there is no `?`, empty when nothing follows it.
+    package var query: Range<Int>? { line.query }
+
+    /// The host and port of an absolute target, which then stand for the field Host (RFC 9112
+    /// §3.2.2); nil for any other target.
+    package var targetAuthority: Range<Int>? { line.authority }
+
+    /// Forgets the request and keeps the memory.
+    package mutating func reset() {
+        bytes.removeAll(keepingCapacity: true)
+        line = RequestLine()
+        fields.reset()
+        body = .none
+        keepsAlive = false
+        expectsContinue = false
+    }
+
+    /// The value of the first field line of that name, white space trimmed; nil without one.
+    package func range(of field: KnownField) -> Range<Int>? {
+        fields.first(field)
+    }
+
+    /// The values of all field lines of that name, in their order.
+    package func values(of field: KnownField) -> FieldValues {
+        FieldValues(entries: fields.contains(field) ? fields.entries : [], field: field)
+    }
+
+    /// The names and values of all field lines, in their order.
+    package var fieldLines: [(name: Range<Int>, value: Range<Int>)] {
+        fields.entries.map { ($0.name, $0.value) }
+    }
+
+    /// The bytes of a range as text; bytes that are not UTF-8 become U+FFFD.
+    package func text(_ range: Range<Int>) -> String {
+        String(decoding: bytes[range], as: UTF8.self)
+    }
+
+    /// The first value of a field as text, or nil.
+    package func text(of field: KnownField) -> String? {
+        range(of: field).map(text)
+    }
+
+    /// Whether a range is exactly this ASCII text.
+    package func matches(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        bytes.span.equals(text, in: range, ignoringCase: false)
+    }
+
+    /// Whether a range is this ASCII text in any case of letters.
+    ///
+    /// - Parameter lowercase: the text in lower case.
+    package func matches(_ range: Range<Int>, ignoringCase lowercase: StaticString) -> Bool {
+        bytes.span.equals(lowercase, in: range, ignoringCase: true)
+    }
+}
+
+/// How long a request's body is (RFC 9112 §6.3).
+package enum BodyLength: Sendable, Equatable {
+    /// Neither Content-Length nor Transfer-Encoding: no body.
+    case none
+    /// Content-Length bytes, 0 or more.
+    case sized(Int)
+    case chunked
+}
+
+/// The values of all field lines of one name.
+package struct FieldValues: Sequence, Sendable {
+    var entries: [FieldTable.Entry]
+    var field: KnownField
+
+    package struct Iterator: IteratorProtocol {
+        var rest: ArraySlice<FieldTable.Entry>
+        let field: KnownField
+
+        package mutating func next() -> Range<Int>? {
+            while let entry = rest.popFirst() {
+                if entry.known == field { return entry.value }
+            }
+            return nil
+        }
+    }
+
+    package func makeIterator() -> Iterator {
+        Iterator(rest: entries[...], field: field)
+    }
+}

@@ -1,0 +1,247 @@
+/// Reads requests off a connection: bytes in, one request at a time out (RFC 9112).
+///
+/// Design: a state machine without memory of its own. What is incomplete lies in the caller's
+/// head and body, so all input is consumed and no input buffer is kept; between requests a
+/// connection is this value and nothing else. The same bytes give the same requests and the same
+/// refusal however they are cut.
+///
+/// Invariant: every line is judged when it is complete and in its order, and no byte is skipped
+/// that was not looked at.
+package struct RequestReader: Sendable {
+    /// What a call came to.
+    package enum Progress: Sendable, Equatable {
+        /// All input is consumed and the request is not complete.
+        case needsMore
+        /// The head is complete and the peer waits for `100 Continue`; told once, and not at all
+        /// when part of the body is there already (RFC 9110 §10.1.1).
+        case continueExpected
+        /// Head and body hold a whole request; `offset` is at the first byte behind it.
+        case complete
+    }
+
+    private enum State: Sendable {
+        case between
+        case head
+        case sized(remaining: Int)
+        case chunked
+        case refused(RequestRefusal)
+    }
+
+    /// Precedent: RFC 9112 §2.2 asks to ignore "at least one"; none sends more than two.
+    private static let emptyLineLimit = 4
+    /// How much is copied at a time while the head's end is looked for.
+    private static let biteBytes = 1_024
+
+    private let limits: RequestLimits
+    private var state = State.between
+    /// Bytes of CR LF read before a request line.
+    private var leadingBytes: UInt8 = 0
+    private var lines = HeadLines()
+    private var chunks = ChunkReader()
+
+    package init(limits: RequestLimits) {
+        self.limits = limits
+    }
+
+    /// Nothing of a next request was read: closing now loses nothing.
+    package var isBetweenRequests: Bool {
+        if case .between = state { return true }
+        return false
+    }
+
+    /// A head was begun and is not complete.
+    package var isReadingHead: Bool {
+        if case .head = state { return true }
+        return false
+    }
+
+    /// Reads from `input` at `offset`, moves `offset` past what it consumed and never beyond the
+    /// end of the request that became complete.
+    ///
+    /// Call it again with the same head and body until it answers `complete`; a new request
+    /// resets both. After it threw, it throws the same again and consumes nothing.
+    package mutating func next(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        do {
+            return try advance(input, at: &offset, head: &head, body: &body)
+        } catch {
+            state = .refused(error)
+            throw error
+        }
+    }
+
+    private mutating func advance(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        switch state {
+        case .between:
+            try skipEmptyLines(input, at: &offset)
+            guard offset < input.count else { return .needsMore }
+            begin(&head, &body)
+            return try readHead(input, at: &offset, head: &head, body: &body)
+        case .head:
+            return try readHead(input, at: &offset, head: &head, body: &body)
+        case .sized(let remaining):
+            return readSized(remaining, input, at: &offset, body: &body)
+        case .chunked:
+            return try readChunked(input, at: &offset, body: &body)
+        case .refused(let refusal):
+            throw refusal
+        }
+    }
+
+    /// RFC 9112 §2.2: empty lines before a request line are ignored, a few of them.
+    private mutating func skipEmptyLines(
+        _ input: Span<UInt8>, at offset: inout Int
+    ) throws(RequestRefusal) {
+        while offset < input.count {
+            let byte = input[offset]
+            let afterReturn = leadingBytes & 1 == 1
+            if afterReturn {
+                guard byte == 0x0a else { throw Self.emptyLineFault(.bareCarriageReturn) }
+            } else if byte == 0x0a {
+                throw Self.emptyLineFault(.bareLineFeed)
+            } else if byte != 0x0d {
+                return
+            }
+            guard leadingBytes < Self.emptyLineLimit * 2 else {
+                throw .tooManyEmptyLines(limit: Self.emptyLineLimit)
+            }
+            leadingBytes += 1
+            offset += 1
+        }
+    }
+
+    private static func emptyLineFault(_ kind: FieldFault.Kind) -> RequestRefusal {
+        .field(FieldFault(kind: kind, place: FieldPlace(line: 0)))
+    }
+
+    private mutating func begin(_ head: inout RequestHead, _ body: inout [UInt8]) {
+        head.reset()
+        body.removeAll(keepingCapacity: true)
+        lines = HeadLines()
+        leadingBytes = 0
+        state = .head
+    }
+
+    private mutating func readHead(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        while true {
+            if try readLines(of: &head) {
+                // More was copied than the head: give it back.
+                let excess = head.bytes.count - lines.lineStart
+                if excess > 0 { head.bytes.removeLast(excess) }
+                offset -= excess
+                return try finishHead(input, at: &offset, head: &head, body: &body)
+            }
+            let room = limits.headBytes - head.bytes.count
+            guard room > 0 else { throw headTooLarge(head) }
+            guard offset < input.count else { return .needsMore }
+            let bite = min(input.count - offset, room, Self.biteBytes)
+            head.bytes.append(copying: input.extracting(offset..<(offset + bite)))
+            offset += bite
+        }
+    }
+
+    /// Reads the complete lines that are there; true at the empty one.
+    private mutating func readLines(of head: inout RequestHead) throws(RequestRefusal) -> Bool {
+        // Shared and not copied: nothing below changes the head's bytes, and a span of `head`
+        // itself would keep all of it from being changed.
+        let bytes = head.bytes
+        let span = bytes.span
+        while let line = try nextLine(in: span) {
+            if line.isEmpty { return true }
+            if lines.count == 1 {
+                head.line = try RequestLine(line, in: span, limits: limits)
+                continue
+            }
+            guard head.fields.entries.count < limits.fieldCount else {
+                throw .tooManyFields(limit: limits.fieldCount)
+            }
+            do {
+                try head.fields.append(line, number: lines.count - 1, in: span)
+            } catch {
+                throw .field(error)
+            }
+        }
+        return false
+    }
+
+    @inline(__always)
+    private mutating func nextLine(
+        in span: Span<UInt8>
+    ) throws(RequestRefusal) -> Range<Int>? {
+        do {
+            return try lines.next(in: span)
+        } catch {
+            throw .field(error)
+        }
+    }
+
+    /// RFC 9112 §3: 501 for a method without end, 414 for a target without end; else RFC 6585 §5.
+    private func headTooLarge(_ head: RequestHead) -> RequestRefusal {
+        guard lines.count == 0 else { return .headTooLarge(limit: limits.headBytes) }
+        let methodLimit = RequestLine.methodLimitBytes
+        let start = head.bytes.prefix(methodLimit + 1)
+        if start.count > methodLimit, start.allSatisfy(ByteClass.token.contains) {
+            return .methodTooLong(limit: methodLimit)
+        }
+        return .targetTooLong(limit: limits.targetBytes)
+    }
+
+    private mutating func finishHead(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        try head.conclude(limits: limits)
+        switch head.body {
+        case .none, .sized(0):
+            state = .between
+            return .complete
+        case .sized(let length):
+            state = .sized(remaining: length)
+        case .chunked:
+            state = .chunked
+            chunks = ChunkReader()
+        }
+        if offset == input.count {
+            return head.expectsContinue ? .continueExpected : .needsMore
+        }
+        return try advance(input, at: &offset, head: &head, body: &body)
+    }
+
+    /// Memory grows with what arrived, never with what was announced.
+    private mutating func readSized(
+        _ remaining: Int, _ input: Span<UInt8>, at offset: inout Int, body: inout [UInt8]
+    ) -> Progress {
+        let count = min(remaining, input.count - offset)
+        body.append(copying: input.extracting(offset..<(offset + count)))
+        offset += count
+        guard count == remaining else {
+            state = .sized(remaining: remaining - count)
+            return .needsMore
+        }
+        state = .between
+        return .complete
+    }
+
+    private mutating func readChunked(
+        _ input: Span<UInt8>, at offset: inout Int, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
+        do {
+            let done = try chunks.next(
+                input, at: &offset, into: &body, room: limits.bodyBytes - body.count,
+                limits: ChunkReader.Limits(
+                    extensionBytes: limits.chunkExtensionBytes,
+                    trailerBytes: limits.trailerBytes))
+            guard done else { return .needsMore }
+            state = .between
+            return .complete
+        } catch .tooLarge {
+            throw .bodyTooLarge(limit: limits.bodyBytes)
+        } catch {
+            throw .chunk(error)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// Responses as bytes (RFC 9112 §4, §6).
+///
+/// Design: everything is appended to the connection's output, nothing is made in between. Fields
+/// that never change are encoded once as `FieldLines`.
+package enum ResponseEncoder {
+    /// The interim response that lets a peer send its body (RFC 9110 §15.2.1).
+    package static let continueResponse: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+    private static let date: [UInt8] = Array("Date: ".utf8)
+    private static let contentLength: [UInt8] = Array("Content-Length: ".utf8)
+    private static let close: [UInt8] = Array("Connection: close\r\n".utf8)
+    private static let keepAlive: [UInt8] = Array("Connection: keep-alive\r\n".utf8)
+
+    /// Appends a whole response.
+    ///
+    /// Content-Length is always there but for 1xx, 204 and 304, which have no body and get none.
+    ///
+    /// - Parameters:
+    ///   - status: 100…999; anything else traps.
+    ///   - lines: the fields beside Date, Content-Length and Connection, which are written here.
+    ///   - date: the formatted date, or nothing to leave Date out.
+    ///   - close: whether the connection is closed behind this response.
+    ///   - minorVersion: the request's; an HTTP/1.0 peer is told when the connection stays.
+    ///   - headOnly: whether this answers HEAD: the length is told, the body is not sent.
+    package static func append(
+        status: Int, lines: FieldLines, body: Span<UInt8>, date: [UInt8], close: Bool,
+        minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
+    ) {
+        StatusLine.append(status, to: &out)
+        appendDate(date, to: &out)
+        out.append(contentsOf: lines.bytes)
+        appendEnd(
+            status: status, bodyBytes: body.count, close: close, minorVersion: minorVersion,
+            to: &out)
+        if !headOnly, hasBody(status) { out.append(copying: body) }
+    }
+
+    /// The same, for fields that are made for this response and a body that is an array.
+    package static func append(
+        status: Int, fields: [(String, String)], body: [UInt8], date: [UInt8], close: Bool,
+        minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
+    ) {
+        append(
+            status: status, lines: FieldLines(fields), body: body.span, date: date, close: close,
+            minorVersion: minorVersion, headOnly: headOnly, to: &out)
+    }
+
+    /// Appends the head of a response that ends when the connection does, such as an event
+    /// stream: RFC 9112 §6.3 rule 8. It says `Connection: close` and no length.
+    package static func appendStreamHead(
+        status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
+    ) {
+        StatusLine.append(status, to: &out)
+        appendDate(date, to: &out)
+        out.append(contentsOf: lines.bytes)
+        out.append(contentsOf: Self.close)
+        appendLineEnd(to: &out)
+    }
+
+    /// The same, for fields that are made for this response.
+    package static func appendStreamHead(
+        status: Int, fields: [(String, String)], date: [UInt8], to out: inout [UInt8]
+    ) {
+        appendStreamHead(status: status, lines: FieldLines(fields), date: date, to: &out)
+    }
+
+    /// RFC 9110 §6.4.1: which responses have content.
+    private static func hasBody(_ status: Int) -> Bool {
+        status >= 200 && status != 204 && status != 304
+    }
+
+    private static func appendDate(_ date: [UInt8], to out: inout [UInt8]) {
+        guard !date.isEmpty else { return }
+        out.append(contentsOf: Self.date)
+        out.append(contentsOf: date)
+        appendLineEnd(to: &out)
+    }
+
+    private static func appendEnd(
+        status: Int, bodyBytes: Int, close: Bool, minorVersion: Int, to out: inout [UInt8]
+    ) {
+        if hasBody(status) {
+            out.append(contentsOf: contentLength)
+            Decimal.append(UInt64(bodyBytes), to: &out)
+            appendLineEnd(to: &out)
+        }
+        if close {
+            out.append(contentsOf: Self.close)
+        } else if minorVersion == 0 {
+            // RFC 9112 §9.3: without it an HTTP/1.0 peer takes the connection to end.
+            out.append(contentsOf: keepAlive)
+        }
+        appendLineEnd(to: &out)
+    }
+
+    private static func appendLineEnd(to out: inout [UInt8]) {
+        out.append(0x0d)
+        out.append(0x0a)
+    }
+}

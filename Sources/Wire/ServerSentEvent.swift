@@ -1,0 +1,21 @@
+/// One event of an event stream, as a reader gets it.
+package struct ServerSentEvent: Sendable, Equatable {
+    /// The event's type; `message` where the stream names none.
+    package var name: String
+    /// The data lines, joined by LF.
+    package var data: String
+    /// The last id that was seen, this event's own included; empty before the first.
+    package var lastEventID: String
+
+    package init(name: String, data: String, lastEventID: String) {
+        self.name = name
+        self.data = data
+        self.lastEventID = lastEventID
+    }
+}
+
+/// Why an event stream cannot be read further.
+package enum EventStreamFailure: Error, Sendable, Equatable {
+    /// A line, or the data of one event, is larger than this many bytes.
+    case eventTooLarge(limit: Int)
+}

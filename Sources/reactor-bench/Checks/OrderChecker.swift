@@ -1,0 +1,76 @@
+// Whether one subscriber was given every event once, in order, judged by the event ids alone.
+// What ids cannot show (nchan's change of second hides a lost tail) the marks and the final
+// count show: see `MarkLedger` and `Fanout`.
+
+/// What an id says about the event before it.
+enum OrderVerdict: Equatable {
+    case inOrder
+    /// Something between the last event and this one is missing.
+    case gap
+    /// The id of the last event, again.
+    case double
+    /// An id that lies before the last one.
+    case reordered
+    /// The stream began anew: another generation.
+    case otherEpoch
+    /// Not an id of the scheme.
+    case malformed
+}
+
+/// Follows the ids of one subscriber's stream.
+struct OrderChecker {
+    /// The last id that was taken; nil before the first.
+    private(set) var last: EventID?
+
+    /// Takes the id of a priming block, a snapshot or a reset: what follows must continue it.
+    mutating func rebase(to id: EventID) {
+        last = id
+    }
+
+    /// Takes the next event's id and says whether it continues the last.
+    ///
+    /// A missing id is passed as nil and is malformed. After a gap the checker goes on from the
+    /// new id, so that one loss is counted once.
+    @inline(__always)
+    mutating func take(_ id: EventID?, scheme: IDScheme) -> OrderVerdict {
+        guard let id else { return .malformed }
+        guard let last else {
+            self.last = id
+            return .inOrder
+        }
+        guard id.epoch == last.epoch else {
+            self.last = id
+            return .otherEpoch
+        }
+        if id == last { return .double }
+        if id.number < last.number || (id.number == last.number && id.part < last.part) {
+            return .reordered
+        }
+        self.last = id
+        return Self.continues(id, after: last, scheme: scheme) ? .inOrder : .gap
+    }
+
+    @inline(__always)
+    private static func continues(_ id: EventID, after last: EventID, scheme: IDScheme) -> Bool {
+        switch scheme {
+        case .consecutive:
+            if id.number == last.number {
+                return id.part == EventID.whole || id.part == last.part &+ 1
+            }
+            return id.number == last.number &+ 1 && last.part == EventID.whole
+                && (id.part == EventID.whole || id.part == 1)
+        case .rising:
+            // Parts are consecutive within a record even where records are skipped.
+            if id.number == last.number {
+                return id.part == EventID.whole || id.part == last.part &+ 1
+            }
+            return last.part == EventID.whole && (id.part == EventID.whole || id.part == 1)
+        case .nchan:
+            return id.number == last.number ? id.part == last.part &+ 1 : id.part == 0
+        case .number:
+            return id.number == last.number &+ 1
+        case .none:
+            return true
+        }
+    }
+}

@@ -1,0 +1,97 @@
+#if os(Linux)
+    import CEpoll
+    import Glibc
+
+    /// The calls on one client socket. It owns nothing: pools hold descriptors and close them.
+    enum ClientSocket {
+        /// What a call on a non-blocking socket came to.
+        enum Outcome: Equatable {
+            case bytes(Int)
+            case wouldBlock
+            /// The peer closed in order.
+            case closed
+            case failed(Int32)
+        }
+
+        /// Opens a non-blocking socket and begins to connect it.
+        ///
+        /// `ordinal` counts the pool's connections and picks the local address on loopback.
+        /// `receiveBufferBytes` is set before connecting, for it decides the window.
+        static func connect(
+            to address: Address, ordinal: Int, receiveBufferBytes: Int? = nil
+        ) throws(BenchError) -> Int32 {
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            let descriptor = socket(address.family, type, 0)
+            guard descriptor >= 0 else { throw .system(operation: "socket", code: errno) }
+            var on: Int32 = 1
+            unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+            if let receiveBufferBytes {
+                var size = Int32(clamping: receiveBufferBytes)
+                unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
+            }
+            let source = ordinal / Address.connectionsPerSource
+            if address.isLoopback, source > 0 {
+                try Address.bindLoopback(descriptor, index: source - 1)
+            }
+            let code = address.connect(descriptor)
+            guard code == 0 || code == EINPROGRESS else {
+                Glibc.close(descriptor)
+                throw .system(operation: "connect", code: code)
+            }
+            return descriptor
+        }
+
+        /// Lets the kernel gather acknowledgements, as it does for a peer in conversation.
+        ///
+        /// Without it every `recv` that empties a socket sends one, which on loopback is more
+        /// than half of what receiving costs, and is paid by the tool and not by the server.
+        static func delayAcknowledgements(_ descriptor: Int32) {
+            var off: Int32 = 0
+            unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &off, 4)
+        }
+
+        /// The error a connection attempt ended with, 0 for none.
+        static func connectError(_ descriptor: Int32) -> Int32 {
+            var code: Int32 = 0
+            var size = socklen_t(4)
+            unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
+            return code
+        }
+
+        /// Reads once into `buffer`.
+        @inline(__always)
+        static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) -> Outcome {
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress, $0.count, 0)
+            }
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .closed }
+            return errno == EAGAIN || errno == EINTR ? .wouldBlock : .failed(errno)
+        }
+
+        /// Writes what it can of `bytes` from `start`.
+        @inline(__always)
+        static func send(_ descriptor: Int32, _ bytes: Span<UInt8>, from start: Int) -> Outcome {
+            let count = unsafe bytes.withUnsafeBytes { raw -> Int in
+                guard let base = raw.baseAddress else { return 0 }
+                return unsafe Glibc.send(
+                    descriptor, base + start, raw.count - start, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 { return .bytes(count) }
+            return errno == EAGAIN || errno == EINTR ? .wouldBlock : .failed(errno)
+        }
+
+        /// Closes without lingering: a bench that leaves 20 000 ports in TIME_WAIT spoils the next.
+        static func closeHard(_ descriptor: Int32) {
+            var option = linger(l_onoff: 1, l_linger: 0)
+            let size = socklen_t(MemoryLayout<linger>.size)
+            unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, size)
+            Glibc.close(descriptor)
+        }
+
+        /// Closes as a well-behaved client does.
+        static func close(_ descriptor: Int32) {
+            Glibc.close(descriptor)
+        }
+    }
+#endif

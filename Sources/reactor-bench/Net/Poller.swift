@@ -1,0 +1,100 @@
+// One epoll instance, level-triggered: one `recv` per wake-up with a buffer larger than what comes
+// is one call less per event than edge-triggered reading to EAGAIN.
+#if os(Linux)
+    import CEpoll
+    import Glibc
+
+    /// What a descriptor is ready for.
+    struct Readiness {
+        /// What was given at `add`.
+        var token: UInt64
+        var isReadable: Bool
+        var isWritable: Bool
+    }
+
+    /// Waits for many sockets at once.
+    ///
+    /// Safe though `epoll_event` holds a union: the union is written and read as a number only.
+    @safe struct Poller: ~Copyable {
+        /// What to wait for.
+        enum Interest {
+            case reading
+            case readingAndWriting
+            /// Only errors and hang-ups: the stalled readers' interest.
+            case nothing
+        }
+
+        private let descriptor: Int32
+        private var events: [epoll_event]
+        private var readyCount = 0
+
+        /// Opens the instance. `capacity` is the most events one wait returns.
+        init(capacity: Int = 1024) throws(BenchError) {
+            descriptor = epoll_create1(0)
+            guard descriptor >= 0 else { throw .system(operation: "epoll_create1", code: errno) }
+            unsafe events = [epoll_event](repeating: epoll_event(), count: capacity)
+        }
+
+        deinit {
+            close(descriptor)
+        }
+
+        /// Begins to watch a socket.
+        func add(_ socket: Int32, token: UInt64, for interest: Interest) throws(BenchError) {
+            try control(EPOLL_CTL_ADD, socket, token, interest)
+        }
+
+        /// Changes what is waited for.
+        func modify(_ socket: Int32, token: UInt64, for interest: Interest) throws(BenchError) {
+            try control(EPOLL_CTL_MOD, socket, token, interest)
+        }
+
+        /// Waits until `deadline` (a `Clock` time) at most; returns how many sockets are ready.
+        ///
+        /// Nanoseconds matter: with a millisecond's granularity an open-loop rate of 1000/s would
+        /// come in lumps, and lateness would be read as the server's latency.
+        mutating func wait(until deadline: UInt64) throws(BenchError) -> Int {
+            let now = Clock.now()
+            let rest = deadline > now ? deadline - now : 0
+            var timeout = timespec(
+                tv_sec: Int(rest / 1_000_000_000), tv_nsec: Int(rest % 1_000_000_000))
+            let count = unsafe events.withUnsafeMutableBufferPointer { buffer -> Int32 in
+                unsafe epoll_pwait2(
+                    descriptor, buffer.baseAddress, Int32(buffer.count), &timeout, nil)
+            }
+            readyCount = Int(max(count, 0))
+            guard count >= 0 || errno == EINTR else {
+                throw .system(operation: "epoll_pwait2", code: errno)
+            }
+            return readyCount
+        }
+
+        /// The `index`th of the ready sockets.
+        @inline(__always)
+        func ready(_ index: Int) -> Readiness {
+            let event = unsafe events[index]
+            let flags = unsafe event.events
+            let failing = EPOLLERR.rawValue | EPOLLHUP.rawValue
+            return unsafe Readiness(
+                token: event.data.u64,
+                isReadable: flags & (EPOLLIN.rawValue | failing) != 0,
+                isWritable: flags & (EPOLLOUT.rawValue | failing) != 0)
+        }
+
+        private func control(
+            _ operation: Int32, _ socket: Int32, _ token: UInt64, _ interest: Interest
+        ) throws(BenchError) {
+            var event = unsafe epoll_event()
+            unsafe event.data.u64 = token
+            unsafe event.events =
+                switch interest {
+                case .reading: EPOLLIN.rawValue
+                case .readingAndWriting: EPOLLIN.rawValue | EPOLLOUT.rawValue
+                case .nothing: 0
+                }
+            guard unsafe epoll_ctl(descriptor, operation, socket, &event) == 0 else {
+                throw .system(operation: "epoll_ctl", code: errno)
+            }
+        }
+    }
+#endif

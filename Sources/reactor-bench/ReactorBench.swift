@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// Drives this server, or any other that speaks HTTP/1.1 and Server-Sent Events, and checks what
+/// it counts.
+@main
+struct ReactorBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reactor-bench",
+        abstract: "Load and fan-out generator for reactor-server and any other SSE server.",
+        discussion: """
+            Every measurement prints a table, or JSON with --json, and exits with status 1 when \
+            what it received was not what was sent: each event once, in order, to everybody.
+            """,
+        subcommands: [
+            RequestsCommand.self, FanoutCommand.self, RampCommand.self, IdleCommand.self,
+            StallCommand.self, MixedCommand.self, CompareCommand.self,
+        ])
+}

@@ -1,0 +1,52 @@
+#if os(Linux)
+    /// Whether every reader was given as many events as its stream accepted.
+    struct Accounts {
+        /// Deliveries that had not come at the timeout.
+        private(set) var missing: UInt64 = 0
+        /// Deliveries beyond what was accepted.
+        private(set) var surplus: UInt64 = 0
+        /// When the last delivery came.
+        private(set) var lastDelivery = Clock.now()
+
+        /// What is wrong, a sentence each.
+        var problems: [String] {
+            var problems: [String] = []
+            if missing > 0 { problems.append("\(missing) deliveries missing at the timeout") }
+            if surplus > 0 { problems.append("\(surplus) deliveries more than were accepted") }
+            return problems
+        }
+
+        /// Turns until all that was accepted is delivered, or the timeout; then compares.
+        static func settle(
+            _ driver: inout Driver, streams: Int, timeout: TimeSpan
+        ) throws(BenchError) -> Accounts {
+            var accounts = Accounts()
+            let deadline = Clock.now() + timeout.nanoseconds
+            var seen = driver.subscribers.ledger.tally.deliveries
+            while Clock.now() < deadline {
+                if driver.publishers.isDone {
+                    accounts.compare(driver, streams)
+                    if accounts.missing == 0 { break }
+                }
+                try driver.turn(until: min(deadline, Clock.now() + 100_000_000))
+                let now = driver.subscribers.ledger.tally.deliveries
+                if now != seen { accounts.lastDelivery = Clock.now() }
+                seen = now
+            }
+            accounts.compare(driver, streams)
+            return accounts
+        }
+
+        /// Reader by reader: one's excess must not cover another's loss.
+        private mutating func compare(_ driver: borrowing Driver, _ streams: Int) {
+            missing = 0
+            surplus = 0
+            for reader in 0..<driver.subscribers.readers {
+                let got = driver.subscribers.ledger.received[reader]
+                let wanted = driver.publishers.acceptedPerStream[reader % streams]
+                if got < wanted { missing += wanted - got }
+                if got > wanted { surplus += got - wanted }
+            }
+        }
+    }
+#endif

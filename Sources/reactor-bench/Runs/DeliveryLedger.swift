@@ -1,0 +1,132 @@
+// The subscribers' books: what each has received, and whether that was every event once, in order.
+
+/// What is checked of each event.
+struct DeliveryChecks: Equatable, Sendable {
+    var ids: IDScheme = .consecutive
+    /// Whether events carry marks.
+    var marks = true
+    /// Whether `event:` names are the service's own (`snapshot`, `reset`, `end`, `ping`, …).
+    var serviceEvents = true
+}
+
+/// Takes the blocks of all subscribers, one subscriber at a time.
+struct DeliveryLedger: EventSink {
+    private let checks: DeliveryChecks
+    private let streams: Int
+    private var orders: [OrderChecker]
+    private var marks: MarkLedger
+    private var memo: EventMemo
+    /// How many events each subscriber has been given.
+    private(set) var received: [UInt64]
+    /// Whether each subscriber's stream said `event: end`.
+    private(set) var hasEnded: [Bool]
+    /// What was counted.
+    var tally = DeliveryTally()
+
+    private var current = 0
+    private var now: UInt64 = 0
+
+    /// Empty books for `subscribers`, of whom the ith reads stream i mod `streams`.
+    init(subscribers: Int, streams: Int, publishers: Int, checks: DeliveryChecks) {
+        self.checks = checks
+        self.streams = streams
+        orders = [OrderChecker](repeating: OrderChecker(), count: subscribers)
+        marks = MarkLedger(
+            subscribers: checks.marks ? subscribers : 0, publishers: publishers)
+        memo = EventMemo(streams: streams)
+        received = [UInt64](repeating: 0, count: subscribers)
+        hasEnded = [Bool](repeating: false, count: subscribers)
+    }
+
+    /// The last id of a subscriber, for `Last-Event-ID`.
+    func lastID(of subscriber: Int) -> EventID? { orders[subscriber].last }
+
+    /// Says whose blocks come next, and when they were received.
+    @inline(__always)
+    mutating func begin(subscriber: Int, at now: UInt64) {
+        current = subscriber
+        self.now = now
+    }
+
+    /// Takes the next event without parsing it, if it is known; returns where it ends.
+    @inline(__always)
+    mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? {
+        let ordinal = received[current]
+        guard
+            let entry = memo.match(
+                bytes, at: position, stream: current % streams, ordinal: ordinal),
+            entry.before == orders[current].last
+        else { return nil }
+        received[current] = ordinal &+ 1
+        tally.deliveries &+= 1
+        if let after = entry.after { orders[current].rebase(to: after) }
+        if let mark = entry.mark { tally.count(take(mark)) }
+        return position + entry.length
+    }
+
+    /// Takes a block that had to be parsed.
+    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+        guard let data = block.data else {
+            if let id = block.id { rebase(bytes, id) }
+            return
+        }
+        if checks.serviceEvents, let event = block.event,
+            takeServiceEvent(bytes, event, id: block.id)
+        {
+            return
+        }
+        let before = orders[current].last
+        var verdict = OrderVerdict.inOrder
+        if checks.ids != .none {
+            let id = block.id.flatMap { EventID(bytes, range: $0, scheme: checks.ids) }
+            verdict = orders[current].take(id, scheme: checks.ids)
+        }
+        let mark = checks.marks ? Mark.find(in: bytes, range: data) : nil
+        if checks.marks {
+            // One event, one verdict: a loss that both checks see is one loss.
+            let marked = mark.map { take($0) } ?? .malformed
+            if verdict == .inOrder { verdict = marked }
+        }
+        tally.count(verdict)
+        let ordinal = received[current]
+        received[current] = ordinal &+ 1
+        tally.deliveries &+= 1
+        if verdict == .inOrder {
+            memo.remember(
+                bytes, range: range, stream: current % streams,
+                entry: EventMemo.Entry(
+                    ordinal: ordinal, before: before, after: orders[current].last, mark: mark))
+        }
+    }
+
+    @inline(__always)
+    private mutating func take(_ mark: Mark) -> OrderVerdict {
+        tally.latency.record(mark.age(atNanoseconds: now))
+        return marks.take(mark, subscriber: current)
+    }
+
+    private mutating func rebase(_ bytes: Span<UInt8>, _ id: Range<Int>) {
+        guard let id = EventID(bytes, range: id, scheme: checks.ids) else { return }
+        orders[current].rebase(to: id)
+    }
+
+    /// Takes the service's own events; false when it is none of them.
+    private mutating func takeServiceEvent(
+        _ bytes: Span<UInt8>, _ event: Range<Int>, id: Range<Int>?
+    ) -> Bool {
+        if bytes.equals("snapshot", in: event) {
+            tally.snapshots += 1
+        } else if bytes.equals("reset", in: event) {
+            tally.resets += 1
+        } else if bytes.equals("end", in: event) {
+            tally.ends += 1
+            hasEnded[current] = true
+        } else if bytes.equals("ping", in: event) || bytes.equals("problem", in: event) {
+            return true
+        } else {
+            return false
+        }
+        if let id { rebase(bytes, id) }
+        return true
+    }
+}

@@ -1,0 +1,50 @@
+/// What a pool of subscribers has counted.
+struct DeliveryTally {
+    /// Events that were checked, whatever the verdict.
+    var deliveries: UInt64 = 0
+    var gaps: UInt64 = 0
+    var doubles: UInt64 = 0
+    var reorderings: UInt64 = 0
+    var epochChanges: UInt64 = 0
+    /// Ids or marks that could not be read.
+    var malformed: UInt64 = 0
+    /// `event: reset` blocks: the server's own word that something was lost.
+    var resets: UInt64 = 0
+    /// `event: end` blocks.
+    var ends: UInt64 = 0
+    var snapshots: UInt64 = 0
+    /// Streams that were opened again after the server closed them.
+    var resumes: UInt64 = 0
+    /// Streams that were answered with another status than 200.
+    var refused: UInt64 = 0
+    /// Connections that ended without order: a reset, or bytes that are no HTTP.
+    var broken: UInt64 = 0
+    /// From the publisher's send to the receipt here.
+    var latency = Histogram()
+
+    /// Counts a verdict.
+    @inline(__always)
+    mutating func count(_ verdict: OrderVerdict) {
+        switch verdict {
+        case .inOrder: break
+        case .gap: gaps += 1
+        case .double: doubles += 1
+        case .reordered: reorderings += 1
+        case .otherEpoch: epochChanges += 1
+        case .malformed: malformed += 1
+        }
+    }
+
+    /// What is wrong with the run, a sentence each.
+    var problems: [String] {
+        let counted: [(UInt64, String)] = [
+            (gaps, "gaps"), (doubles, "events received twice"),
+            (reorderings, "events out of order"),
+            (epochChanges, "changes of generation"),
+            (malformed, "events whose id or mark cannot be read"),
+            (resets, "resets"), (refused, "streams not answered with 200"),
+            (broken, "broken connections"),
+        ]
+        return counted.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    }
+}

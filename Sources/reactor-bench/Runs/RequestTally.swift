@@ -1,0 +1,28 @@
+/// What a pool of requesters has counted since it was last reset.
+struct RequestTally {
+    /// Responses with an expected status.
+    var accepted: UInt64 = 0
+    /// Responses with any other status.
+    var refused: UInt64 = 0
+    /// Requests whose connection ended before their response.
+    var lost: UInt64 = 0
+    /// Connections that were opened again.
+    var reconnects: UInt64 = 0
+    /// Bytes that were no HTTP.
+    var faults: UInt64 = 0
+    /// From a request's send (in an open loop: from when it was due) to its response.
+    var latency = Histogram()
+    /// How often each unexpected status came.
+    var statuses: [Int: UInt64] = [:]
+
+    /// What is wrong with the run, a sentence each.
+    var problems: [String] {
+        var problems: [String] = []
+        for (status, count) in statuses.sorted(by: { $0.key < $1.key }) {
+            problems.append("\(count) responses with status \(status)")
+        }
+        if lost > 0 { problems.append("\(lost) requests without a response") }
+        if faults > 0 { problems.append("\(faults) responses that are no HTTP/1.1") }
+        return problems
+    }
+}

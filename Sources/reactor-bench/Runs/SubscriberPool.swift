@@ -1,0 +1,285 @@
+// Subscribers: connections that sent one GET and read its event stream for as long as it lasts. A
+// stream that the server closes in order is opened again with `Last-Event-ID`, and what follows
+// must continue what was there.
+#if os(Linux)
+    import Glibc
+
+    /// What a pool of subscribers is to do.
+    struct SubscriberPlan {
+        var template: RequestTemplate
+        var count: Int
+        var streams: Int
+        var publishers: Int
+        var checks: DeliveryChecks
+        /// Connections that may wait for their first bytes at the same time.
+        var connectsInFlight = 256
+        /// Whether the kernel may wait with its acknowledgements; see `ClientSocket`.
+        var delaysAcknowledgements = false
+        /// Whether a stream counts as established by its head alone, or by its first body bytes.
+        var awaitsFirstBytes = true
+        /// The last so many subscribers never read; their receive buffers are as small as the
+        /// kernel makes them.
+        var stalled = 0
+        /// Whether a stalled stream that the server closed is opened again.
+        var reopensStalled = false
+    }
+
+    /// Opens streams, reads them and checks what they carry.
+    struct SubscriberPool: ~Copyable {
+        private enum Phase {
+            case unopened
+            case connecting
+            case awaitingHead
+            case awaitingFirstBytes
+            case streaming
+            /// Established, and not read any more.
+            case stalled
+            case closed
+        }
+
+        private struct Subscriber {
+            var descriptor: Int32 = -1
+            var phase = Phase.unopened
+            var reader = ResponseReader()
+            var scanner = EventScanner()
+            var connectedAt: UInt64 = 0
+            var wasEstablished = false
+        }
+
+        /// Marks this pool's events among those of one poller.
+        let tag: UInt64
+        private let plan: SubscriberPlan
+        private let address: Address
+        private var subscribers: [Subscriber]
+        private var scratch: [UInt8] = []
+        private var nextToOpen = 0
+        private var opening = 0
+
+        /// The books: what each subscriber received.
+        var ledger: DeliveryLedger
+        /// How many streams were established at least once.
+        private(set) var established = 0
+        /// From a connection's begin to its first bytes.
+        private(set) var ramp = Histogram()
+        /// The body bytes received.
+        private(set) var bytes: UInt64 = 0
+        /// How many of the stalled were closed by the server.
+        private(set) var stalledClosed = 0
+
+        /// A pool of which nothing is open yet. `tag` must differ from other pools' of the poller.
+        init(_ plan: SubscriberPlan, to address: Address, tag: UInt64) {
+            self.plan = plan
+            self.address = address
+            self.tag = tag << 32
+            subscribers = [Subscriber](repeating: Subscriber(), count: plan.count)
+            ledger = DeliveryLedger(
+                subscribers: plan.count, streams: plan.streams, publishers: plan.publishers,
+                checks: plan.checks)
+        }
+
+        /// Whether every subscriber's stream has been established.
+        var isEstablished: Bool { established == plan.count }
+
+        /// The number of subscribers that read.
+        var readers: Int { plan.count - plan.stalled }
+
+        /// Opens further connections, as far as the number in flight allows.
+        mutating func openMore(_ poller: borrowing Poller) throws(BenchError) {
+            while nextToOpen < plan.count, opening < plan.connectsInFlight {
+                try open(nextToOpen, poller)
+                nextToOpen += 1
+            }
+        }
+
+        /// Handles one of this pool's sockets; `buffer` is for reading into.
+        mutating func handle(
+            _ ready: Readiness, _ poller: borrowing Poller, _ buffer: inout [UInt8]
+        ) throws(BenchError) {
+            let index = Int(truncatingIfNeeded: ready.token & 0xFFFF_FFFF)
+            if subscribers[index].phase == .connecting, ready.isWritable {
+                try connected(index, poller)
+            } else if subscribers[index].phase == .stalled {
+                try stalledIsClosed(index, poller)
+            } else if ready.isReadable {
+                try readable(index, poller, &buffer)
+            }
+        }
+
+        /// Cuts one reader's connection in the middle of whatever it reads and resumes its stream.
+        ///
+        /// Does nothing, and says so, where the stream has no position to resume from yet.
+        mutating func cut(_ index: Int, _ poller: borrowing Poller) throws(BenchError) -> Bool {
+            guard subscribers[index].phase == .streaming, ledger.lastID(of: index) != nil else {
+                return false
+            }
+            ClientSocket.closeHard(subscribers[index].descriptor)
+            try open(index, poller)
+            return true
+        }
+
+        /// Closes all streams.
+        mutating func close() {
+            for index in subscribers.indices where subscribers[index].descriptor >= 0 {
+                ClientSocket.closeHard(subscribers[index].descriptor)
+                subscribers[index].descriptor = -1
+                subscribers[index].phase = .closed
+            }
+        }
+
+        // MARK: Opening
+
+        private mutating func open(
+            _ index: Int, _ poller: borrowing Poller
+        ) throws(BenchError) {
+            let isStalled = index >= readers
+            let connectedAt = Clock.now()
+            let descriptor = try ClientSocket.connect(
+                to: address, ordinal: index, receiveBufferBytes: isStalled ? 1 : nil)
+            let wasEstablished = subscribers[index].wasEstablished
+            subscribers[index] = Subscriber(
+                descriptor: descriptor, phase: .connecting, connectedAt: connectedAt,
+                wasEstablished: wasEstablished)
+            opening += 1
+            try poller.add(descriptor, token: tag | UInt64(index), for: .readingAndWriting)
+        }
+
+        private mutating func connected(
+            _ index: Int, _ poller: borrowing Poller
+        ) throws(BenchError) {
+            let descriptor = subscribers[index].descriptor
+            let code = ClientSocket.connectError(descriptor)
+            guard code == 0 else { throw .system(operation: "connect", code: code) }
+            var request: [UInt8] = []
+            let values = TemplateValues(
+                connection: index, number: index, stream: index % plan.streams, mark: nil)
+            plan.template.append(to: &request, values, scratch: &scratch)
+            appendResume(index, to: &request)
+            guard ClientSocket.send(descriptor, request.span, from: 0) == .bytes(request.count)
+            else { throw .setup("a subscriber's request did not fit into its socket") }
+            subscribers[index].phase = .awaitingHead
+            if plan.delaysAcknowledgements { ClientSocket.delayAcknowledgements(descriptor) }
+            try poller.modify(descriptor, token: tag | UInt64(index), for: .reading)
+        }
+
+        /// Turns a request into one that resumes, by putting the field before the empty line.
+        private func appendResume(_ index: Int, to request: inout [UInt8]) {
+            guard subscribers[index].wasEstablished, let last = ledger.lastID(of: index) else {
+                return
+            }
+            request.removeLast(2)
+            request.append(contentsOf: "Last-Event-ID: ".utf8)
+            last.append(to: &request, scheme: plan.checks.ids)
+            request.append(contentsOf: "\r\n\r\n".utf8)
+        }
+
+        // MARK: Reading
+
+        private mutating func readable(
+            _ index: Int, _ poller: borrowing Poller, _ buffer: inout [UInt8]
+        ) throws(BenchError) {
+            guard subscribers[index].descriptor >= 0 else { return }
+            switch ClientSocket.receive(subscribers[index].descriptor, into: &buffer) {
+            case .wouldBlock:
+                return
+            case .closed:
+                let isInOrder =
+                    subscribers[index].phase == .streaming
+                    && subscribers[index].reader.endsAtClose
+                try ended(index, inOrder: isInOrder, poller)
+            case .failed:
+                try ended(index, inOrder: false, poller)
+            case .bytes(let count):
+                switch take(index, buffer.span.extracting(0..<count)) {
+                case .goesOn: break
+                case .ended: try ended(index, inOrder: true, poller)
+                case .unusable: try ended(index, inOrder: false, poller)
+                }
+                if subscribers[index].phase == .streaming, index >= readers {
+                    subscribers[index].phase = .stalled
+                    let token = tag | UInt64(index)
+                    try poller.modify(
+                        subscribers[index].descriptor, token: token, for: .nothing)
+                }
+            }
+        }
+
+        private enum Continuation {
+            case goesOn
+            case ended
+            case unusable
+        }
+
+        @inline(__always)
+        private mutating func take(_ index: Int, _ received: Span<UInt8>) -> Continuation {
+            ledger.begin(subscriber: index, at: Clock.now())
+            var position = 0
+            do {
+                while true {
+                    switch try subscribers[index].reader.next(received, &position) {
+                    case .needMore:
+                        return .goesOn
+                    case .head(let status):
+                        guard status == 200 else {
+                            ledger.tally.refused += 1
+                            return .unusable
+                        }
+                        subscribers[index].phase = .awaitingFirstBytes
+                        if !plan.awaitsFirstBytes { establish(index) }
+                    case .body(let range):
+                        bytes &+= UInt64(range.count)
+                        if subscribers[index].phase == .awaitingFirstBytes { establish(index) }
+                        guard
+                            subscribers[index].scanner.scan(
+                                received, range: range, into: &ledger)
+                        else { throw ResponseFault.headTooLong }
+                    case .end:
+                        return .ended
+                    }
+                }
+            } catch {
+                return .unusable
+            }
+        }
+
+        private mutating func establish(_ index: Int) {
+            subscribers[index].phase = .streaming
+            opening -= 1
+            guard !subscribers[index].wasEstablished else { return }
+            subscribers[index].wasEstablished = true
+            established += 1
+            ramp.record(Clock.now() &- subscribers[index].connectedAt)
+        }
+
+        // MARK: Ends
+
+        /// The stream is over: open it again, unless the session ended or nothing ever came.
+        private mutating func ended(
+            _ index: Int, inOrder: Bool, _ poller: borrowing Poller
+        ) throws(BenchError) {
+            ClientSocket.close(subscribers[index].descriptor)
+            subscribers[index].descriptor = -1
+            let wasStreaming = subscribers[index].phase == .streaming
+            subscribers[index].phase = .closed
+            if !wasStreaming { opening -= 1 }
+            if !inOrder { ledger.tally.broken += 1 }
+            guard wasStreaming, !ledger.hasEnded[index] else {
+                guard wasStreaming else {
+                    throw .setup("subscriber \(index)'s stream ended before it began")
+                }
+                return
+            }
+            ledger.tally.resumes += 1
+            try open(index, poller)
+        }
+
+        private mutating func stalledIsClosed(
+            _ index: Int, _ poller: borrowing Poller
+        ) throws(BenchError) {
+            ClientSocket.close(subscribers[index].descriptor)
+            subscribers[index].descriptor = -1
+            subscribers[index].phase = .closed
+            stalledClosed += 1
+            if plan.reopensStalled { try open(index, poller) }
+        }
+    }
+#endif

@@ -1,0 +1,38 @@
+#if os(Linux)
+    extension Target {
+        /// The subscribers of `options`, of whom the last `stalled` never read.
+        func subscribers(
+            _ options: StreamOptions, publishers: Int, marks: Bool, stalled: Int = 0
+        ) -> SubscriberPlan {
+            let preset = self.options.preset
+            let path = options.subscribePath ?? preset.subscribePath
+            return SubscriberPlan(
+                template: template("GET", path, extra: ["Accept: text/event-stream"]),
+                count: options.subscribers + stalled, streams: options.streams,
+                publishers: publishers,
+                checks: DeliveryChecks(
+                    ids: options.ids ?? preset.ids, marks: marks,
+                    serviceEvents: preset.hasServiceEvents),
+                connectsInFlight: options.inFlight,
+                delaysAcknowledgements: options.delayedAcks,
+                awaitsFirstBytes: options.firstBytes, stalled: stalled)
+        }
+
+        /// The publishers of `options`.
+        func publishers(_ options: PublishOptions, streams: Int) -> RequestPlan {
+            let preset = self.options.preset
+            let body = options.body ?? (options.marks ? preset.markedBody : preset.plainBody)
+            let path = options.publishPath ?? preset.publishPath
+            return RequestPlan(
+                templates: [template(options.publishMethod, path, body: body)],
+                connections: options.publishers, streams: streams, choice: .rotating,
+                limit: options.events.map { $0 * options.publishers } ?? Int.max,
+                rate: options.rate)
+        }
+
+        /// The server's usage now.
+        func usage(isDeep: Bool = true) -> ProcessUsage {
+            ProcessUsage.read(options.pids, isDeep: isDeep)
+        }
+    }
+#endif

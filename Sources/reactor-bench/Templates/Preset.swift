@@ -1,0 +1,68 @@
+// What the servers that are measured side by side call the same things.
+import ArgumentParser
+
+/// A server whose requests the tool knows.
+enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
+    /// This project's server.
+    case reactor
+    /// nginx with the nchan module: `/pub/ID` and an EventSource subscriber at `/sub/ID`.
+    case nchan
+    /// nginx answering `return 200` at `/return`: the price of a request without work.
+    case nginx
+    /// The comparison server on Hummingbird: `/sessions/ID/actions` and `/sessions/ID/events`.
+    case hummingbird
+
+    /// Requests that create a session.
+    var setup: [String] {
+        switch self {
+        case .reactor: [#"PUT /v1/sessions/{session} {"reactor":"alerts"}"#]
+        case .nchan, .nginx, .hummingbird: []
+        }
+    }
+
+    /// Where an action is posted.
+    var publishPath: String {
+        switch self {
+        case .reactor: "/v1/sessions/{session}/actions"
+        case .nchan: "/pub/{session}"
+        case .nginx: "/return"
+        case .hummingbird: "/sessions/{session}/actions"
+        }
+    }
+
+    /// The body of an action without a mark: 41 bytes of JSON wherever JSON is read.
+    var plainBody: String { #"{"type":"alert","message":"Hello, World!"}"# }
+
+    /// The body of an action that subscribers can recognise.
+    var markedBody: String {
+        switch self {
+        case .nchan, .nginx: "{mark}"
+        case .reactor, .hummingbird: #"{"type":"alert","message":"{mark}"}"#
+        }
+    }
+
+    /// Where events are read.
+    var subscribePath: String {
+        switch self {
+        case .reactor: "/v1/sessions/{session}/pulses?from=now"
+        case .nchan: "/sub/{session}"
+        case .nginx: "/"
+        case .hummingbird: "/sessions/{session}/events"
+        }
+    }
+
+    /// How its event ids are built.
+    var ids: IDScheme {
+        switch self {
+        case .reactor: .consecutive
+        case .nchan: .nchan
+        case .nginx: .none
+        case .hummingbird: .number
+        }
+    }
+
+    /// Whether `event: snapshot` and its like are the service's own.
+    var hasServiceEvents: Bool { self == .reactor }
+}
+
+extension IDScheme: ExpressibleByArgument {}

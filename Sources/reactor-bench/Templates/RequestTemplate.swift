@@ -1,0 +1,94 @@
+// A request as a template: rendered once where nothing in it changes, else per request into a
+// buffer that is used again.
+
+/// Method, path, fields and body, each with places to fill in.
+struct RequestTemplate {
+    private let head: Template
+    private let body: Template
+    private let hasBody: Bool
+    private let isRaw: Bool
+    private let constant: [UInt8]?
+
+    /// Whether the body carries the mark by which subscribers check what they got.
+    var isMarked: Bool { head.names(.mark) || body.names(.mark) }
+
+    /// Builds the template.
+    ///
+    /// `headers` are `Name: value` lines. `Host`, and `Content-Length` where there is a body, are
+    /// added; so is `Content-Type: application/json` unless a header names another.
+    init(
+        method: String, path: String, headers: [String], body: String?, authority: String,
+        run: String
+    ) {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(authority)\r\n"
+        for header in headers { head += header + "\r\n" }
+        let namesType = headers.contains { $0.lowercased().hasPrefix("content-type:") }
+        if body != nil, !namesType { head += "Content-Type: application/json\r\n" }
+        self.head = Template(head, run: run)
+        self.body = Template(body ?? "", run: run)
+        hasBody = body != nil
+        isRaw = false
+        guard self.head.isConstant, self.body.isConstant else {
+            constant = nil
+            return
+        }
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        Self.append(self.head, self.body, hasBody, to: &bytes, TemplateValues(), &scratch)
+        constant = bytes
+    }
+
+    /// A request whose bytes are given as they are: malformed ones, mostly.
+    init(raw text: String, run: String) {
+        head = Template(text, run: run)
+        body = Template("", run: run)
+        isRaw = true
+        hasBody = false
+        constant = nil
+    }
+
+    /// Appends a whole request; `scratch` is working memory of the caller's.
+    func append(to bytes: inout [UInt8], _ values: TemplateValues, scratch: inout [UInt8]) {
+        if let constant {
+            bytes.append(contentsOf: constant)
+        } else if isRaw {
+            head.append(to: &bytes, values)
+        } else {
+            Self.append(head, body, hasBody, to: &bytes, values, &scratch)
+        }
+    }
+
+    private static func append(
+        _ head: Template, _ body: Template, _ hasBody: Bool, to bytes: inout [UInt8],
+        _ values: TemplateValues, _ scratch: inout [UInt8]
+    ) {
+        head.append(to: &bytes, values)
+        scratch.removeAll(keepingCapacity: true)
+        if hasBody {
+            body.append(to: &scratch, values)
+            bytes.append(contentsOf: "Content-Length: ".utf8)
+            bytes.appendDecimal(UInt64(scratch.count))
+            bytes.append(0x0D)
+            bytes.append(0x0A)
+        }
+        bytes.append(0x0D)
+        bytes.append(0x0A)
+        bytes.append(contentsOf: scratch)
+    }
+}
+
+/// A request as a person writes it on the command line: `PUT /v1/sessions/{session} {…}`.
+struct RequestLine: Equatable {
+    var method: String
+    var path: String
+    var body: String?
+
+    /// Splits at the first two spaces; nil when there is no path.
+    init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+        guard parts.count >= 2, parts[1].hasPrefix("/") else { return nil }
+        method = String(parts[0])
+        path = String(parts[1])
+        body = parts.count == 3 ? String(parts[2]) : nil
+    }
+}

@@ -1,0 +1,110 @@
+// Text with places that are filled in per request. Only the known names are places: every other
+// brace is itself, because the most common body is JSON.
+
+/// What a template may name.
+enum Placeholder: String, CaseIterable {
+    /// The connection's index, from 0.
+    case connection = "i"
+    /// The request's number in the run, from 0.
+    case number = "n"
+    /// The session's name: the run's name, a dash, the index.
+    case session
+    /// The same, as other servers call it.
+    case stream
+    /// The session's index, from 0.
+    case index
+    /// The publisher's index, from 0.
+    case publisher
+    /// The `Mark` by which a subscriber recognises the event.
+    case mark
+    /// The run's name, random unless it is given: two runs do not meet in one session.
+    case run
+}
+
+/// What the placeholders stand for in one request.
+struct TemplateValues {
+    var connection = 0
+    var number = 0
+    var stream = 0
+    var mark: Mark?
+}
+
+/// A parsed template.
+struct Template {
+    private enum Piece {
+        case literal([UInt8])
+        case place(Placeholder)
+    }
+
+    private var pieces: [Piece] = []
+    private let run: [UInt8]
+
+    /// Parses `text`. It cannot fail: what is no placeholder is literal.
+    init(_ text: String, run: String) {
+        self.run = Array(run.utf8)
+        var literal: [UInt8] = []
+        var rest = Substring(text)
+        while let open = rest.firstIndex(of: "{") {
+            literal += rest[..<open].utf8
+            let inner = rest[rest.index(after: open)...]
+            if let close = inner.firstIndex(of: "}"),
+                let place = Placeholder(rawValue: String(inner[..<close]))
+            {
+                if !literal.isEmpty { pieces.append(.literal(literal)) }
+                literal = []
+                pieces.append(.place(place))
+                rest = inner[inner.index(after: close)...]
+            } else {
+                literal.append(0x7B)
+                rest = inner
+            }
+        }
+        literal += rest.utf8
+        if !literal.isEmpty { pieces.append(.literal(literal)) }
+    }
+
+    /// Whether it is the same for every request.
+    var isConstant: Bool {
+        pieces.allSatisfy {
+            if case .literal = $0 { true } else { false }
+        }
+    }
+
+    /// Whether it names one of `places`.
+    func names(_ places: Placeholder...) -> Bool {
+        pieces.contains {
+            if case .place(let place) = $0 { places.contains(place) } else { false }
+        }
+    }
+
+    /// Appends the text with its places filled in.
+    func append(to bytes: inout [UInt8], _ values: TemplateValues) {
+        for piece in pieces {
+            switch piece {
+            case .literal(let literal): bytes.append(contentsOf: literal)
+            case .place(let place): append(place, to: &bytes, values)
+            }
+        }
+    }
+
+    /// The text with its places filled in.
+    func text(_ values: TemplateValues) -> String {
+        var bytes: [UInt8] = []
+        append(to: &bytes, values)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func append(_ place: Placeholder, to bytes: inout [UInt8], _ values: TemplateValues) {
+        switch place {
+        case .connection, .publisher: bytes.appendDecimal(UInt64(values.connection))
+        case .number: bytes.appendDecimal(UInt64(values.number))
+        case .index: bytes.appendDecimal(UInt64(values.stream))
+        case .run: bytes.append(contentsOf: run)
+        case .mark: values.mark?.append(to: &bytes)
+        case .session, .stream:
+            bytes.append(contentsOf: run)
+            bytes.append(0x2D)
+            bytes.appendDecimal(UInt64(values.stream))
+        }
+    }
+}

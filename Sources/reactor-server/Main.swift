@@ -1,0 +1,24 @@
+internal import ReactorServer
+internal import SampleReactors
+
+/// The server with the sample reactors: something to try, and to learn from.
+@main
+enum Main {
+    static func main() async {
+        await ReactorServer.main(hosting: [
+            Hosted(
+                "alerts", examples: [.alert(message: "Hello"), .doSomeAction]
+            ) { Alerts() },
+            Hosted(
+                "counter", examples: [.increment(number: 5), .decrement(number: 5)]
+            ) { Counter() },
+            Hosted(
+                "job", examples: [.start(steps: 10), .startIfIdle(steps: 10), .cancel]
+            ) { Job() },
+            Hosted(
+                "chat", activities: ["typing"],
+                examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
+            ) { Chat() },
+        ])
+    }
+}

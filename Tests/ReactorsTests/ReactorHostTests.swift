@@ -1,0 +1,178 @@
+import Reactors
+import Testing
+
+@Suite("A host applies an action whole before it answers, and tells its readers in order")
+struct ReactorHostTests {
+    @Test func `cases 47 and 48: the state is current when the answer and when the event is there`()
+        async throws
+    {
+        let host = ReactorHost(PulsesReactor())
+        var states = Reading(await host.states(\.plain))
+        let answer = await host.send(.setPlain(5))
+        #expect(answer == SendResult(accepted: true, version: 1))
+        #expect(await host.currentState.plain == 5)
+        #expect(try await states.next(2) == [0, 5])
+    }
+
+    @Test func `case 49: a new reader of states gets the latest, then what comes`() async throws {
+        let host = ReactorHost(PulsesReactor())
+        await host.send(.setPlain(1))
+        await host.send(.setPlain(2))
+        var states = Reading(await host.states())
+        await host.send(.setPlain(3))
+        #expect(try await states.next(2).map(\.plain) == [2, 3])
+    }
+
+    @Test func `case 50: one state per mutation, an equal one too`() async throws {
+        let host = ReactorHost(PulsesReactor())
+        var states = Reading(await host.states())
+        await host.send(.setPlain(0))
+        await host.send(.setPlain(0))
+        await host.send(.setPlain(1))
+        #expect(try await states.next(4).map(\.plain) == [0, 0, 0, 1])
+        #expect(await host.version == 3)
+    }
+
+    @Test func `case 51: a part is told when it changes, computed ones too`() async throws {
+        let clock = ManualClock()
+        let host = ReactorHost(CounterReactor(), clock: clock)
+        var texts = Reading(await host.states(\.valueText))
+        for sleepers in [1, 1] {
+            await host.send(.increase)
+            await clock.hasSleepers(sleepers)
+            clock.advance(by: .milliseconds(500))
+            await host.settled()
+        }
+        #expect(await host.version == 8)
+        #expect(try await texts.next(3) == ["value 0", "value 1", "value 2"])
+    }
+
+    @Test func `case 53: loading, value, loading off, pulse`() async throws {
+        let clock = ManualClock()
+        let host = ReactorHost(CounterReactor(), clock: clock)
+        var states = Reading(await host.states())
+        var alerts = Reading(await host.pulse(\.$alert))
+        #expect(await host.send(.increase) == SendResult(accepted: true, version: 1))
+        await clock.hasSleepers(1)
+        clock.advance(by: .milliseconds(499))
+        #expect(await host.version == 1)
+        clock.advance(by: .milliseconds(1))
+        let seen = try await states.next(5)
+        #expect(seen.map(\.value) == [0, 0, 1, 1, 1])
+        #expect(seen.map(\.isLoading) == [false, true, true, false, false])
+        #expect(try await alerts.next(2) == [nil, "increased!"])
+    }
+
+    @Test func `case 59: an action sent on seeing another's first mutation comes after its turn`()
+        async throws
+    {
+        let host = ReactorHost(ABReactor())
+        let states = await host.states()
+        let observer = Task {
+            for try await state in states {
+                if state == ["enterA"] { await host.send(.b) }
+                if state.last == "exitB" { return state }
+            }
+            return []
+        }
+        await host.send(.a)
+        #expect(try await observer.value == ["enterA", "exitA", "enterB", "exitB"])
+    }
+
+    @Test func `case 65: 2000 concurrent increments are 2000 versions`() async throws {
+        struct Adder: Reactor {
+            enum Action: Sendable { case add, addLater }
+            typealias Mutation = Int
+            let initialState = 0
+            func mutate(action: Action) -> Effect<Int> {
+                switch action {
+                case .add: .just(1)
+                case .addLater: .run { await $0.send(1) }
+                }
+            }
+            func reduce(state: inout Int, mutation: Int) { state += mutation }
+        }
+        let host = ReactorHost(Adder())
+        await withTaskGroup { group in
+            for number in 0..<500 {
+                let priority: TaskPriority = number % 2 == 0 ? .high : .low
+                group.addTask(priority: priority) {
+                    for _ in 0..<2 { await host.send(.add) }
+                    for _ in 0..<2 { await host.send(.addLater) }
+                }
+            }
+        }
+        await host.settled()
+        #expect(await host.currentState == 2000)
+        #expect(await host.version == 2000)
+    }
+
+    @Test func `case 73: a reader that comes in a burst has no hole and no double`() async throws {
+        struct Adder: Reactor {
+            typealias Action = Int
+            let initialState = 0
+            func reduce(state: inout Int, mutation: Int) { state += mutation }
+        }
+        let host = ReactorHost(Adder())
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 { group.addTask { for _ in 0..<250 { await host.send(1) } } }
+            for _ in 0..<20 {
+                group.addTask {
+                    var last: Int?
+                    for try await state in await host.states(buffer: 1001) {
+                        if let last { #expect(state == last + 1) }
+                        last = state
+                        if state == 1000 { break }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `case 75: a reader added on seeing a version begins with it, once`() async throws {
+        let host = ReactorHost(PulsesReactor())
+        var first = Reading(await host.states(\.plain))
+        await host.send(.setPlain(1))
+        #expect(try await first.next(2) == [0, 1])
+        var second = Reading(await host.states())
+        await host.send(.setPlain(2))
+        #expect(try await second.next(2).map(\.plain) == [1, 2])
+    }
+
+    @Test func `cases 128 and 129: activities go to all present readers, to none that come later`()
+        async throws
+    {
+        let host = ReactorHost(ScriptReactor())
+        var first = Reading(await host.activities())
+        var second = Reading(await host.activities())
+        await host.perform(.emit("big"))
+        await host.perform(.run { await $0.emit("big") })
+        await host.settled()
+        var late = Reading(await host.activities())
+        await host.perform(.emit("sentinel"))
+        #expect(try await first.next(3) == ["big", "big", "sentinel"])
+        #expect(try await second.next(3) == ["big", "big", "sentinel"])
+        #expect(try await late.next(1) == ["sentinel"])
+        #expect(await host.version == 0)
+    }
+
+    @Test func `case 92: a rejected action is answered as such`() async {
+        struct Closed: Reactor {
+            typealias Action = Int
+            let initialState = 0
+            func transform(action: Int) throws -> Int? { nil }
+        }
+        #expect(
+            await ReactorHost(Closed()).send(1) == SendResult(accepted: false, version: 0))
+    }
+}
+
+extension ReactorHost<ScriptReactor> {
+    @discardableResult
+    func perform(
+        _ effect: @escaping @Sendable @autoclosure () -> ScriptEffect
+    ) -> SendResult {
+        send(ScriptReactor.Action(effect: effect))
+    }
+}

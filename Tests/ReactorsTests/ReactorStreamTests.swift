@@ -1,0 +1,30 @@
+import Reactors
+import Testing
+
+@Suite("A reader that is too slow is told so; nothing is left out in the middle")
+struct ReactorStreamTests {
+    private let host = ReactorHost(PulsesReactor())
+
+    @Test func `what the buffer held is delivered, then ReaderTooSlow`() async throws {
+        var slow = Reading(await host.pulse(\.$a, buffer: 3))
+        var quick = Reading(await host.pulse(\.$a))
+        for number in 1...5 { await host.send(.setA(number)) }
+        #expect(try await slow.next(3) == [nil, 1, 2])
+        await #expect(throws: ReaderTooSlow.self) { try await slow.next(1) }
+        #expect(try await quick.next(6) == [nil, 1, 2, 3, 4, 5])
+        #expect(await host.readerCount == 1)
+    }
+
+    @Test func `case 30: a reader that leaves is forgotten, the others go on`() async throws {
+        var stays = Reading(await host.pulse(\.$a))
+        let leaves = await host.pulse(\.$a)
+        let leaving = Task { for try await _ in leaves {} }
+        #expect(await host.readerCount == 2)
+        leaving.cancel()
+        _ = await leaving.result
+        await host.send(.setA(1))
+        #expect(try await stays.next(2) == [nil, 1])
+        // The delivery above found it gone, if the news of it had not come before.
+        #expect(await host.readerCount == 1)
+    }
+}

@@ -1,0 +1,42 @@
+import Reactors
+
+/// Carries out whatever effect the action brings, and keeps every mutation in its state.
+///
+/// Actions are scripts, so that a test says in one line which effect it is about.
+struct ScriptReactor: Reactor {
+    struct Action: Sendable {
+        let effect: @Sendable () -> ReactorEffect<String, [String], String>
+    }
+
+    typealias Mutation = String
+    typealias State = [String]
+    typealias Activity = String
+
+    var initialState: [String] { [] }
+
+    func mutate(action: Action) -> Effect<String> { action.effect() }
+
+    func reduce(state: inout [String], mutation: String) { state.append(mutation) }
+}
+
+typealias ScriptEffect = ReactorEffect<String, [String], String>
+
+extension CoreProbe<ScriptReactor> {
+    convenience init() { self.init(ScriptReactor()) }
+
+    @discardableResult
+    func perform(
+        _ effect: @escaping @Sendable @autoclosure () -> ScriptEffect
+    ) -> Disposition {
+        send(ScriptReactor.Action(effect: effect))
+    }
+}
+
+extension ScriptEffect {
+    /// A step that a probe ends by hand.
+    static func step(_ id: EffectID, _ policy: EffectPolicy = .merge) -> ScriptEffect {
+        .run(id: id, policy: policy) { _ in }
+    }
+}
+
+struct Mishap: Error, Equatable {}

@@ -1,0 +1,115 @@
+import Glibc
+import Testing
+
+@testable import Sockets
+
+/// A plain blocking socket, as a test's peer. Every wait ends after 20 s, with a failed expectation.
+final class Client: Sendable {
+    let descriptor: Int32
+
+    init(to address: ListenAddress) throws {
+        switch address {
+        case .tcp(let host, let port):
+            let resolved = try ResolvedAddress.all(host: host, port: port)
+            let target = try #require(resolved.first)
+            descriptor = socket(target.family, Int32(SOCK_STREAM.rawValue), 0)
+            try #require(target.connect(descriptor) == 0, "connect \(address): errno \(errno)")
+            // What is sent has arrived when the call returns.
+            SocketCalls.sendWithoutDelay(descriptor)
+        case .unix(let path, _):
+            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            let target = try #require(UnixAddress(path))
+            try #require(target.connect(descriptor) == 0)
+        }
+        setTimeouts()
+    }
+
+    /// Takes over a connected socket, such as one half of a pair.
+    init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+        setTimeouts()
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private func setTimeouts() {
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        let length = socklen_t(MemoryLayout<timeval>.size)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, length)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
+    }
+
+    /// Sends all of it; gives how much went before an error.
+    @discardableResult
+    func send(_ bytes: [UInt8], flags: Int = 0) -> Int {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes[sent...].withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | flags))
+            }
+            guard count > 0 else { break }
+            sent += count
+        }
+        return sent
+    }
+
+    @discardableResult
+    func send(_ text: String) -> Int { send(Array(text.utf8)) }
+
+    enum Ending: Equatable { case finished, failed(Int32) }
+
+    /// Reads until so many bytes are there, or the end.
+    func receive(_ wanted: Int) -> (bytes: [UInt8], ending: Ending?) {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count < wanted {
+            let limit = min(chunk.count, wanted - bytes.count)
+            let count = unsafe chunk.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress, limit, 0)
+            }
+            if count == 0 { return (bytes, .finished) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return (bytes, .failed(errno))
+            }
+            bytes += chunk[..<count]
+        }
+        return (bytes, nil)
+    }
+
+    func receiveText(_ wanted: Int) -> String {
+        String(decoding: receive(wanted).bytes, as: UTF8.self)
+    }
+
+    func receiveAll() -> (bytes: [UInt8], ending: Ending?) { receive(.max) }
+
+    func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The next `close` (when the client goes) resets.
+    func armReset() { SocketCalls.armReset(descriptor) }
+
+    /// A pair of connected Unix stream sockets.
+    static func pair() throws -> (Int32, Int32) {
+        var both: [Int32] = [0, 0]
+        try #require(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &both) == 0)
+        return (both[0], both[1])
+    }
+}
+
+extension ResolvedAddress {
+    /// 0, or -1 with `errno`.
+    func connect(_ descriptor: Int32) -> Int32 {
+        unsafe withPointer { unsafe Glibc.connect(descriptor, $0, $1) }
+    }
+}
+
+/// Raises the soft limit on descriptors where it is lower.
+func allowDescriptors(_ wanted: UInt) throws {
+    var limit = rlimit()
+    try #require(unsafe getrlimit(__rlimit_resource_t(7), &limit) == 0)
+    guard limit.rlim_cur < wanted else { return }
+    limit.rlim_cur = min(wanted, limit.rlim_max)
+    try #require(unsafe setrlimit(__rlimit_resource_t(7), &limit) == 0)
+}

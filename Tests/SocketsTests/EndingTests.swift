@@ -1,0 +1,238 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Sockets
+
+extension Loops {
+    @Suite("A connection ends once, and everybody who must know is told")
+    struct EndingTests {
+        @Test(arguments: PollerKind.allCases)
+        func `After the peer's half is closed the answer still reaches it`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(peerFinished: { handler, id in
+                    handler.send(id, Array("answer".utf8))
+                    handler.table.close(id, .now)
+                }))
+            let client = try host.connect()
+            client.send("question")
+            client.finishWriting()
+            let (bytes, ending) = client.receiveAll()
+            #expect(String(decoding: bytes, as: UTF8.self) == "answer")
+            #expect(ending == .finished)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `The peer's end is told once, and writing goes on`(_ poller: PollerKind) async throws {
+            let host = try Host(poller)
+            let client = try host.connect()
+            let id = try await host.opened()
+            client.finishWriting()
+            try await host.until(.peerFinished(id))
+            for index in 0..<10 {
+                _ = await host.on { handler in
+                    handler.table.pauseReading(id)
+                    handler.table.resumeReading(id)
+                    handler.send(id, [UInt8(index)])
+                }
+                #expect(client.receive(1).bytes == [UInt8(index)])
+            }
+            _ = await host.on { $0.say("sentinel") }
+            #expect(await host.next() == .said("sentinel"))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A reset is told as such, and the id is stale`(_ poller: PollerKind) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(closed: { handler, id in
+                    #expect(handler.table.count == 0)
+                    #expect(handler.table.send(id, [1].span) == 0)
+                }))
+            var client: Client? = try host.connect()
+            let id = try await host.opened()
+            client?.armReset()
+            client = nil
+            try await host.until(.closed(id, .reset))
+            #expect(host.loop.connections == 0)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Sending to a peer that is gone is told through closed, never from inside send`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(opened: { handler, id, _ in
+                    handler.table.pauseReading(id)
+                }))
+            var client: Client? = try host.connect()
+            let id = try await host.opened()
+            client?.armReset()
+            client = nil
+            _ = await host.on { $0.send(id, Array("hello".utf8)) }
+            try await host.until(.closed(id, .reset))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A handler may close from within any callback, and hears no more`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(
+                    received: { handler, id, _ in handler.table.close(id, .now) },
+                    peerFinished: { handler, id in handler.table.close(id, .now) },
+                    closed: { _, _ in Issue.record("closed after our own close") }))
+            for _ in 0..<20 {
+                let client = try host.connect()
+                let id = try await host.opened()
+                client.send("bytes")
+                client.finishWriting()
+                try await host.until(.received(id, Array("bytes".utf8)))
+                _ = client.receiveAll()
+            }
+            #expect(await host.on { $0.table.count } == 0)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Close with reset drops what the peer has not read`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(received: { handler, id, _ in
+                    handler.send(id, pattern(16 << 20))
+                    handler.table.close(id, .reset)
+                    handler.say("reset")
+                }))
+            let client = try host.connect()
+            client.send("go")
+            try await host.until(.said("reset"))
+            let (bytes, ending) = client.receiveAll()
+            #expect(bytes.count < 16 << 20)
+            #expect(ending == .failed(ECONNRESET))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A stale id reaches nobody, least of all the next one in its slot`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Scripted.Script(received: { $0.send($1, $2) }))
+            let first = try host.connect()
+            let old = try await host.opened()
+            _ = await host.on { $0.table.close(old, .now) }
+            #expect(first.receiveAll().ending == .finished)
+            let second = try host.connect()
+            let new = try await host.opened()
+            #expect(new.slot == old.slot)
+            #expect(new != old)
+            _ = await host.on { handler in
+                let table = handler.table
+                #expect(table.send(old, [1, 2].span) == 0)
+                #expect(table.send(old, [1].span, [2].span) == 0)
+                #expect(table.send(old, gathering: [[1]]) == 0)
+                table.pauseReading(old)
+                table.setDeadline(old, table.now)
+                table.close(old, .now)
+                table.close(old, .reset)
+                table.close(old, .lingering)
+                if table.detach(old) != nil { Issue.record("detached a stale id") }
+                #expect(!table.isOpen(old))
+                #expect(table.isOpen(new))
+                // Nor does an id that never was.
+                let never = ConnectionID(slot: 4_000_000, generation: 1)
+                #expect(table.send(never, [1].span) == 0)
+                table.close(never, .now)
+                #expect(table.send(ConnectionID(slot: 0, generation: 0), [1].span) == 0)
+            }
+            second.send("still here")
+            #expect(second.receiveText(10) == "still here")
+            await host.end()
+        }
+    }
+
+    @Suite("A refused client that still sends can read why (RFC 9112 §9.6)")
+    struct LingeringTests {
+        static let refuse = Scripted.Script(received: { handler, id, _ in
+            handler.send(id, Array("413 Content Too Large".utf8))
+            handler.table.close(id, .lingering)
+            #expect(!handler.table.isOpen(id))
+            #expect(handler.table.send(id, [1].span) == 0)
+        })
+
+        @Test(arguments: PollerKind.allCases)
+        func `The answer is whole although the client sends three megabytes more`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.refuse)
+            let client = try host.connect()
+            client.send("head")
+            #expect(client.send(pattern(3 << 20)) == 3 << 20)
+            let (bytes, ending) = client.receiveAll()
+            #expect(String(decoding: bytes, as: UTF8.self) == "413 Content Too Large")
+            #expect(ending == .finished)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `When the client closes too the connection is gone, and nothing is told`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.refuse)
+            let client = try host.connect()
+            let id = try await host.opened()
+            client.send("head")
+            try await host.until(.received(id, Array("head".utf8)))
+            client.finishWriting()
+            _ = client.receiveAll()
+            while await host.on(0, { $0.table.count }) > 0 { await Task.yield() }
+            _ = await host.on { $0.say("sentinel") }
+            #expect(await host.next() == .said("sentinel"))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A client that sends without end is cut off`(_ poller: PollerKind) async throws {
+            let host = try Host(poller, Self.refuse)
+            let client = try host.connect()
+            client.send("head")
+            let sent = client.send(pattern(64 << 20))
+            #expect(sent >= 4 << 20)
+            #expect(sent < 64 << 20)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A client that does nothing is cut off by the clock`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.refuse)
+            let client = try host.connect()
+            let id = try await host.opened()
+            client.send("head")
+            try await host.until(.received(id, Array("head".utf8)))
+            _ = await host.on { handler in
+                let table = handler.table
+                let slot = Int(id.slot)
+                #expect(table.count == 1)
+                #expect(table.deadlines.isSet(slot: slot))
+                // Two seconds pass at once.
+                table.deadlines.set(slot: slot, table.now)
+                table.setTimer(token: 7, at: table.now + .milliseconds(200))
+            }
+            try await host.until(.timer(7))
+            #expect(await host.on { $0.table.count } == 0)
+            await host.end()
+        }
+    }
+}

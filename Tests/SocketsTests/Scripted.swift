@@ -1,0 +1,204 @@
+import Sockets
+import Synchronization
+import Testing
+
+/// What a scripted handler was told, in order.
+enum Note: Equatable, Sendable {
+    case opened(ConnectionID)
+    case received(ConnectionID, [UInt8])
+    case peerFinished(ConnectionID)
+    case writable(ConnectionID)
+    case closed(ConnectionID, CloseReason)
+    case deadline(ConnectionID)
+    case timer(UInt64)
+    case said(String)
+}
+
+/// A handler that writes everything down and then does what the test says.
+final class Scripted: LoopHandler {
+    /// What to do on each event; by default nothing.
+    struct Script: Sendable {
+        var opened: @Sendable (Scripted, ConnectionID, PeerAddress) -> Void = { _, _, _ in }
+        var received: @Sendable (Scripted, ConnectionID, [UInt8]) -> Void = { _, _, _ in }
+        var peerFinished: @Sendable (Scripted, ConnectionID) -> Void = { _, _ in }
+        var writable: @Sendable (Scripted, ConnectionID) -> Void = { $0.flush($1) }
+        var closed: @Sendable (Scripted, ConnectionID) -> Void = { _, _ in }
+        var deadline: @Sendable (Scripted, ConnectionID) -> Void = { _, _ in }
+        var timer: @Sendable (Scripted, UInt64) -> Void = { _, _ in }
+        var roundEnded: @Sendable (Scripted) -> Void = { _ in }
+    }
+
+    let loop: EventLoop<Scripted>
+    let table: ConnectionTable
+    let script: Script
+    let notes: AsyncStream<Note>.Continuation
+    /// What could not be sent yet.
+    var unsent: [ConnectionID: ArraySlice<UInt8>] = [:]
+    var shortSends = 0
+    var rounds = 0
+    /// A word from one callback to another.
+    var memo: [String: ConnectionID] = [:]
+    var tally: [String: Int] = [:]
+    /// Law of `LoopHandler`: no callback comes from inside a method of the table.
+    var isInTable = false
+
+    init(
+        _ loop: EventLoop<Scripted>, _ table: ConnectionTable, _ script: Script,
+        _ notes: AsyncStream<Note>.Continuation
+    ) {
+        self.loop = loop
+        self.table = table
+        self.script = script
+        self.notes = notes
+    }
+
+    func opened(_ c: ConnectionID, peer: PeerAddress) {
+        note(.opened(c))
+        script.opened(self, c, peer)
+    }
+
+    func received(_ c: ConnectionID, _ bytes: RawSpan) {
+        let copy = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
+        note(.received(c, copy))
+        script.received(self, c, copy)
+    }
+
+    func peerFinished(_ c: ConnectionID) {
+        note(.peerFinished(c))
+        script.peerFinished(self, c)
+    }
+
+    func writable(_ c: ConnectionID) {
+        note(.writable(c))
+        script.writable(self, c)
+    }
+
+    func closed(_ c: ConnectionID, _ why: CloseReason) {
+        note(.closed(c, why))
+        #expect(!table.isOpen(c))
+        script.closed(self, c)
+    }
+
+    func deadlineReached(_ c: ConnectionID) {
+        note(.deadline(c))
+        script.deadline(self, c)
+    }
+
+    func timerReached(_ token: UInt64) {
+        note(.timer(token))
+        script.timer(self, token)
+    }
+
+    func roundEnded() {
+        #expect(!isInTable)
+        rounds += 1
+        script.roundEnded(self)
+    }
+
+    private func note(_ note: Note) {
+        #expect(!isInTable, "\(note) from inside a method of the table")
+        notes.yield(note)
+    }
+
+    func say(_ text: String) { notes.yield(.said(text)) }
+
+    /// Sends in order, keeping what does not go.
+    func send(_ c: ConnectionID, _ bytes: [UInt8]) {
+        unsent[c, default: []] += bytes
+        flush(c)
+    }
+
+    func flush(_ c: ConnectionID) {
+        guard let bytes = unsent[c], !bytes.isEmpty else { return }
+        let count = inTable { table.send(c, bytes.span) }
+        unsent[c] = bytes.dropFirst(count)
+        if count < bytes.count { shortSends += 1 }
+    }
+
+    func inTable<Result>(_ body: () -> Result) -> Result {
+        isInTable = true
+        defer { isInTable = false }
+        return body()
+    }
+}
+
+/// Loops with scripted handlers, a listener when wanted, and the notes of all of them.
+final class Host: Sendable {
+    let loops: [EventLoop<Scripted>]
+    let listener: Listener<Scripted>?
+    private let notes: Mutex<AsyncStream<Note>.Iterator>
+
+    init(
+        _ poller: PollerKind, loops count: Int = 1, at address: ListenAddress? = .loopback,
+        limit: Int = 10_000, readBufferBytes: Int = 65_536, _ script: Scripted.Script = .init()
+    ) throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: Note.self)
+        let loops = try (0..<count).map { index in
+            try EventLoop<Scripted>(
+                label: "loop \(index)", poller: poller, readBufferBytes: readBufferBytes
+            ) { Scripted($0, $1, script, continuation) }
+        }
+        self.loops = loops
+        self.listener = try address.map {
+            try Listener($0, loops: loops, maximumConnections: limit)
+        }
+        self.notes = Mutex(stream.makeAsyncIterator())
+    }
+
+    var loop: EventLoop<Scripted> { loops[0] }
+
+    func connect() throws -> Client {
+        try Client(to: #require(listener).boundAddress)
+    }
+
+    /// Does something on a loop and gives what came of it.
+    func on<Result: Sendable>(
+        _ index: Int = 0, _ body: @escaping @Sendable (Scripted) -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            loops[index].enqueue { continuation.resume(returning: body($0)) }
+        }
+    }
+
+    /// The next note, whatever it is.
+    func next() async -> Note? {
+        var iterator = notes.withLock { $0 }
+        return await iterator.next(isolation: nil)
+    }
+
+    /// Passes notes over until one is of interest.
+    func first<Found>(where pick: (Note) -> Found?) async throws -> Found {
+        while let note = await next() {
+            if let found = pick(note) { return found }
+        }
+        throw Ended()
+    }
+
+    struct Ended: Error {}
+
+    /// The id of the next connection that opens.
+    func opened() async throws -> ConnectionID {
+        try await first {
+            if case .opened(let id) = $0 { id } else { nil }
+        }
+    }
+
+    func until(_ wanted: Note) async throws {
+        try await first { $0 == wanted ? () : nil }
+    }
+
+    /// Stops everything and waits for it.
+    func end() async {
+        listener?.close()
+        await listener?.untilClosed()
+        for loop in loops { await loop.stop() }
+    }
+}
+
+extension ListenAddress {
+    static let loopback = ListenAddress.tcp(host: "127.0.0.1", port: 0)
+}
+
+/// Everything that opens descriptors runs one test at a time: several count the process's descriptors or limit them.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+enum Loops {}

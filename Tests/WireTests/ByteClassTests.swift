@@ -1,0 +1,65 @@
+import Testing
+
+@testable import Wire
+
+@Suite("RFC 9110 and RFC 3986 — character classes")
+struct ByteClassTests {
+    private let alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+    private func members(_ contains: (UInt8) -> Bool) -> Set<UInt8> {
+        Set((UInt8.min...UInt8.max).filter(contains))
+    }
+
+    @Test func `a token is tchar`() {
+        let tchar = Set((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
+        #expect(members(ByteClass.token.contains) == tchar)
+    }
+
+    @Test func `a host name is unreserved, sub-delims and the percent sign`() {
+        let name = Set((alphanumeric + "-._~" + "!$&'()*+,;=" + "%").utf8)
+        #expect(members(ByteClass.hostName.contains) == name)
+    }
+
+    @Test func `a target is visible ASCII without five`() {
+        let target = Set(UInt8(0x21)...0x7e).subtracting("\"#<>\\".utf8)
+        #expect(members(ByteClass.target.contains) == target)
+    }
+
+    @Test func `a hexadecimal digit has its value in either case`() {
+        for byte in UInt8.min...UInt8.max {
+            let text = String(UnicodeScalar(byte))
+            let value = byte < 0x80 && text != "+" && text != "-" ? UInt8(text, radix: 16) : nil
+            #expect(ByteClass.hexValue(byte) == value)
+        }
+    }
+
+    @Test func `the first byte of eight is found wherever it is, whatever surrounds it`() {
+        for filler in [UInt8(0x00), 0x09, 0x0b, 0x8a, 0xff, 0x0d] {
+            for length in 0...20 {
+                for place in 0..<length {
+                    var bytes = [UInt8](repeating: filler, count: length)
+                    bytes[place] = 0x0a
+                    #expect(bytes.span.first(0x0a, in: 0..<length) == place)
+                    #expect(bytes.span.first(0x0a, in: 0..<place) == nil)
+                    let lineBreak = filler == 0x0d ? 0 : place
+                    #expect(bytes.span.firstLineBreak(in: 0..<length) == lineBreak)
+                    #expect(bytes.span.first(0x0a, in: (place + 1)..<length) == nil)
+                }
+            }
+        }
+    }
+
+    @Test func `known names are packed as they are spelled`() {
+        for field in KnownField.allCases {
+            var words: [UInt64] = [0, 0, 0, 0]
+            for (index, byte) in field.name.lowercased().utf8.enumerated() {
+                words[index / 8] |= UInt64(byte) << UInt64(index % 8 * 8)
+            }
+            let packed = KnownField.PackedName(
+                first: words[0], second: words[1], third: words[2], fourth: words[3])
+            #expect(field.packedName == packed, "\(field)")
+            #expect(field.name.utf8.count <= KnownField.longestName)
+        }
+        #expect(KnownField.allCases.count <= 64, "one bit each in a field table")
+    }
+}

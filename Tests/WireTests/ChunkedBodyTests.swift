@@ -1,0 +1,90 @@
+import Testing
+
+@testable import Wire
+
+@Suite("RFC 9112 §7.1 — chunked bodies")
+struct ChunkedBodyTests {
+    private let head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    @Test(arguments: [
+        ("0\r\n\r\n", ""), ("5\r\nhello\r\n0\r\n\r\n", "hello"),
+        ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"),
+        ("A\r\n0123456789\r\n000\r\n\r\n", "0123456789"),
+        ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
+        ("0000000000000002\r\nhi\r\n0\r\n\r\n", "hi"),
+        ("2;a\r\nhi\r\n0;b=c\r\n\r\n", "hi"), ("2 ; a=\"b;c\"\r\nhi\r\n0\t;x\r\n\r\n", "hi"),
+        ("2;\r\nhi\r\n0\r\n\r\n", "hi"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n"),
+        ("2\r\nhi\r\n0\r\nA: b\r\nC:\r\n\r\n", "hi"), ("0\r\nDigest: \tx y\r\n\r\n", ""),
+    ])
+    func `chunks are put together, extensions and trailers dropped`(
+        coded: String, plain: String
+    ) throws {
+        let request = try oneRequest(head + coded)
+        #expect(request.length == .chunked)
+        #expect(request.body == plain)
+        #expect(request.fields.count == 2)
+    }
+
+    @Test(
+        arguments: [
+            ("\r\n", .malformedSize), ("g\r\n", .malformedSize), ("-1\r\n", .malformedSize),
+            ("+1\r\n", .malformedSize), ("0x1\r\n", .malformedSize), (" 1\r\n", .malformedSize),
+            ("1\n", .malformedSize), ("1\rx", .malformedSize), ("1 \r\n", .malformedSize),
+            ("1 2\r\n", .malformedSize), (";a\r\n", .malformedSize), ("1,\r\n", .malformedSize),
+            ("00000000000000001\r\n", .malformedSize), ("1;a\n", .malformedExtension),
+            ("1;a\rb", .malformedSize), ("1;\u{0}\r\n", .malformedExtension),
+            ("1;\u{7f}\r\n", .malformedExtension), ("1\r\nab\r\n", .dataTooLong),
+            ("1\r\na\n", .dataTooLong), ("1\r\na\rb", .dataTooLong), ("2\r\na\r\n0", .dataTooLong),
+            ("0\r\n\n", .malformedTrailer), ("0\r\n\rx", .malformedTrailer),
+            ("0\r\n a: b\r\n", .malformedTrailer), ("0\r\na b\r\n", .malformedTrailer),
+            ("0\r\n: b\r\n", .malformedTrailer), ("0\r\na\r\n", .malformedTrailer),
+            ("0\r\na : b\r\n", .malformedTrailer), ("0\r\na: b\n", .malformedTrailer),
+            ("0\r\na: b\rc", .malformedTrailer), ("0\r\na: \u{0}\r\n", .malformedTrailer),
+            ("0\r\na: b\r\n c\r\n", .malformedTrailer),
+        ] as [(String, ChunkFault)])
+    func `bad framing is refused`(coded: String, fault: ChunkFault) {
+        let refusal = everyWay(head + coded + "\r\n").refusal
+        #expect(refusal == .chunk(fault))
+        #expect(refusal?.status == 400)
+        #expect(refusal?.code == fault.code)
+    }
+
+    @Test(arguments: [
+        "B\r\n", "ffffffff\r\n", "7fffffffffffffff\r\n", "8000000000000000\r\n",
+        "ffffffffffffffff\r\n", "9\r\n123456789\r\n2\r\n",
+    ])
+    func `a size that leaves the limit or a machine word is 413 before its data`(coded: String) {
+        var limits = RequestLimits()
+        limits.bodyBytes = 10
+        let refusal = everyWay(head + coded, limits: limits).refusal
+        #expect(refusal == .bodyTooLarge(limit: 10))
+        #expect(refusal?.status == 413)
+    }
+
+    @Test func `a body of exactly the limit is read`() {
+        var limits = RequestLimits()
+        limits.bodyBytes = 10
+        let text = head + "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n"
+        #expect(everyWay(text, limits: limits).requests.first?.body == "0123456789")
+    }
+
+    @Test func `extensions are bounded over the whole body`() {
+        var limits = RequestLimits()
+        limits.chunkExtensionBytes = 8
+        let fits = "1;abc\r\nx\r\n1;abc\r\ny\r\n0\r\n\r\n"
+        #expect(everyWay(head + fits, limits: limits).requests.first?.body == "xy")
+        let over = everyWay(head + "1;abc\r\nx\r\n1;abcd\r\n", limits: limits).refusal
+        #expect(over == .chunk(.extensionsTooLarge(limit: 8)))
+        #expect(over?.status == 400)
+    }
+
+    @Test func `trailers are bounded`() {
+        var limits = RequestLimits()
+        limits.trailerBytes = 8
+        // "A: bcd" CR LF are eight bytes, the CR of the last line is the ninth.
+        #expect(everyWay(head + "0\r\nA: bc\r\n\r\n", limits: limits).requests.count == 1)
+        let over = everyWay(head + "0\r\nA: bcde\r\n\r\n", limits: limits).refusal
+        #expect(over == .chunk(.trailerTooLarge(limit: 8)))
+        #expect(over?.status == 431)
+    }
+}

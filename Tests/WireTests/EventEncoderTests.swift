@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Wire
+
+@Suite("HTML §9.2 — events as bytes")
+struct EventEncoderTests {
+    private func text(_ build: (inout [UInt8]) -> Void) -> String {
+        var out: [UInt8] = []
+        build(&out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    @Test func `an event is its name, its id and its data`() {
+        let whole = text {
+            EventEncoder.appendEvent(
+                name: "alertMessage", id: "abcdefgh.7", data: "\"Hello\"", to: &$0)
+        }
+        #expect(whole == "event: alertMessage\nid: abcdefgh.7\ndata: \"Hello\"\n\n")
+        let bare = text { EventEncoder.appendEvent(name: "ping", id: nil, data: "", to: &$0) }
+        #expect(bare == "event: ping\ndata: \n\n")
+    }
+
+    @Test func `an id is put together from its parts`() {
+        let generation = Array("abcdefgh".utf8)
+        #expect(
+            text { EventEncoder.appendID(generation: generation, number: 0, to: &$0) }
+                == "id: abcdefgh.0\n")
+        #expect(
+            text {
+                EventEncoder.appendID(generation: generation, number: .max, part: 12, to: &$0)
+            } == "id: abcdefgh.18446744073709551615.12\n")
+    }
+
+    @Test(arguments: [
+        ("", ["data: "]), ("a", ["data: a"]), ("a\nb", ["data: a", "data: b"]),
+        ("a\r\nb", ["data: a", "data: b"]), ("a\rb", ["data: a", "data: b"]),
+        ("\n", ["data: ", "data: "]), ("a\n", ["data: a", "data: "]),
+        ("\r\r\n\n", ["data: ", "data: ", "data: ", "data: "]), (" a", ["data:  a"]),
+        ("12345678\n12345678", ["data: 12345678", "data: 12345678"]),
+        ("a\u{2028}b", ["data: a\u{2028}b"]),
+    ])
+    func `each line of the data is a line of the event`(data: String, lines: [String]) {
+        let expected = lines.map { $0 + "\n" }.joined()
+        #expect(text { EventEncoder.appendData(data, to: &$0) } == expected)
+    }
+
+    @Test func `comments, reconnection times and ids alone are blocks`() {
+        #expect(text { EventEncoder.appendComment("hello", to: &$0) } == ": hello\n\n")
+        #expect(text { EventEncoder.appendComment(to: &$0) } == ":\n\n")
+        #expect(text { EventEncoder.appendComment("a\ndata: b", to: &$0) } == ": a\n: data: b\n\n")
+        #expect(
+            text { EventEncoder.appendRetry(milliseconds: 2_000, to: &$0) } == "retry: 2000\n\n")
+        #expect(text { EventEncoder.appendIDOnly(Array("g.1".utf8), to: &$0) } == "id: g.1\n\n")
+    }
+
+    @Test func `numbers are written as the library writes them`() {
+        var number: UInt64 = 1
+        var all: [UInt64] = [0, .max, .max - 1, 99_999_999, 100_000_000, 1_000_000_005]
+        for _ in 0..<19 {
+            all += [number - 1, number, number + 1, number * 9]
+            number *= 10
+        }
+        for value in all {
+            #expect(text { Decimal.append(value, to: &$0) } == String(value))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import Wire
+
+@Suite("RFC 3986 §2.1 — escapes, segments and query items")
+struct TargetTests {
+    private func decoded(_ text: String, plus: Bool = false) throws -> String {
+        let bytes = Array(text.utf8)
+        return try PercentEncoding.decoded(bytes, 0..<bytes.count, plusIsSpace: plus)
+    }
+
+    @Test(arguments: [
+        ("abc", "abc"), ("", ""), ("a%20b", "a b"), ("%41%5a%7e", "AZ~"), ("%c3%A9", "é"),
+        ("%F0%9F%98%80", "😀"), ("a+b", "a+b"), ("%2F%3f%25", "/?%"), ("%00", "\u{0}"),
+    ])
+    func `escapes are undone`(text: String, plain: String) throws {
+        #expect(try decoded(text) == plain)
+    }
+
+    @Test func `a plus is a space in a query alone`() throws {
+        #expect(try decoded("a+b%2B", plus: true) == "a b+")
+        #expect(try decoded("a+b") == "a+b")
+    }
+
+    @Test(arguments: ["%", "%4", "a%", "%zz", "%4g", "%%41", "% 41", "%+1"])
+    func `an escape that is none is refused`(text: String) {
+        #expect(throws: TargetRefusal.malformedEscape(.path)) { try decoded(text) }
+    }
+
+    @Test(arguments: ["%ff", "%c3", "%c3%28", "%ed%a0%80", "%c0%af", "%f4%90%80%80"])
+    func `bytes that are no UTF-8 are refused`(text: String) {
+        #expect(throws: TargetRefusal.malformedText(.path)) { try decoded(text) }
+    }
+
+    private func items(_ query: String?, limit: Int = 100) throws(TargetRefusal) -> QueryItems {
+        let bytes = Array(("??" + (query ?? "")).utf8)
+        return try QueryItems(bytes, query.map { _ in 2..<bytes.count }, limit: limit)
+    }
+
+    @Test(arguments: [
+        ("a=b", ["a=b"]), ("a=b&c=d", ["a=b", "c=d"]), ("a", ["a="]), ("a=", ["a="]),
+        ("=b", ["=b"]), ("a=b=c", ["a=b=c"]), ("&&a=1&&", ["a=1"]), ("&", []), ("", []),
+        ("a=1&a=2", ["a=1", "a=2"]), ("a+b=c%26d+e", ["a b=c&d e"]), ("=", ["="]),
+    ])
+    func `items are name and value`(query: String, pairs: [String]) throws {
+        #expect(try items(query).map { "\($0.name)=\($0.value)" } == pairs)
+    }
+
+    @Test func `items are found by name`() throws {
+        let found = try items("pulse=a&x=1&pulse=b")
+        #expect(found.first("pulse") == "a")
+        #expect(found.values("pulse") == ["a", "b"])
+        #expect(found.first("none") == nil)
+        #expect(found.count == 3)
+        #expect(try items(nil).count == 0)
+    }
+
+    @Test func `a refused item is named by its number`() {
+        #expect(throws: TargetRefusal.malformedEscape(.queryItem(2))) { try items("a=1&b=%2") }
+        #expect(throws: TargetRefusal.malformedText(.queryItem(1))) { try items("%ff=1") }
+        #expect(TargetRefusal.malformedEscape(.queryItem(2)).detail.contains("Item 2"))
+    }
+
+    @Test func `an escape does not reach over an item's end`() {
+        #expect(throws: TargetRefusal.malformedEscape(.queryItem(1))) { try items("a%4&1=b") }
+    }
+
+    @Test func `items are read up to their limit and refused beyond`() throws {
+        #expect(try items("a&b&c", limit: 3).count == 3)
+        #expect(throws: TargetRefusal.tooManyItems(limit: 2)) { try items("a&b&c", limit: 2) }
+        #expect(TargetRefusal.tooManyItems(limit: 2).status == 400)
+    }
+
+    @Test(arguments: [
+        ("/", [""]), ("/v1", ["v1"]), ("/v1/sessions/x", ["v1", "sessions", "x"]),
+        ("/v1/", ["v1", ""]), ("//", ["", ""]), ("/a//b", ["a", "", "b"]), ("*", []), ("", []),
+        ("/a%2Fb/../.", ["a%2Fb", "..", "."]),
+    ])
+    func `segments lie between slashes`(path: String, segments: [String]) {
+        let bytes = Array(("x" + path + "?y").utf8)
+        let range = 1..<(bytes.count - 2)
+        let found = PathSegments(bytes, range).map { String(decoding: bytes[$0], as: UTF8.self) }
+        #expect(found == segments)
+    }
+
+    @Test func `a range of a head is compared by its bytes`() throws {
+        var reader = RequestReader(limits: RequestLimits())
+        var head = RequestHead()
+        var body: [UInt8] = []
+        var offset = 0
+        let bytes = Array("GET /v1/Sessions HTTP/1.0\r\n\r\n".utf8)
+        _ = try reader.next(bytes.span, at: &offset, head: &head, body: &body)
+        let segments = Array(PathSegments(head))
+        #expect(segments.count == 2)
+        #expect(head.matches(segments[0], "v1"))
+        #expect(!head.matches(segments[0], "v2"))
+        #expect(!head.matches(segments[0], "v"))
+        #expect(!head.matches(segments[1], "sessions"))
+        #expect(head.matches(segments[1], ignoringCase: "sessions"))
+    }
+}
