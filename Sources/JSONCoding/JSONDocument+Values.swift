@@ -14,6 +14,10 @@ extension JSONDocument {
         do {
             return try Value(from: JSONNodeDecoder(document: self, node: UInt32(node), type: type))
         } catch {
+            if let tagError {
+                self.tagError = nil
+                throw tagError
+            }
             blame(node)
             throw error
         }

@@ -9,6 +9,9 @@ final class JSONDocument {
     private var indexes: [Int: JSONKeyIndex] = [:]
     /// The node at which an error arose that carries no path of its own.
     private(set) var blamed: Int?
+    /// What is wrong with the `type` of the enum that is being read: to be thrown instead of what
+    /// Swift's synthesised code makes of having no case to choose.
+    var tagError: DecodingError?
 
     init(_ bytes: [UInt8]) throws(JSONRefusal) {
         var scanner = JSONScanner(bytes)
@@ -58,13 +61,7 @@ final class JSONDocument {
             let slice = bytes[Int(node.start)..<Int(node.end)]
             return JSONText.unescaped(slice).utf8.elementsEqual(key.utf8)
         }
-        guard Int(node.end - node.start) == key.utf8.count else { return false }
-        var place = Int(node.start)
-        for byte in key.utf8 {
-            guard bytes[place] == byte else { return false }
-            place += 1
-        }
-        return true
+        return JSONText.isEqual(bytes, from: Int(node.start), to: Int(node.end), key)
     }
 
     // MARK: Paths

@@ -6,18 +6,11 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     let writer: JSONWriter
     let frame: Int
 
-    var codingPath: [any CodingKey] { writer.path(of: frame) }
-    var count: Int { frame < writer.frames.count ? writer.frames[frame].count : 0 }
+    var codingPath: [any CodingKey] { writer.sheet.path(of: frame) }
+    var count: Int { writer.sheet.count(of: frame) }
 
-    private func write(_ value: (JSONWriter) throws -> Void) throws {
-        let mark = writer.begin(frame)
-        do {
-            try value(writer)
-        } catch {
-            writer.rollBack(mark, because: error)
-            throw error
-        }
-        writer.finish(mark)
+    private func write(_ value: (inout JSONSheet) throws -> Void) throws {
+        try writer.sheet.element(frame, value)
     }
 
     func encodeNil() throws { try write { $0.appendNull() } }
@@ -39,7 +32,14 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     func encode(_ value: Float) throws { try write { try $0.append(value) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try write { try $0.encode(value) }
+        let mark = writer.sheet.begin(frame)
+        do {
+            try writer.encode(value)
+        } catch {
+            writer.sheet.rollBack(mark, because: error)
+            throw error
+        }
+        writer.sheet.finish(mark)
     }
 
     // MARK: Containers
@@ -60,9 +60,9 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     }
 
     private func open(_ kind: JSONFrame.Kind) -> Int {
-        let mark = writer.begin(frame)
-        let opened = writer.open(kind, in: frame)
-        writer.finish(mark)
+        let mark = writer.sheet.begin(frame)
+        let opened = writer.sheet.open(kind, in: frame)
+        writer.sheet.finish(mark)
         return opened
     }
 }

@@ -12,13 +12,15 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let document: JSONDocument
     let node: Int
     let role: Role
+    /// In the role `tag`: the node of the `type`.
+    var tag = 0
 
     var codingPath: [any CodingKey] { document.path(to: node) }
 
     var allKeys: [Key] {
         if role == .tag {
-            return JSONTag.caseName(in: document, at: node).flatMap { Key(stringValue: $0) }
-                .map { [$0] } ?? []
+            guard let key = JSONTag.key(Key.self, at: tag, in: document) else { return [] }
+            return [key]
         }
         var keys: [Key] = []
         let end = Int(document.nodes[node].next)
@@ -32,7 +34,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool {
         role == .tag
-            ? JSONTag.caseName(in: document, at: node) == key.stringValue
+            ? document.isKey(tag, key.stringValue)
             : document.member(key.stringValue, of: node) != nil
     }
 

@@ -13,18 +13,12 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let frame: Int
     let role: Role
 
-    var codingPath: [any CodingKey] { writer.path(of: frame) }
+    var codingPath: [any CodingKey] { writer.sheet.path(of: frame) }
 
-    private func write(_ key: Key, _ value: (JSONWriter) throws -> Void) throws {
+    private func write(_ key: Key, _ value: (inout JSONSheet) throws -> Void) throws {
         if role != .plain { try refuse(key) }
-        let mark = writer.begin(frame, key: key.stringValue)
-        do {
-            try value(writer)
-        } catch {
-            writer.rollBack(mark, because: error)
-            throw error
-        }
-        writer.finish(mark)
+        let name = key.stringValue
+        try writer.sheet.member(frame, name, value)
     }
 
     private func refuse(_ key: Key) throws {
@@ -103,7 +97,16 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try write(key) { try $0.encode(value) }
+        if role != .plain { try refuse(key) }
+        let name = key.stringValue
+        let mark = writer.sheet.begin(frame, key: name)
+        do {
+            try writer.encode(value)
+        } catch {
+            writer.sheet.rollBack(mark, because: error)
+            throw error
+        }
+        writer.sheet.finish(mark)
     }
 
     // MARK: Containers
@@ -112,7 +115,7 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
         keyedBy _: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
         if role == .tag {
-            writer.beginCase(key.stringValue, in: frame)
+            writer.sheet.beginCase(key.stringValue, in: frame)
             return KeyedEncodingContainer(
                 JSONFieldsWriter<NestedKey>(writer: writer, frame: frame, role: .body))
         }
@@ -134,11 +137,11 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func open(_ kind: JSONFrame.Kind, _ key: String) -> Int {
-        if role == .tag { writer.note(JSONTag.notAnEnum) }
-        if role == .body, key == JSONTag.name { writer.note(JSONTag.reserved) }
-        let mark = writer.begin(frame, key: key)
-        let opened = writer.open(kind, in: frame)
-        writer.finish(mark)
+        if role == .tag { writer.sheet.note(JSONTag.notAnEnum) }
+        if role == .body, key == JSONTag.name { writer.sheet.note(JSONTag.reserved) }
+        let mark = writer.sheet.begin(frame, key: key)
+        let opened = writer.sheet.open(kind, in: frame)
+        writer.sheet.finish(mark)
         return opened
     }
 }

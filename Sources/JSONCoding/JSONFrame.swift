@@ -19,7 +19,7 @@ struct JSONFrame {
 
     var kind = Kind.slot
     var order = Order.written
-    /// Law: the open frames are `JSONWriter.innermost`, its parent, and so on.
+    /// Law: the open frames are `JSONSheet.innermost`, its parent, and so on.
     var isOpen = true
     /// The frame around this one; -1 for the root.
     let parent: Int

@@ -18,10 +18,13 @@ struct JSONNodeDecoder: Decoder {
         guard document.nodes[node].kind == .object else {
             throw document.mismatch(type, "an object", at: node)
         }
-        let isTagged = type is any TaggedCodable.Type
-        if isTagged { try JSONTag.check(Key.self, in: document, at: node) }
+        guard type is any TaggedCodable.Type else {
+            return KeyedDecodingContainer(
+                JSONFields<Key>(document: document, node: node, role: .plain))
+        }
+        let tag = try JSONTag.find(in: document, of: node)
         return KeyedDecodingContainer(
-            JSONFields<Key>(document: document, node: node, role: isTagged ? .tag : .plain))
+            JSONFields<Key>(document: document, node: node, role: .tag, tag: tag))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -108,7 +108,9 @@ struct JSONScanner {
         offset += 1
         let start = offset
         var hasEscape = false
-        while offset < bytes.count {
+        while true {
+            skipPlain()
+            guard offset < bytes.count else { throw malformed("a string is not closed") }
             let byte = bytes[offset]
             if byte == UInt8(ascii: "\"") {
                 append(.string, isComplex: hasEscape, start: start, end: offset, parent, ordinal)
@@ -119,13 +121,26 @@ struct JSONScanner {
                 try escape()
             } else if byte < 0x20 {
                 throw malformed("a control character in a string is not escaped")
-            } else if byte < 0x80 {
-                offset += 1
             } else {
                 try sequence(byte)
             }
         }
-        throw malformed("a string is not closed")
+    }
+
+    /// Goes to the next byte of a string that needs a look: a quote, an escape, a control
+    /// character, or one beyond ASCII.
+    private mutating func skipPlain() {
+        var place = offset
+        while place < bytes.count {
+            let byte = bytes[place]
+            if byte < 0x20 || byte >= 0x80 || byte == UInt8(ascii: "\"")
+                || byte == UInt8(ascii: "\\")
+            {
+                break
+            }
+            place += 1
+        }
+        offset = place
     }
 
     private mutating func escape() throws(JSONRefusal) {

@@ -7,42 +7,30 @@ struct JSONSlotEncoder: Encoder {
     let writer: JSONWriter
     let slot: Int
 
-    var codingPath: [any CodingKey] { writer.path(of: slot) }
+    var codingPath: [any CodingKey] { writer.sheet.path(of: slot) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy _: Key.Type) -> KeyedEncodingContainer<Key> {
-        let type = slot < writer.frames.count ? writer.frames[slot].type : nil
+        let type = writer.sheet.type(of: slot)
         let isTagged = type is any TaggedCodable.Type
-        writer.fill(slot, with: isTagged ? .tag : .object)
-        if !isTagged { order(type, as: .object) }
+        writer.sheet.fill(slot, with: isTagged ? .tag : .object)
+        if !isTagged { writer.sheet.sortAtEnd(slot, of: type) }
         return KeyedEncodingContainer(
             JSONFieldsWriter<Key>(writer: writer, frame: slot, role: isTagged ? .tag : .plain))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        writer.fill(slot, with: .array)
-        order(slot < writer.frames.count ? writer.frames[slot].type : nil, as: .array)
+        writer.sheet.fill(slot, with: .array)
+        writer.sheet.sortAtEnd(slot, of: writer.sheet.type(of: slot))
         return JSONElementsWriter(writer: writer, frame: slot)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
-
-    private func order(_ type: (any Any.Type)?, as kind: JSONFrame.Kind) {
-        let order = JSONWriter.order(of: type, as: kind)
-        if order != .written { writer.frames[slot].order = order }
-    }
 }
 
 extension JSONSlotEncoder: SingleValueEncodingContainer {
-    private func write(_ value: (JSONWriter) throws -> Void) throws {
-        let mark = try writer.beginScalar(slot)
-        do {
-            try value(writer)
-        } catch {
-            writer.rollBack(mark, because: error)
-            throw error
-        }
-        writer.finish(mark)
+    private func write(_ value: (inout JSONSheet) throws -> Void) throws {
+        try writer.sheet.scalar(slot, value)
     }
 
     func encodeNil() throws { try write { $0.appendNull() } }
@@ -64,6 +52,13 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
     func encode(_ value: Float) throws { try write { try $0.append(value) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try write { try $0.encode(value) }
+        let mark = try writer.sheet.beginScalar(slot)
+        do {
+            try writer.encode(value)
+        } catch {
+            writer.sheet.rollBack(mark, because: error)
+            throw error
+        }
+        writer.sheet.finish(mark)
     }
 }

@@ -4,21 +4,27 @@ internal import Reactors
 enum JSONTag {
     static let name = "type"
 
-    /// The case's name. Precondition: `check` has passed for this object.
-    static func caseName(in document: JSONDocument, at object: Int) -> String? {
-        document.member(name, of: object).map { document.text(at: $0) }
-    }
-
-    /// Refuses an object without a `type`, or with one that is no case of the enum.
-    static func check<Key: CodingKey>(
-        _: Key.Type, in document: JSONDocument, at object: Int
-    ) throws {
+    /// The node of the object's `type`. Refuses an object without one that is a string.
+    static func find(in document: JSONDocument, of object: Int) throws -> Int {
         guard let tag = document.member(name, of: object) else {
             throw document.missing(JSONPathKey(name), in: object)
         }
-        let caseName = try document.string(at: tag)
-        guard Key(stringValue: caseName) == nil else { return }
-        throw document.corrupted("unknown type \"\(caseName)\"" + known(Key.self), at: tag)
+        guard document.nodes[tag].kind == .string else {
+            throw document.mismatch(String.self, "a string", at: tag)
+        }
+        return tag
+    }
+
+    /// The case that the `type` names. If the enum has none of that name, the document is told
+    /// why: the caller can't throw.
+    static func key<Key: CodingKey>(
+        _: Key.Type, at tag: Int, in document: JSONDocument
+    ) -> Key? {
+        let caseName = document.text(at: tag)
+        if let key = Key(stringValue: caseName) { return key }
+        document.tagError = document.corrupted(
+            "unknown type \"\(caseName)\"" + known(Key.self), at: tag)
+        return nil
     }
 
     private static func known(_ type: any CodingKey.Type) -> String {

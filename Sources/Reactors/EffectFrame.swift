@@ -1,6 +1,5 @@
 /// A `.concat` or `.merge` that is being carried out: what is left of it, and who waits for it.
-@usableFromInline
-final class EffectFrame<R: Reactor> {
+final class EffectFrame {
     enum Kind { case concat, merge }
 
     // Precedent: releasing a chain recurses along `parent`; 1000 need less than 100 KB of stack.
@@ -9,7 +8,7 @@ final class EffectFrame<R: Reactor> {
     let kind: Kind
     let parent: EffectFrame?
     let depth: Int
-    private var steps: ArraySlice<R.Effect<R.Mutation>>
+    private var steps: ArraySlice<EffectPart>
 
     // Law: cancellations up to this count do not reach the steps that are left.
     var born: UInt64
@@ -19,7 +18,7 @@ final class EffectFrame<R: Reactor> {
     var hasFailed = false
 
     init(
-        _ kind: Kind, _ steps: [R.Effect<R.Mutation>], parent: EffectFrame?, born: UInt64
+        _ kind: Kind, _ steps: [EffectPart], parent: EffectFrame?, born: UInt64
     ) {
         self.kind = kind
         self.steps = steps[...]
@@ -30,7 +29,7 @@ final class EffectFrame<R: Reactor> {
 
     var isExhausted: Bool { steps.isEmpty }
 
-    func takeNext() -> R.Effect<R.Mutation>? { steps.popFirst() }
+    func takeNext() -> EffectPart? { steps.popFirst() }
 
     func dropRest() { steps = [] }
 

@@ -1,40 +1,40 @@
 // The interpreter. A loop over frames instead of recursion: effects can be made without end
 // (`.deferred`), the stack cannot.
 
+// Where the interpreter stands.
+private struct Place {
+    // What waits for the present part.
+    var frame: EffectFrame?
+    // The age of the present part: later cancellations of its name reach it.
+    var born: UInt64
+    // The merges that have parts left to begin, innermost last.
+    var opening: [EffectFrame] = []
+    let action: ActionTag
+}
+
+private enum Outcome {
+    case next(EffectPart)
+    case done
+    case failed
+    case waiting
+}
+
 extension ReactorCore {
     // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps is some ms.
     static var stepLimit: Int { 100_000 }
 
-    // Where the interpreter stands.
-    private struct Place {
-        // What waits for the present step.
-        var frame: EffectFrame<R>?
-        // The age of the present step: later cancellations of its name reach it.
-        var born: UInt64
-        // The merges that have steps left to begin, innermost last.
-        var opening: [EffectFrame<R>] = []
-        let action: ActionTag
-    }
-
-    private enum Outcome {
-        case next(Effect)
-        case done
-        case failed
-        case waiting
-    }
-
     @usableFromInline
     func perform<Observer: ReactorCoreObserver>(
-        _ effect: Effect, _ tag: ActionTag, _ observer: Observer
+        _ part: EffectPart, _ tag: ActionTag, _ observer: Observer
     ) where Observer.R == R {
         stepsTaken = 0
         interpret(
-            .next(effect), Place(frame: nil, born: steps.cancellations, action: tag), observer)
+            .next(part), Place(frame: nil, born: steps.cancellations, action: tag), observer)
     }
 
     // Goes on with what waited in `frame` for a step that is over.
     func proceed<Observer: ReactorCoreObserver>(
-        in frame: EffectFrame<R>?, failed: Bool, _ tag: ActionTag, _ observer: Observer
+        in frame: EffectFrame?, failed: Bool, _ tag: ActionTag, _ observer: Observer
     ) where Observer.R == R {
         guard let frame else { return }
         let place = Place(frame: frame, born: frame.born, action: tag)
@@ -66,8 +66,8 @@ extension ReactorCore {
         var outcome = first
         while true {
             switch outcome {
-            case .next(let effect):
-                outcome = begin(effect, &place, observer)
+            case .next(let part):
+                outcome = begin(part, &place, observer)
             case .done, .failed:
                 guard let frame = place.frame else { return }
                 let failed = if case .failed = outcome { true } else { false }
@@ -84,7 +84,7 @@ extension ReactorCore {
     }
 
     private func climbConcat(
-        _ frame: EffectFrame<R>, _ failed: Bool, _ place: inout Place
+        _ frame: EffectFrame, _ failed: Bool, _ place: inout Place
     ) -> Outcome {
         guard !failed else {
             place.frame = frame.parent
@@ -95,7 +95,7 @@ extension ReactorCore {
 
     // The last step of a concat is carried out in its parent's frame: a chain that renews itself
     // at its end (`.concat(.run(…), .deferred { again() })`) does not grow.
-    private func advance(_ frame: EffectFrame<R>, _ place: inout Place) -> Outcome {
+    private func advance(_ frame: EffectFrame, _ place: inout Place) -> Outcome {
         place.born = frame.born
         let step = frame.takeNext()
         place.frame = frame.isExhausted ? frame.parent : frame
@@ -103,7 +103,7 @@ extension ReactorCore {
     }
 
     private func climbMerge(
-        _ frame: EffectFrame<R>, _ failed: Bool, _ place: inout Place
+        _ frame: EffectFrame, _ failed: Bool, _ place: inout Place
     ) -> Outcome {
         frame.running -= 1
         frame.hasFailed = frame.hasFailed || failed
@@ -113,7 +113,7 @@ extension ReactorCore {
         return frame.hasFailed ? .failed : .done
     }
 
-    private func open(_ merge: EffectFrame<R>, _ place: inout Place) -> Outcome {
+    private func open(_ merge: EffectFrame, _ place: inout Place) -> Outcome {
         guard let step = merge.takeNext() else { return .waiting }
         if merge.isExhausted { place.opening.removeLast() }
         merge.running += 1
@@ -123,7 +123,7 @@ extension ReactorCore {
     }
 
     private func begin<Observer: ReactorCoreObserver>(
-        _ effect: Effect, _ place: inout Place, _ observer: Observer
+        _ part: EffectPart, _ place: inout Place, _ observer: Observer
     ) -> Outcome where Observer.R == R {
         stepsTaken += 1
         guard stepsTaken <= Self.stepLimit else {
@@ -132,47 +132,65 @@ extension ReactorCore {
             place.opening = []
             return fail(EffectLimitReached.steps, place, observer)
         }
-        switch effect.node {
-        case .none: break
+        switch part.kind {
+        case .concat(let steps):
+            return enter(.concat, steps, &place, observer)
+        case .merge(let steps):
+            return enter(.merge, steps, &place, observer)
+        case .cancel(let id):
+            cancel(id, &place, observer)
+            return .done
+        case .error(let error):
+            return fail(error, place, observer)
+        case .leaf:
+            guard let leaf = part as? Leaf else {
+                preconditionFailure("the effect's type says that its parts are of this reactor")
+            }
+            return begin(leaf, place, observer)
+        }
+    }
+
+    private typealias Leaf = EffectLeaf<R.Mutation, R.State, R.Activity>
+
+    private func begin<Observer: ReactorCoreObserver>(
+        _ leaf: Leaf, _ place: Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        switch leaf.content {
         case .just(let mutation): apply(mutation, place.action, observer)
         case .several(let mutations):
             for mutation in mutations { apply(mutation, place.action, observer) }
-        case .tree(let tree): return begin(tree, &place, observer)
+        case .emit(let activity):
+            observer.emitted(activity, by: place.action, core: self)
+        case .run(let step):
+            return begin(step, place, observer)
+        case .deferred(let make):
+            do {
+                return unfold(try make(current), place, observer)
+            } catch {
+                return fail(error, place, observer)
+            }
         }
         return .done
     }
 
-    private func begin<Observer: ReactorCoreObserver>(
-        _ tree: Effect.Tree, _ place: inout Place, _ observer: Observer
+    private func unfold<Observer: ReactorCoreObserver>(
+        _ effect: R.Effect<R.Mutation>, _ place: Place, _ observer: Observer
     ) -> Outcome where Observer.R == R {
-        switch tree {
-        case .concat(let steps, _):
-            return enter(.concat, steps, &place, observer)
-        case .merge(let steps, _):
-            return enter(.merge, steps, &place, observer)
-        case .deferred(let make):
-            do {
-                return .next(try make(current))
-            } catch {
-                return fail(error, place, observer)
-            }
-        case .run(let step):
-            return begin(step, place, observer)
-        case .cancel(let id):
-            cancel(id, &place, observer)
-        case .emit(let activity):
-            observer.emitted(activity, by: place.action, core: self)
-        case .error(let error):
-            return fail(error, place, observer)
+        switch effect.node {
+        case .none: return .done
+        case .just(let mutation): apply(mutation, place.action, observer)
+        case .several(let mutations):
+            for mutation in mutations { apply(mutation, place.action, observer) }
+        case .tree(let part): return .next(part)
         }
         return .done
     }
 
     private func enter<Observer: ReactorCoreObserver>(
-        _ kind: EffectFrame<R>.Kind, _ steps: [Effect], _ place: inout Place, _ observer: Observer
+        _ kind: EffectFrame.Kind, _ steps: [EffectPart], _ place: inout Place, _ observer: Observer
     ) -> Outcome where Observer.R == R {
         let frame = EffectFrame(kind, steps, parent: place.frame, born: place.born)
-        guard frame.depth <= EffectFrame<R>.depthLimit else {
+        guard frame.depth <= EffectFrame.depthLimit else {
             return fail(EffectLimitReached.depth, place, observer)
         }
         guard kind == .merge else { return advance(frame, &place) }
@@ -181,7 +199,7 @@ extension ReactorCore {
     }
 
     private func begin<Observer: ReactorCoreObserver>(
-        _ step: Effect.Step, _ place: Place, _ observer: Observer
+        _ step: Leaf.Step, _ place: Place, _ observer: Observer
     ) -> Outcome where Observer.R == R {
         if let id = step.id, !mayBegin(step, id, place, observer) { return .done }
         guard !steps.isFull else { return fail(EffectLimitReached.running, place, observer) }
@@ -192,7 +210,7 @@ extension ReactorCore {
     }
 
     private func mayBegin<Observer: ReactorCoreObserver>(
-        _ step: Effect.Step, _ id: EffectID, _ place: Place, _ observer: Observer
+        _ step: Leaf.Step, _ id: EffectID, _ place: Place, _ observer: Observer
     ) -> Bool where Observer.R == R {
         if steps.isCancelled(id, since: place.born) {
             observer.skipped(id, action: place.action, because: .cancelledBeforeStart)

@@ -14,9 +14,6 @@
 @usableFromInline
 package final class ReactorCore<R: Reactor> {
     @usableFromInline
-    typealias Effect = R.Effect<R.Mutation>
-
-    @usableFromInline
     let reactor: R
 
     /// The state as `reduce` made it.
@@ -52,7 +49,7 @@ package final class ReactorCore<R: Reactor> {
     var ended = false
 
     @usableFromInline
-    var steps = RunningSteps<R>()
+    var steps = RunningSteps()
 
     // How many steps the interpreter has begun in this turn.
     var stepsTaken = 0
@@ -92,7 +89,7 @@ package final class ReactorCore<R: Reactor> {
         case .just(let mutation): apply(mutation, tag, observer)
         case .several(let mutations):
             for mutation in mutations { apply(mutation, tag, observer) }
-        case .tree: perform(effect, tag, observer)
+        case .tree(let part): perform(part, tag, observer)
         }
         let version = count
         observer.synchronousPartEnded(tag, core: self)

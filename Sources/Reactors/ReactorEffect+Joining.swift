@@ -11,15 +11,13 @@ extension ReactorEffect {
         if let mutations = mutationsOnly(effects) {
             return mutations.isEmpty ? .none : ReactorEffect(.several(mutations))
         }
-        var steps: [ReactorEffect] = []
+        var parts: [EffectPart] = []
+        parts.reserveCapacity(effects.count)
         for effect in effects {
-            if case .tree(.concat(let inner, _)) = effect.node {
-                steps += inner
-            } else if !effect.isEmpty {
-                steps.append(effect)
-            }
+            guard let part = effect.part else { continue }
+            if case .concat(let inner) = part.kind { parts += inner } else { parts.append(part) }
         }
-        return joined(steps) { .concat(steps, depth: $0) }
+        return joined(parts) { .concat(parts) }
     }
 
     /// Side by side: all begin in their order, and it ends when the last has ended.
@@ -31,24 +29,22 @@ extension ReactorEffect {
     ///
     /// When one fails, the others go on; then what follows the whole does not happen.
     public static func merge(_ effects: [ReactorEffect]) -> ReactorEffect {
-        var steps: [ReactorEffect] = []
+        var parts: [EffectPart] = []
+        parts.reserveCapacity(effects.count)
         for effect in effects {
-            if case .tree(.merge(let inner, _)) = effect.node {
-                steps += inner
-            } else if !effect.isEmpty {
-                steps.append(effect)
-            }
+            guard let part = effect.part else { continue }
+            if case .merge(let inner) = part.kind { parts += inner } else { parts.append(part) }
         }
-        return joined(steps) { .merge(steps, depth: $0) }
+        return joined(parts) { .merge(parts) }
     }
 
     private static func joined(
-        _ steps: [ReactorEffect], _ tree: (_ depth: Int) -> Tree
+        _ parts: [EffectPart], _ kind: () -> EffectPart.Kind
     ) -> ReactorEffect {
-        guard steps.count > 1 else { return steps.first ?? .none }
-        let depth = steps.reduce(0) { max($0, $1.depth) } + 1
-        guard depth <= depthLimit else { return .error(EffectLimitReached.depth) }
-        return ReactorEffect(.tree(tree(depth)))
+        guard parts.count > 1 else { return parts.first.map { ReactorEffect(.tree($0)) } ?? .none }
+        let depth = parts.reduce(0) { max($0, $1.depth) } + 1
+        guard depth <= EffectPart.depthLimit else { return .error(EffectLimitReached.depth) }
+        return ReactorEffect(.tree(EffectPart(kind(), depth: depth)))
     }
 
     private static func mutationsOnly(_ effects: [ReactorEffect]) -> [Mutation]? {
@@ -64,11 +60,13 @@ extension ReactorEffect {
         return mutations
     }
 
-    private var isEmpty: Bool {
+    // `nil`: empty.
+    private var part: EffectPart? {
         switch node {
-        case .none: true
-        case .several(let mutations): mutations.isEmpty
-        case .just, .tree: false
+        case .none: nil
+        case .just(let mutation): Leaf(.just(mutation))
+        case .several(let mutations): mutations.isEmpty ? nil : Leaf(.several(mutations))
+        case .tree(let part): part
         }
     }
 }

@@ -30,12 +30,12 @@ extension ReactorEffect {
     /// Ends with an error: the rest of the `.concat`s around it does not happen, what was applied
     /// stays, the steps beside it in a `.merge` go on. The session lives and records the failure.
     public static func error(_ error: any Error) -> ReactorEffect {
-        ReactorEffect(.tree(.error(error)))
+        ReactorEffect(part: .error(error))
     }
 
     /// Tells an activity.
     public static func emit(_ activity: Activity) -> ReactorEffect {
-        ReactorEffect(.tree(.emit(activity)))
+        ReactorEffect(leaf: .emit(activity))
     }
 
     /// Decides when its turn has come, from the state as it is then.
@@ -44,7 +44,7 @@ extension ReactorEffect {
     public static func deferred(
         _ effect: @escaping (State) throws -> ReactorEffect
     ) -> ReactorEffect {
-        ReactorEffect(.tree(.deferred(effect)))
+        ReactorEffect(leaf: .deferred(effect))
     }
 
     /// An asynchronous step: runs in a task of its own and sends what it has through its sink.
@@ -53,7 +53,7 @@ extension ReactorEffect {
     public static func run(
         _ work: @escaping @Sendable (Sink<Mutation, Activity>) async throws -> Void
     ) -> ReactorEffect {
-        ReactorEffect(.tree(.run(Step(id: nil, policy: .merge, work: work))))
+        ReactorEffect(leaf: .run(.init(id: nil, policy: .merge, work: work)))
     }
 
     /// An asynchronous step with an id, by which it can be cancelled.
@@ -67,7 +67,7 @@ extension ReactorEffect {
         policy: EffectPolicy = .merge,
         _ work: @escaping @Sendable (Sink<Mutation, Activity>) async throws -> Void
     ) -> ReactorEffect {
-        ReactorEffect(.tree(.run(Step(id: id, policy: policy, work: work))))
+        ReactorEffect(leaf: .run(.init(id: id, policy: policy, work: work)))
     }
 
     /// Cancels the session's steps with this id, those that have not begun as well.
@@ -76,6 +76,6 @@ extension ReactorEffect {
     /// the present turn. Steps that come after this one in its own `.concat`s and `.merge`s are
     /// not reached, so `.concat(.cancel("x"), .run(id: "x") { … })` starts anew.
     public static func cancel(_ id: EffectID) -> ReactorEffect {
-        ReactorEffect(.tree(.cancel(id)))
+        ReactorEffect(part: .cancel(id))
     }
 }

@@ -23,37 +23,12 @@ public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Senda
         case none
         case just(Mutation)
         case several([Mutation])
-        case tree(Tree)
+        case tree(EffectPart)
     }
 
-    // Law: `concat` and `merge` have at least two steps, none of them empty or of their own kind.
-    @usableFromInline
-    indirect enum Tree {
-        case concat([ReactorEffect], depth: Int)
-        case merge([ReactorEffect], depth: Int)
-        case deferred((State) throws -> ReactorEffect)
-        case run(Step)
-        case cancel(EffectID)
-        case emit(Activity)
-        case error(any Error)
-    }
+    typealias Leaf = EffectLeaf<Mutation, State, Activity>
 
-    /// The asynchronous part of an effect, not begun.
-    @usableFromInline
-    struct Step: Sendable {
-        let id: EffectID?
-        let policy: EffectPolicy
-        let work: @Sendable (Sink<Mutation, Activity>) async throws -> Void
-    }
+    init(leaf: Leaf.Content) { node = .tree(Leaf(leaf)) }
 
-    // Releasing a tree recurses into it: this bounds the stack that that needs.
-    static var depthLimit: Int { 500 }
-
-    var depth: Int {
-        guard case .tree(let tree) = node else { return 0 }
-        switch tree {
-        case .concat(_, let depth), .merge(_, let depth): return depth
-        default: return 0
-        }
-    }
+    init(part kind: EffectPart.Kind) { node = .tree(EffectPart(kind)) }
 }

@@ -2,17 +2,17 @@
 // names were cancelled before their step began. Decides nothing.
 
 @usableFromInline
-struct RunningSteps<R: Reactor> {
+struct RunningSteps {
     struct Entry {
         let effectID: EffectID?
         let action: ActionTag
         // What waits for the step, `nil` when nothing does.
-        let frame: EffectFrame<R>?
+        let frame: EffectFrame?
     }
 
     // What follows a step that was cancelled: gone on with when the present synchronous part ends.
     struct Continuation {
-        let frame: EffectFrame<R>?
+        let frame: EffectFrame?
         let action: ActionTag
     }
 
@@ -51,7 +51,7 @@ struct RunningSteps<R: Reactor> {
     }
 
     mutating func begin(
-        _ effectID: EffectID?, action: ActionTag, frame: EffectFrame<R>?
+        _ effectID: EffectID?, action: ActionTag, frame: EffectFrame?
     ) -> RunID {
         lastRun += 1
         let run = RunID(number: lastRun)

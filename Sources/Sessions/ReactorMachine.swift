@@ -109,7 +109,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
         guard version != core.version else { return encodeState(in: session, to: &out) }
         let state = state(at: version)
-        encode((try? reactor.transform(state: state)) ?? state, to: &out)
+        // A decoration that fails is left out, as it is for the present state.
+        let shown = (try? reactor.transform(state: state)) ?? state
+        encode(shown, to: &out)
     }
 
     private func encode(_ state: R.State, to out: inout [UInt8]) {

@@ -76,7 +76,7 @@ extension Session {
         return result
     }
 
-    private func answerSettled() {
+    func answerSettled() {
         mayHaveSettled = false
         guard !waiting.isEmpty else { return }
         let settled = waiting.filter { machine.isSettled($0.actions) }

@@ -96,6 +96,7 @@ package final class Session {
         } else {
             answer(content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)), token)
         }
+        if mayHaveSettled { answerSettled() }
     }
 
     /// Somebody who waits for effects to end waits no longer: answers what there is.

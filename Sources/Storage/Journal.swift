@@ -16,7 +16,8 @@ package protocol Journal: Sendable {
     ///
     /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
     /// called exactly once if and only if the answer is `.pending`, on any thread, never from
-    /// inside this call.
+    /// inside this call; when a batch fails, every batch that its caller has handed in since fails
+    /// too, because it was decided upon what did not happen.
     func commit(
         _ batch: [Record], ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit

@@ -120,8 +120,7 @@ struct FieldTable: Sendable {
     static func firstForbidden(_ value: Range<Int>, in bytes: Span<UInt8>) -> Int? {
         var index = value.lowerBound
         while index &+ 8 <= value.upperBound {
-            let word = bytes.word(at: index)
-            if Lanes.less(word, than: 0x20) | Lanes.equal(word, to: 0x7f) != 0 {
+            if mayBeForbidden(bytes.word(at: index)) {
                 // A tab is allowed, and rare: look at these eight one by one.
                 for place in index..<(index &+ 8)
                 where !ByteClass.isFieldValue(bytes[place]) {
@@ -130,10 +129,18 @@ struct FieldTable: Sendable {
             }
             index &+= 8
         }
+        // The last eight again cost less than the last few one by one.
+        if value.count >= 8, !mayBeForbidden(bytes.word(at: value.upperBound &- 8)) { return nil }
         while index < value.upperBound {
             if !ByteClass.isFieldValue(bytes[index]) { return index }
             index &+= 1
         }
         return nil
+    }
+
+    /// Whether any of eight bytes is a control character, the tab among them.
+    @inline(__always)
+    private static func mayBeForbidden(_ word: UInt64) -> Bool {
+        Lanes.less(word, than: 0x20) | Lanes.equal(word, to: 0x7f) != 0
     }
 }

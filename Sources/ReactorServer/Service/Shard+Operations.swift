@@ -96,6 +96,8 @@ extension Shard {
             throw Problem(
                 415, "media_type_missing", "Content-Type is missing; send application/json")
         }
+        // The form that nearly every client sends.
+        if head.matches(range, ignoringCase: "application/json") { return }
         let text = head.text(range)
         let type = text.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
         guard type.lowercased() == "application/json" else {

@@ -42,23 +42,24 @@ extension Shard {
         }
     }
 
-    /// Goes on with what a connection sent while its answer was due.
+    /// Goes on with what a connection sent while its answer was due, then with the socket. A peer
+    /// that has finished is answered to its last request, and only then closed.
     func readOn(_ connection: ConnectionID) {
-        guard isCurrent(connection) else { return }
         let slot = Int(connection.slot)
-        guard exchanges[slot].isReading, let work = exchanges[slot].work, work.unsent.isEmpty
+        guard isCurrent(connection), exchanges[slot].isReading,
+            exchanges[slot].work?.unsent.isEmpty ?? true
         else { return }
-        if !work.pending.isEmpty {
+        if let work = exchanges[slot].work, !work.pending.isEmpty {
             let pending = work.pending
             work.pending = []
             // Safe: bytes have no padding, which is why a span's raw bytes are marked.
             unsafe read(connection, pending.span.bytes)
         }
-        guard isCurrent(connection), exchanges[slot].isReading else { return }
-        if exchanges[slot].work?.pending.isEmpty ?? true {
-            connections.resumeReading(connection)
-            if exchanges[slot].peerIsFinished { close(connection, .now) }
-        }
+        guard isCurrent(connection), exchanges[slot].isReading,
+            exchanges[slot].work?.pending.isEmpty ?? true
+        else { return }
+        if exchanges[slot].peerIsFinished { return close(connection, .now) }
+        connections.resumeReading(connection)
         dropIdleWork(slot)
     }
 
@@ -116,8 +117,7 @@ extension Shard {
             Exchange.Asked(
                 operation: .livez, isHead: head.method == .head,
                 minorVersion: head.minorVersion,
-                closes: !head.keepsAlive || exchanges[slot].peerIsFinished
-                    || service.isDraining,
+                closes: !head.keepsAlive || service.isDraining,
                 since: connections.now, patience: nil, traceparent: nil))
         switch service.router.match(head.method, head.bytes, head.path) {
         case .operation(let operation, let segment):
@@ -131,6 +131,8 @@ extension Shard {
             }
         case .methods(let methods):
             answerMethods(methods, connection)
+        case .nothing where head.method == .options && head.matches(head.path, "*"):
+            answer(connection, 204, [], [])
         case .nothing:
             answer(connection, Problem(404, "unknown_path", "there is nothing at this path"))
         }

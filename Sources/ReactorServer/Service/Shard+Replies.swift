@@ -35,7 +35,8 @@ extension Shard: SessionOutput {
         act()
         flushOut(connection)
         if readingConnection != nil { swap(&outer, &out) }
-        if isCurrent(connection), exchanges[Int(connection.slot)].work != nil {
+        let slot = Int(connection.slot)
+        if isCurrent(connection), exchanges[slot].work != nil || exchanges[slot].peerIsFinished {
             resumable.append(connection)
         }
     }

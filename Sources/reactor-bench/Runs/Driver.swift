@@ -38,7 +38,8 @@
             try publishers.pump(poller)
             try hostiles.pump(poller)
             try subscribers.openMore(poller)
-            let count = try poller.wait(until: min(deadline, publishers.wakeTime, hostiles.wakeTime))
+            let wakeTime = min(deadline, publishers.wakeTime, hostiles.wakeTime)
+            let count = try poller.wait(until: wakeTime)
             for index in 0..<count {
                 let ready = poller.ready(index)
                 if ready.token & publishers.tag != 0 {

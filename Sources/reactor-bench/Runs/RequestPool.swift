@@ -83,7 +83,8 @@
             requesters = [Requester](repeating: Requester(), count: plan.connections)
             slots = [Slot](repeating: Slot(), count: plan.connections * plan.depth)
             acceptedPerStream = [UInt64](repeating: 0, count: plan.streams)
-            let marked = plan.templates.contains(where: \.isMarked) ? plan.connections * plan.streams : 0
+            let isMarked = plan.templates.contains { $0.isMarked }
+            let marked = isMarked ? plan.connections * plan.streams : 0
             sequences = [UInt32](repeating: 0, count: marked)
         }
 

@@ -1,6 +1,6 @@
 // Writing to a container that is closed already: rare, so it may cost a copy of what follows.
 
-extension JSONWriter {
+extension JSONSheet {
     /// What stood behind the place that is written at.
     struct Cut {
         let offset: Int
@@ -10,7 +10,7 @@ extension JSONWriter {
     }
 
     /// Cuts the text at `offset`, inside of `frame`, which is open again until `restore`.
-    func cut(at offset: Int, reopening frame: Int) -> Cut {
+    mutating func cut(at offset: Int, reopening frame: Int) -> Cut {
         let cut = Cut(offset: offset, tail: Array(out[offset...]), innermost: innermost)
         out.removeSubrange(offset...)
         frames[frame].isOpen = true
@@ -19,14 +19,14 @@ extension JSONWriter {
     }
 
     /// The same for a slot that was closed without a value: what stands there instead goes.
-    func cut(replacing slot: Int) -> Cut {
+    mutating func cut(replacing slot: Int) -> Cut {
         let cut = cut(at: frames[slot].end + 1, reopening: slot)
         out.removeSubrange(frames[slot].start...)
         return cut
     }
 
     /// Puts the rest of the text back, and moves the frames that stand in it.
-    func restore(_ cut: Cut, _ mark: Mark) {
+    mutating func restore(_ cut: Cut, _ mark: Mark) {
         while innermost > mark.frame { close() }
         let shift = out.count - cut.offset
         for index in 0..<mark.frameCount where index != mark.frame {

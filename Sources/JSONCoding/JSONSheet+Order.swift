@@ -3,23 +3,20 @@ private protocol JSONUnordered {}
 extension Set: JSONUnordered {}
 extension Dictionary: JSONUnordered {}
 
-extension JSONWriter {
-    /// How a container of the type is to be sorted as it closes.
+extension JSONSheet {
+    /// Has the slot's container sorted as it closes, if the order of the type means nothing.
     ///
     /// Why: equal states must have equal bytes, for a journal that is replayed and for streams
     /// that are silent while a value stays the same. A dictionary whose keys are not text is
     /// an array of keys and values in turn, as Swift encodes it.
-    static func order(of type: (any Any.Type)?, as kind: JSONFrame.Kind) -> JSONFrame.Order {
-        guard let type, type is any JSONUnordered.Type else { return .written }
-        return kind == .array && isDictionary(type) ? .pairs : .singles
-    }
-
-    private static func isDictionary(_ type: any Any.Type) -> Bool {
-        type is any JSONPaired.Type
+    mutating func sortAtEnd(_ slot: Int, of type: (any Any.Type)?) {
+        guard let type, type is any JSONUnordered.Type, slot < frames.count else { return }
+        let isPaired = frames[slot].kind == .array && type is any JSONPaired.Type
+        frames[slot].order = isPaired ? .pairs : .singles
     }
 
     /// Sorts the open container's elements by their bytes.
-    func sort(_ index: Int) {
+    mutating func sort(_ index: Int) {
         let start = frames[index].start
         guard let children = JSONChildren(ofContainerAt: start, in: out) else { return }
         var ranges = children.map {

@@ -1,4 +1,4 @@
-extension JSONWriter {
+extension JSONSheet {
     /// The way from the root to the value that begins at `offset`, read from the text before it.
     ///
     /// Why so: a path is asked for when something fails, and the text tells it. Keeping one up

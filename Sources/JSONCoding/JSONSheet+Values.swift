@@ -4,20 +4,20 @@
     internal import Foundation
 #endif
 
-extension JSONWriter {
-    func append(_ value: Bool) {
+extension JSONSheet {
+    mutating func append(_ value: Bool) {
         out.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    func append(_ value: String) {
+    mutating func append(_ value: String) {
         JSONText.append(value, to: &out)
     }
 
-    func appendNull() {
+    mutating func appendNull() {
         out.append(contentsOf: "null".utf8)
     }
 
-    func append<Value: FixedWidthInteger>(_ value: Value) {
+    mutating func append<Value: FixedWidthInteger>(_ value: Value) {
         if value < 0 { out.append(UInt8(ascii: "-")) }
         // The digits come last one first, and are turned round in place.
         var rest = value.magnitude
@@ -36,7 +36,7 @@ extension JSONWriter {
     }
 
     /// The shortest text that reads back as the same number; `1.0` is `1`.
-    func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value) throws {
+    mutating func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value) throws {
         guard value.isFinite else { throw invalid(value, "\(value) has no form in JSON") }
         if value.magnitude < 0x1p53, value == value.rounded(.towardZero),
             !(value == 0 && value.sign == .minus)
@@ -48,7 +48,7 @@ extension JSONWriter {
     }
 
     /// The types that do not stand in JSON as their own `Codable` would have it.
-    func encodeSpecial<Value: Encodable>(_ value: Value) throws -> Bool {
+    mutating func appendSpecial<Value: Encodable>(_ value: Value) throws -> Bool {
         guard
             Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self
                 || Value.self == JSONValue.self
@@ -65,7 +65,7 @@ extension JSONWriter {
         return true
     }
 
-    private func append(_ tree: JSONValue, depth: Int = 0) throws {
+    private mutating func append(_ tree: JSONValue, depth: Int = 0) throws {
         guard depth <= Self.depthLimit else { throw invalid(tree, "containers nest too deep") }
         switch tree {
         case .null: appendNull()
@@ -91,7 +91,7 @@ extension JSONWriter {
         }
     }
 
-    private func appendNumber(_ text: String) throws {
+    private mutating func appendNumber(_ text: String) throws {
         var scanner = JSONScanner(Array(text.utf8))
         do throws(JSONRefusal) {
             try scanner.scan()

@@ -1,0 +1,272 @@
+/// The text being written, and the containers that are open in it.
+///
+/// Design: a type may open several containers and write to them in any order, while text only
+/// grows at its end. Nearly all types write in order, so that is the path without detours: a
+/// container is a frame, and writing to one closes those that were opened inside it. Writing to
+/// a closed one cuts the text there, writes, and puts the rest back (`JSONSheet+Cut`).
+/// Frames live as long as the `encode(to:)` call that opened them.
+struct JSONSheet {
+    var out: [UInt8]
+    /// Where this value begins: what is before it belongs to the caller.
+    let origin: Int
+    var frames: [JSONFrame] = []
+    /// The open frame that was opened last; -1 if none is.
+    var innermost = -1
+    /// The slot of the innermost `encode(to:)` call. Writing to a frame outside of it is misuse:
+    /// the text would go into the middle of the slot's value.
+    private var barrier = -1
+    /// The first misuse by a call that can't throw; `JSONWriter` throws it.
+    private(set) var misuse: String?
+    /// Where the first error arose that carries no path of its own.
+    private var blamed: [any CodingKey]?
+
+    /// Encodings within each other, an optional's own among them. Above `JSONScanner.depthLimit`,
+    /// and low enough that a value without end is an error and not a stack overflow.
+    static let depthLimit = 512
+
+    init(appendingTo out: [UInt8]) {
+        self.out = out
+        origin = out.count
+    }
+
+    // MARK: Values
+
+    /// Opens the slot for the value that is due at the end of the text.
+    mutating func enter(_ type: any Any.Type) throws -> Entry {
+        let entry = Entry(slot: frames.count, innermost: innermost, barrier: barrier)
+        guard entry.slot < Self.depthLimit else {
+            throw invalid(type, "encodings nest too deep")
+        }
+        frames.append(JSONFrame(parent: innermost, start: out.count, type: type))
+        innermost = entry.slot
+        barrier = entry.slot
+        return entry
+    }
+
+    /// What was around a slot when it was opened.
+    struct Entry {
+        let slot: Int
+        let innermost: Int
+        let barrier: Int
+    }
+
+    /// Ends the slot's value: closes what is open in it and forgets its frames.
+    mutating func leave(_ entry: Entry) throws {
+        while innermost > entry.slot { close() }
+        if entry.slot == 0, frames[0].kind == .slot {
+            throw invalid(Any.self, "the value encodes nothing")
+        }
+        close()
+        frames.removeLast(frames.count - entry.slot)
+        innermost = entry.innermost
+        barrier = entry.barrier
+    }
+
+    /// Takes back everything that was written.
+    mutating func clear() {
+        out.removeSubrange(origin...)
+        frames = []
+    }
+
+    /// The type whose value fills the slot, where it is known.
+    func type(of slot: Int) -> (any Any.Type)? {
+        slot < frames.count ? frames[slot].type : nil
+    }
+
+    /// The elements or members that the frame has so far.
+    func count(of frame: Int) -> Int {
+        frame < frames.count ? frames[frame].count : 0
+    }
+
+    // MARK: Elements
+
+    /// What must be known to undo an element, or to end it.
+    struct Mark {
+        let frame: Int
+        let length: Int
+        let frameCount: Int
+        let barrier: Int
+        let cut: Cut?
+    }
+
+    /// Makes the end of the text the place for the frame's next element.
+    mutating func begin(_ frame: Int) -> Mark {
+        let cut = reach(frame)
+        let mark = Mark(
+            frame: frame, length: out.count, frameCount: frames.count, barrier: barrier, cut: cut)
+        guard frame < frames.count else { return mark }
+        if frames[frame].count > 0 { out.append(UInt8(ascii: ",")) }
+        frames[frame].count += 1
+        return mark
+    }
+
+    /// The same for a member of an object: its value is due next.
+    mutating func begin(_ frame: Int, key: String) -> Mark {
+        let mark = begin(frame)
+        JSONText.append(key, to: &out)
+        out.append(UInt8(ascii: ":"))
+        return mark
+    }
+
+    /// Writes a member whose value is no container.
+    mutating func member(
+        _ frame: Int, _ key: String, _ value: (inout JSONSheet) throws -> Void
+    ) throws {
+        try fill(begin(frame, key: key), value)
+    }
+
+    /// Writes an element that is no container.
+    mutating func element(_ frame: Int, _ value: (inout JSONSheet) throws -> Void) throws {
+        try fill(begin(frame), value)
+    }
+
+    /// Writes the only value of a slot, which is no container.
+    mutating func scalar(_ slot: Int, _ value: (inout JSONSheet) throws -> Void) throws {
+        try fill(beginScalar(slot), value)
+    }
+
+    private mutating func fill(
+        _ mark: Mark, _ value: (inout JSONSheet) throws -> Void
+    ) throws {
+        do {
+            try value(&self)
+        } catch {
+            rollBack(mark, because: error)
+            throw error
+        }
+        finish(mark)
+    }
+
+    mutating func finish(_ mark: Mark) {
+        if let cut = mark.cut { restore(cut, mark) }
+    }
+
+    /// Removes an element whose value could not be encoded: the type may have another in mind.
+    mutating func rollBack(_ mark: Mark, because error: any Error) {
+        if blamed == nil, !(error is EncodingError) { blamed = path(to: out.count) }
+        guard mark.frame < mark.frameCount else { return }
+        frames.removeLast(frames.count - mark.frameCount)
+        out.removeSubrange(mark.length...)
+        innermost = mark.frame
+        barrier = mark.barrier
+        if frames[mark.frame].kind == .scalar {
+            frames[mark.frame].kind = .slot
+        } else {
+            frames[mark.frame].count -= 1
+        }
+        finish(mark)
+    }
+
+    /// Makes `frame` the innermost one. Returns what was cut off for it, if it had been closed.
+    private mutating func reach(_ frame: Int) -> Cut? {
+        if frame == innermost { return nil }
+        guard frame < frames.count, frame >= barrier else {
+            note("a container is used outside of the encode(to:) that it was made for")
+            return nil
+        }
+        guard frames[frame].isOpen else { return cut(at: frames[frame].end, reopening: frame) }
+        while innermost > frame { close() }
+        return nil
+    }
+
+    // MARK: Frames
+
+    /// Opens a frame within `parent`, at the end of the text.
+    mutating func open(_ kind: JSONFrame.Kind, in parent: Int) -> Int {
+        frames.append(JSONFrame(parent: parent, start: out.count, type: nil))
+        innermost = frames.count - 1
+        if kind != .slot { fill(innermost, with: kind) }
+        return innermost
+    }
+
+    /// Makes a container of a slot; the same container again if it is one already.
+    mutating func fill(_ slot: Int, with kind: JSONFrame.Kind) {
+        guard slot < frames.count, slot >= barrier else {
+            return note("an encoder is used outside of the encode(to:) that it was made for")
+        }
+        if frames[slot].kind == kind { return }
+        guard frames[slot].kind == .slot else {
+            return note("a value encodes itself in two ways at once")
+        }
+        frames[slot].kind = kind
+        if !frames[slot].isOpen {
+            if kind == .array {
+                out[frames[slot].start] = UInt8(ascii: "[")
+                out[frames[slot].end] = UInt8(ascii: "]")
+            }
+        } else if kind == .array {
+            out.append(UInt8(ascii: "["))
+        } else if kind == .object {
+            out.append(UInt8(ascii: "{"))
+        }
+    }
+
+    /// Begins the only value of a slot that is no container of the slot's own.
+    mutating func beginScalar(_ slot: Int) throws -> Mark {
+        guard slot < frames.count, slot >= barrier, frames[slot].kind == .slot else {
+            let context = EncodingError.Context(
+                codingPath: path(to: out.count),
+                debugDescription: "a value encodes itself in two ways at once")
+            throw EncodingError.invalidValue(Any.self, context)
+        }
+        let cut = frames[slot].isOpen ? nil : cut(replacing: slot)
+        frames[slot].kind = .scalar
+        return Mark(
+            frame: slot, length: out.count, frameCount: frames.count, barrier: barrier, cut: cut)
+    }
+
+    /// The case of a `TaggedCodable` enum: opens its object with the `type` in it.
+    mutating func beginCase(_ name: String, in frame: Int) {
+        guard frame < frames.count, frame >= barrier, frames[frame].kind == .tag else {
+            return note(JSONTag.notAnEnum)
+        }
+        frames[frame].kind = .object
+        frames[frame].count = 1
+        out.append(contentsOf: "{\"\(JSONTag.name)\":".utf8)
+        JSONText.append(name, to: &out)
+    }
+
+    /// Closes the innermost frame.
+    mutating func close() {
+        let index = innermost
+        switch frames[index].kind {
+        case .slot:
+            // Precedent: Foundation's encoder writes an empty object for a value that encodes
+            // nothing.
+            out.append(contentsOf: "{}".utf8)
+            frames[index].end = out.count - 1
+        case .tag: note(JSONTag.notAnEnum)
+        case .scalar: frames[index].end = out.count
+        case .array: close(index, with: UInt8(ascii: "]"))
+        case .object: close(index, with: UInt8(ascii: "}"))
+        }
+        frames[index].isOpen = false
+        innermost = frames[index].parent
+    }
+
+    private mutating func close(_ index: Int, with bracket: UInt8) {
+        if frames[index].order != .written, frames[index].count > 1 { sort(index) }
+        frames[index].end = out.count
+        out.append(bracket)
+    }
+
+    // MARK: Errors
+
+    mutating func note(_ misuse: String) {
+        if self.misuse == nil { self.misuse = misuse }
+    }
+
+    func invalid(_ value: Any, _ reason: String) -> EncodingError {
+        .invalidValue(value, .init(codingPath: path(to: out.count), debugDescription: reason))
+    }
+
+    func failure(for error: any Error) -> JSONEncodingFailure {
+        if case EncodingError.invalidValue(_, let context) = error {
+            return JSONEncodingFailure(
+                path: JSONPointer(context.codingPath).description,
+                reason: context.debugDescription)
+        }
+        return JSONEncodingFailure(
+            path: JSONPointer(blamed ?? []).description, reason: String(describing: error))
+    }
+}

@@ -1,0 +1,53 @@
+// Why a class without generic parameters at the base: the interpreter and its frames then hold
+// plain references. With generic values in their place, half of the time went into looking up
+// their types at run time, since a server's session code is not specialised for a reactor.
+
+/// One part of an effect that is more than mutations.
+@usableFromInline
+class EffectPart {
+    // Law: `concat` and `merge` have at least two parts, none of them empty or of their own kind.
+    enum Kind {
+        case concat([EffectPart])
+        case merge([EffectPart])
+        case cancel(EffectID)
+        case error(any Error)
+        // An `EffectLeaf`, with what depends on the reactor's types.
+        case leaf
+    }
+
+    // Releasing a tree recurses into it: this bounds the stack that that needs.
+    static let depthLimit = 500
+
+    let kind: Kind
+    let depth: Int
+
+    init(_ kind: Kind, depth: Int = 0) {
+        self.kind = kind
+        self.depth = depth
+    }
+}
+
+/// A part that has to do with the reactor's own types.
+final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>: EffectPart {
+    enum Content {
+        case just(Mutation)
+        case several([Mutation])
+        case deferred((State) throws -> ReactorEffect<Mutation, State, Activity>)
+        case run(Step)
+        case emit(Activity)
+    }
+
+    /// The asynchronous part of an effect, not begun.
+    struct Step: Sendable {
+        let id: EffectID?
+        let policy: EffectPolicy
+        let work: @Sendable (Sink<Mutation, Activity>) async throws -> Void
+    }
+
+    let content: Content
+
+    init(_ content: Content) {
+        self.content = content
+        super.init(.leaf)
+    }
+}

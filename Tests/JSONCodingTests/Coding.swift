@@ -1,0 +1,38 @@
+import JSONCoding
+import Testing
+
+/// Decodes text.
+func decode<Value: Decodable>(
+    _ type: Value.Type = Value.self, _ text: String
+) throws(JSONRefusal) -> Value {
+    try JSON.decode(type, from: Array(text.utf8))
+}
+
+/// Encodes to text, behind other bytes that must stay as they are.
+func encode<Value: Encodable>(_ value: Value) throws -> String {
+    var out: [UInt8] = [0x21]
+    try JSON.encode(value, into: &out)
+    #expect(out.first == 0x21)
+    return String(decoding: out.dropFirst(), as: UTF8.self)
+}
+
+/// The refusal of text that must not decode.
+func refusal<Value: Decodable>(
+    _ type: Value.Type, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> JSONRefusal {
+    try #require(throws: JSONRefusal.self, sourceLocation: sourceLocation) {
+        _ = try decode(type, text)
+    }
+}
+
+/// The failure of a value that must not encode; nothing of it may stay.
+func failure<Value: Encodable>(
+    of value: Value, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> JSONEncodingFailure {
+    var out: [UInt8] = [0x21]
+    let failure = try #require(throws: JSONEncodingFailure.self, sourceLocation: sourceLocation) {
+        try JSON.encode(value, into: &out)
+    }
+    #expect(out == [0x21], sourceLocation: sourceLocation)
+    return failure
+}

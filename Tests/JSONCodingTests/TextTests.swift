@@ -1,0 +1,62 @@
+import JSONCoding
+import Testing
+
+@Suite("RFC 8259 §7 — text")
+struct TextTests {
+    @Test func `every escape is read`() throws {
+        let text = #""\"\\\/\b\f\n\r\t\u0041\u00E9\u00e9\u20AC\uD834\uDD1E""#
+        #expect(try decode(String.self, text) == "\"\\/\u{8}\u{C}\n\r\tAéé€𝄞")
+    }
+
+    @Test func `what must be escaped is, and nothing else`() throws {
+        #expect(try encode("\"\\/\u{8}\u{C}\n\r\t\u{0}\u{1F}\u{7F}é€𝄞\u{2028}")
+            == "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7F}é€𝄞\u{2028}\"")
+    }
+
+    @Test func `an escape at the start, in the middle and at the end`() throws {
+        #expect(try encode("\nab") == #""\nab""#)
+        #expect(try encode("a\nb") == #""a\nb""#)
+        #expect(try encode("ab\n") == #""ab\n""#)
+        #expect(try encode(["a\nb": 1]) == #"{"a\nb":1}"#)
+        #expect(try decode([String: Int].self, #"{"a\nb":1,"\u0061":2}"#) == ["a\nb": 1, "a": 2])
+    }
+
+    @Test func `appendString is the same text as encode's`() throws {
+        for text in ["", "a", "\"", "line\nline", "é😀"] {
+            var out: [UInt8] = []
+            JSON.appendString(text, to: &out)
+            #expect(try String(decoding: out, as: UTF8.self) == encode(text))
+        }
+    }
+
+    @Test func `keys that are only canonically equivalent are different keys`() throws {
+        let composed = "\u{E9}"
+        let decomposed = "e\u{301}"
+        struct Keys: CodingKey {
+            var stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        struct Reader: Decodable {
+            var composed: Int?
+            var decomposed: Int?
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Keys.self)
+                composed = try container.decodeIfPresent(Int.self, forKey: Keys(stringValue: "\u{E9}"))
+                decomposed = try container.decodeIfPresent(
+                    Int.self, forKey: Keys(stringValue: "e\u{301}"))
+            }
+        }
+        let reader = try decode(Reader.self, "{\"\(decomposed)\":1,\"\(composed)\":2}")
+        #expect(reader.composed == 2)
+        #expect(reader.decomposed == 1)
+    }
+
+    @Test func `a megabyte goes both ways`() throws {
+        for unit in ["a", "é", "\n", "😀", "\"\\"] {
+            let text = String(repeating: unit, count: 1 << 20)
+            #expect(try decode(String.self, encode(text)) == text)
+        }
+    }
+}

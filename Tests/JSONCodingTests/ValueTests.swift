@@ -1,0 +1,38 @@
+import Foundation
+import JSONCoding
+import Testing
+
+@Suite("JSONValue — any JSON as it stands")
+struct ValueTests {
+    private static let text =
+        #"{"b":[1,1.0,1e400,-0,123456789012345678901234567890],"a":{"":null},"t":true,"b":"twice"}"#
+
+    @Test func `numbers keep their text and members their order, doubles included`() throws {
+        let value = try decode(JSONValue.self, Self.text)
+        #expect(try encode(value) == Self.text)
+        #expect(value[key: "b"]?[index: 2] == .number("1e400"))
+        #expect(value[key: "b"]?[index: 5] == nil)
+        #expect(value[key: "nope"] == nil)
+        #expect(value[index: 0] == nil)
+        #expect(try encode(["x": value]) == #"{"x":\#(Self.text)}"#)
+        struct Holder: Codable, Equatable { var value: JSONValue?, other: [JSONValue] }
+        let holder = Holder(value: value, other: [.null, 1, "a"])
+        #expect(try decode(Holder.self, encode(holder)) == holder)
+    }
+
+    @Test func `a text that is no number can't be written as one`() throws {
+        for text in ["", " 1", "1 ", "01", "NaN", "\"1\"", "1,2", "[1]", "null", "1\n"] {
+            #expect(try failure(of: JSONValue.number(text)).reason.contains("not a number"))
+            #expect(try failure(of: JSONValue.array([1, .number(text)])).reason.contains("not a number"))
+        }
+    }
+
+    @Test func `other coders read and write it too`() throws {
+        let value: JSONValue = ["a": [1, -2, true, nil, "x", .number("1.5"), [:], []]]
+        let data = try JSONEncoder().encode(value)
+        #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
+        #expect(try JSON.decode(JSONValue.self, from: Array(data)) == value)
+        let large: JSONValue = .number("18446744073709551615")
+        #expect(try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(large)) == large)
+    }
+}
