@@ -85,7 +85,9 @@ package struct ByteLog {
         var from = offset
         while index < chunks.count {
             let chunk = chunks[index]
-            guard take(chunk.bytes.span.extracting((from - chunk.start)..<chunk.bytes.count)) else { return }
+            guard take(chunk.bytes.span.extracting((from - chunk.start)..<chunk.bytes.count)) else {
+                return
+            }
             index += 1
             from = chunk.end
         }

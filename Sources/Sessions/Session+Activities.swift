@@ -20,7 +20,8 @@ extension Session {
 
     func activityName(_ index: Int) -> String {
         let announced = registration.activities
-        return index < announced.count ? announced[index] : unannounced[index - announced.count].name
+        return index < announced.count
+            ? announced[index] : unannounced[index - announced.count].name
     }
 
     func activityPrefix(_ index: Int) -> [UInt8] {

@@ -49,7 +49,10 @@ package final class Session {
         var receipt: Receipt
     }
 
-    init(_ id: SessionID, _ registration: Registration, _ generation: Generation, _ table: SessionTable) {
+    init(
+        _ id: SessionID, _ registration: Registration, _ generation: Generation,
+        _ table: SessionTable
+    ) {
         self.id = id
         self.registration = registration
         self.generation = generation

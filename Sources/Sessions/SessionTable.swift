@@ -97,7 +97,9 @@ package final class SessionTable {
         for session in sessions.values {
             if let id, session.id.text <= id { continue }
             if let reactor, session.registration.name != reactor { continue }
-            if page.count == limit, let last = page.last, session.id.text >= last.id.text { continue }
+            if page.count == limit, let last = page.last, session.id.text >= last.id.text {
+                continue
+            }
             let place = page.firstIndex { $0.id.text > session.id.text } ?? page.count
             page.insert(session, at: place)
             if page.count > limit { page.removeLast() }

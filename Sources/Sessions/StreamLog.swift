@@ -142,7 +142,8 @@ final class StreamLog {
         var number = coveredAfter
         while dropped < marks.count {
             let mark = marks[dropped]
-            let isSurplus = bytes.end - (dropped == 0 ? bytes.start : marks[dropped - 1].end) > limit
+            let isSurplus =
+                bytes.end - (dropped == 0 ? bytes.start : marks[dropped - 1].end) > limit
             let isNewest = mark.number == marks[marks.count - 1].number
             guard mark.number <= keptAfter || (isSurplus && !isNewest) || mark.number == number
             else { break }

@@ -37,9 +37,13 @@ package struct Setting: Sendable {
     ]
 
     private static let limits: [Setting] = [
-        bytes("head-limit", "16384", "bytes of a request head", 1_024...1_048_576, \.headLimitBytes),
-        bytes("body-limit", "1048576", "bytes of a request body", 2...1_073_741_824, \.bodyLimitBytes),
-        number("batch-limit", "1000", "actions in one batch", 1...1_000_000, set: { $0.batchLimit = $1 }),
+        bytes(
+            "head-limit", "16384", "bytes of a request head", 1_024...1_048_576, \.headLimitBytes),
+        bytes(
+            "body-limit", "1048576", "bytes of a request body", 2...1_073_741_824, \.bodyLimitBytes),
+        number(
+            "batch-limit", "1000", "actions in one batch", 1...1_000_000,
+            set: { $0.batchLimit = $1 }),
         number(
             "connection-limit", "65536", "open connections", 1...10_000_000,
             set: { $0.connectionLimit = $1 }),

@@ -13,7 +13,8 @@ struct ReplyTemplates {
     /// What a browser may send along with a request from another origin.
     static let allowedHeaders =
         "Content-Type, Last-Event-ID, If-Match, If-None-Match, Idempotency-Key, traceparent"
-    private static let exposedHeaders = "ETag, Location, Durability, Retry-After, Allow, traceparent"
+    private static let exposedHeaders =
+        "ETag, Location, Durability, Retry-After, Allow, traceparent"
 
     private static let version = Array("{\"version\":".utf8)
     private static let position = Array(",\"position\":\"".utf8)

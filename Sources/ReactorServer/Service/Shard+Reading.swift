@@ -208,8 +208,9 @@ extension Shard {
         readingConnection = connection
         defer { readingConnection = nil }
         answer(connection) { () throws(Problem) in
-            guard case .operation(let operation, let segment?) = self.service.router.match(
-                self.head.method, self.head.bytes, self.head.path)
+            guard
+                case .operation(let operation, let segment?) = self.service.router.match(
+                    self.head.method, self.head.bytes, self.head.path)
             else { preconditionFailure("only requests for a session change loops") }
             try self.carryOut(operation, on: try self.sessionID(segment), connection)
         }
