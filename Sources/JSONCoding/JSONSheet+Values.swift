@@ -6,7 +6,7 @@
 
 extension JSONSheet {
     mutating func append(_ value: Bool) {
-        out.append(contentsOf: (value ? "true" : "false").utf8)
+        JSONText.append(value, to: &out)
     }
 
     mutating func append(_ value: String) {
@@ -18,25 +18,13 @@ extension JSONSheet {
     }
 
     mutating func append<Value: FixedWidthInteger>(_ value: Value) {
-        if value < 0 { out.append(UInt8(ascii: "-")) }
-        // The digits come last one first, and are turned round in place.
-        var rest = value.magnitude
-        let start = out.count
-        repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            out.append(0x30 + UInt8(truncatingIfNeeded: digit))
-            rest = quotient
-        } while rest != 0
-        var (low, high) = (start, out.count - 1)
-        while low < high {
-            out.swapAt(low, high)
-            low += 1
-            high -= 1
-        }
+        JSONText.append(value, to: &out)
     }
 
     /// The shortest text that reads back as the same number; `1.0` is `1`.
-    mutating func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value) throws {
+    mutating func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value)
+        throws
+    {
         guard value.isFinite else { throw invalid(value, "\(value) has no form in JSON") }
         if value.magnitude < 0x1p53, value == value.rounded(.towardZero),
             !(value == 0 && value.sign == .minus)

@@ -37,6 +37,7 @@ struct JSONSheet {
         guard entry.slot < Self.depthLimit else {
             throw invalid(type, "encodings nest too deep")
         }
+        if frames.capacity == 0 { frames.reserveCapacity(8) }
         frames.append(JSONFrame(parent: innermost, start: out.count, type: type))
         innermost = entry.slot
         barrier = entry.slot
@@ -57,7 +58,7 @@ struct JSONSheet {
             throw invalid(Any.self, "the value encodes nothing")
         }
         close()
-        frames.removeLast(frames.count - entry.slot)
+        while frames.count > entry.slot { frames.removeLast() }
         innermost = entry.innermost
         barrier = entry.barrier
     }

@@ -12,11 +12,18 @@ struct JSONSlotEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy _: Key.Type) -> KeyedEncodingContainer<Key> {
         let type = writer.sheet.type(of: slot)
-        let isTagged = type is any TaggedCodable.Type
-        writer.sheet.fill(slot, with: isTagged ? .tag : .object)
-        if !isTagged { writer.sheet.sortAtEnd(slot, of: type) }
+        if let type, type is any TaggedCodable.Type {
+            writer.sheet.fill(slot, with: .tag)
+            return KeyedEncodingContainer(
+                JSONFieldsWriter<Key>(writer: writer, frame: slot, role: .tag))
+        }
+        writer.sheet.fill(slot, with: .object)
+        // A dictionary's key holds its text; keys that fit a word are fields' names.
+        if MemoryLayout<Key>.size > MemoryLayout<Int>.size {
+            writer.sheet.sortAtEnd(slot, of: type)
+        }
         return KeyedEncodingContainer(
-            JSONFieldsWriter<Key>(writer: writer, frame: slot, role: isTagged ? .tag : .plain))
+            JSONFieldsWriter<Key>(writer: writer, frame: slot, role: .plain))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {

@@ -8,6 +8,28 @@ enum JSONText {
         out.append(UInt8(ascii: "\""))
     }
 
+    static func append(_ value: Bool, to out: inout [UInt8]) {
+        out.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    static func append<Value: FixedWidthInteger>(_ value: Value, to out: inout [UInt8]) {
+        if value < 0 { out.append(UInt8(ascii: "-")) }
+        // The digits come last one first, and are turned round in place.
+        var rest = value.magnitude
+        let start = out.count
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            out.append(0x30 + UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest != 0
+        var (low, high) = (start, out.count - 1)
+        while low < high {
+            out.swapAt(low, high)
+            low += 1
+            high -= 1
+        }
+    }
+
     private static func appendEscaped(_ text: String, to out: inout [UInt8]) {
         // Why copy first, look after: nearly no text needs an escape, and a copy is one memcpy.
         var place = out.count
@@ -51,7 +73,8 @@ enum JSONText {
         }
     }
 
-    /// The text of the bytes between two quotes. Precondition: a scanner has passed them.
+    /// The text of the bytes between two quotes. What no scanner has passed may mean nothing, but
+    /// never traps.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)
@@ -71,6 +94,7 @@ enum JSONText {
     private static func appendUnescaped(
         _ bytes: ArraySlice<UInt8>, at place: Int, to out: inout [UInt8]
     ) -> Int {
+        guard place < bytes.endIndex else { return place }
         switch bytes[place] {
         case UInt8(ascii: "b"): out.append(0x08)
         case UInt8(ascii: "t"): out.append(0x09)
@@ -84,7 +108,7 @@ enum JSONText {
                 return place + 5
             }
             let low = codeUnit(bytes, at: place + 7)
-            append(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &out)
+            append(0x10000 + ((unit & 0x3FF) << 10) + (low & 0x3FF), to: &out)
             return place + 11
         case let byte: out.append(byte)
         }
@@ -92,11 +116,12 @@ enum JSONText {
     }
 
     private static func codeUnit(_ bytes: ArraySlice<UInt8>, at place: Int) -> UInt32 {
-        bytes[place..<place + 4].reduce(0) { $0 << 4 | (hexValue($1) ?? 0) }
+        guard place + 4 <= bytes.endIndex else { return 0xFFFD }
+        return bytes[place..<place + 4].reduce(0) { $0 << 4 | (hexValue($1) ?? 0) }
     }
 
     private static func append(_ scalar: UInt32, to out: inout [UInt8]) {
-        // Law: the scanner lets no lone surrogate pass, so the fallback is never taken.
+        // The scanner lets no lone surrogate pass: of its text the fallback is never taken.
         out.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? .init())
     }
 

@@ -19,13 +19,10 @@ package protocol Machine: AnyObject {
     func encodeState(in session: Session, to out: inout [UInt8])
 
     /// Appends the state as it was shown at `version`.
-    /// Precondition: `oldestVersion <= version <= ` the present one.
+    /// Precondition: it was not forgotten and is not ahead of the present one.
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8])
 
-    /// The oldest version that can still be shown.
-    var oldestVersion: UInt64 { get }
-
-    /// States before this version will not be asked for any more.
+    /// States before this version will not be asked for any more. They are let go of in batches.
     func forget(before version: UInt64)
 
     /// Unsays every version after this one.

@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import JSONCoding
 internal import Reactors
 internal import Storage
@@ -17,8 +16,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private var marks: [PulseMark]
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
-    private(set) var oldestVersion: UInt64 = 0
-    private var mutations: Deque<R.Mutation> = []
+    private var oldestVersion: UInt64 = 0
+    private var mutations: [R.Mutation] = []
     private var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
     private unowned let session: Session
@@ -135,10 +134,12 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 
     func forget(before version: UInt64) {
-        while oldestVersion < version, let mutation = mutations.popFirst() {
-            reactor.reduce(state: &oldest, mutation: mutation)
-            oldestVersion += 1
-        }
+        // In batches: taking one off the front of an array moves all the others.
+        let count = Int(version) - Int(oldestVersion)
+        guard count >= 256, count >= mutations.count / 2 else { return }
+        for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
+        mutations.removeFirst(count)
+        oldestVersion = version
     }
 
     func rollBack(to version: UInt64, in session: Session) {
@@ -223,7 +224,11 @@ extension ReactorMachine: ReactorCoreObserver {
     }
 
     private func recordPulses(of state: R.State) {
-        for index in pulses.indices {
+        // Not over `indices`: unspecialised, that is a collection of its own.
+        var next = 0
+        while next < pulses.count {
+            let index = next
+            next += 1
             let mark = pulses[index].mark(in: state)
             let isAssigned = mark.isAssignment(since: marks[index])
             marks[index] = mark

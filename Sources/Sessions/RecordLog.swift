@@ -38,10 +38,13 @@ package struct RecordLog {
     /// The newest record's number; 0 while there is only the creation.
     package private(set) var lastNumber: UInt64
     package private(set) var lastVersion: UInt64
+    /// The version that the state has at `keptAfter`.
+    package private(set) var keptVersion: UInt64
 
     package init(lastNumber: UInt64 = 0, lastVersion: UInt64 = 0) {
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
+        self.keptVersion = lastVersion
     }
 
     /// Everything after this number is kept.
@@ -81,17 +84,15 @@ package struct RecordLog {
     }
 
     /// Drops the oldest records until both limits hold, but never one after `number` and never
-    /// the newest. Answers the version that the oldest state still needed has.
-    package mutating func trim(to retention: Retention, keeping number: UInt64) -> UInt64? {
-        var version: UInt64?
+    /// the newest.
+    package mutating func trim(to retention: Retention, keeping number: UInt64) {
         while entries.count > 1, let first = entries.first, first.number < number,
             entries.count > retention.records || payload.count > retention.bytes
         {
-            version = first.version
+            keptVersion = first.version
             entries.removeFirst()
             dropEvents(before: entries[0].firstEvent)
         }
-        return version
     }
 
     /// Unsays everything after `number`: its commit failed.

@@ -112,10 +112,8 @@ extension Session {
         }
         let retention = table.limits.retention
         guard log.count > retention.records || log.payloadBytes > retention.bytes else { return }
-        let unframed = committedNumber
-        if let version = log.trim(to: retention, keeping: unframed) {
-            machine.forget(before: version)
-        }
+        log.trim(to: retention, keeping: committedNumber)
+        machine.forget(before: log.keptVersion)
         for stream in streams {
             stream.trim(keptAfter: log.keptAfter, limit: retention.bytes)
         }

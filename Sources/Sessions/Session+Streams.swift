@@ -150,7 +150,7 @@ extension Session {
         let version =
             number >= log.lastNumber
             ? log.lastVersion
-            : number > log.keptAfter ? log.entry(number).version : machine.oldestVersion
+            : number > log.keptAfter ? log.entry(number).version : log.keptVersion
         machine.encodeState(at: version, in: self, to: &out)
         return out
     }

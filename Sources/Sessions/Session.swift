@@ -126,8 +126,8 @@ package final class Session {
             machine.encodeState(in: self, to: &state)
             return .state(state, version: log.lastVersion)
         }
-        guard version >= machine.oldestVersion, version <= log.lastVersion else {
-            return .versionUnknown(kept: machine.oldestVersion...log.lastVersion)
+        guard version >= log.keptVersion, version <= log.lastVersion else {
+            return .versionUnknown(kept: log.keptVersion...log.lastVersion)
         }
         machine.encodeState(at: version, in: self, to: &state)
         return .state(state, version: version)

@@ -9,6 +9,14 @@ package struct SessionID: Hashable, Sendable {
         self.text = text
     }
 
+    /// The id that stands in `bytes` as it is; nil under the same rules.
+    package init?(_ bytes: borrowing [UInt8], _ range: Range<Int>) {
+        guard (1...128).contains(range.count) else { return nil }
+        let span = bytes.span
+        for index in range where !Self.isAllowed(span[index]) { return nil }
+        text = String(decoding: bytes[range], as: UTF8.self)
+    }
+
     /// 128 random bits as 22 characters of the URL-safe base64 alphabet (RFC 4648 §5).
     package static func random(using generator: inout some RandomNumberGenerator) -> SessionID {
         let alphabet = Array(

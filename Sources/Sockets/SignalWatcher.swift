@@ -11,36 +11,53 @@ import Synchronization
 /// default.
 ///
 /// Everything is allowed in the call, unlike in a signal handler. Signals that come while one is
-/// being told may be told once. After `cancel` the signals are ignored, not back at their default:
-/// a second SIGTERM must not cut short the end that the first began.
+/// being told may be told once. It begins a moment after `init` (see `untilWatching`); before that
+/// a signal does what it always did. After `cancel` the signals do nothing, they are not back at
+/// their default: a second SIGTERM must not cut short the end that the first began.
 package final class SignalWatcher: Sendable {
     // Sources may be used from any thread, but the protocol does not say so.
     private let sources: Mutex<[any DispatchSourceSignal]>
+    private let registering = DispatchGroup()
+    private let queue: DispatchQueue
 
-    /// Watches at once, until `cancel` or its own end.
+    /// Watches until `cancel` or its own end.
     ///
     /// - Parameters:
     ///   - signals: their numbers.
     ///   - queue: where `receive` is called; a private one by default.
+    ///   - receive: is given the signal's number.
     package init(
         _ signals: [Int32] = [SIGTERM, SIGINT],
         queue: DispatchQueue = DispatchQueue(label: "signals"),
         receive: @escaping @Sendable (Int32) -> Void
     ) {
-        let sources = signals.map { number in
-            // The default action comes before Dispatch on Darwin. On Linux Dispatch replaces this
-            // with its own.
-            _ = signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { receive(number) }
-            source.activate()
-            return source
-        }
-        self.sources = Mutex(sources)
+        self.queue = queue
+        let registering = registering
+        self.sources = Mutex(
+            signals.map { number in
+                registering.enter()
+                let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+                source.setRegistrationHandler { registering.leave() }
+                source.setEventHandler { receive(number) }
+                #if !os(Linux)
+                    // The default action comes before Dispatch. On Linux Dispatch puts a handler of
+                    // its own in the default's place; ignoring would lose what comes before that.
+                    _ = signal(number, SIG_IGN)
+                #endif
+                source.activate()
+                return source
+            })
     }
 
     deinit {
         cancel()
+    }
+
+    /// Returns when every signal that comes from now on will be told.
+    package func untilWatching() async {
+        await withCheckedContinuation { continuation in
+            registering.notify(queue: queue) { continuation.resume() }
+        }
     }
 
     /// Watches no more.

@@ -20,7 +20,9 @@ struct UnixSocketFile {
     /// listens, so nobody does with other bits.
     init(path: String, mode: UInt16) throws(SystemFailure) {
         guard let address = UnixAddress(path) else {
-            throw SystemFailure(operation: "bind", code: ENAMETOOLONG, detail: path)
+            let isOdd = path.isEmpty || path.utf8.contains(0)
+            throw SystemFailure(
+                operation: "bind", code: isOdd ? EINVAL : ENAMETOOLONG, detail: path)
         }
         let descriptor = try ListeningSocket.open(AF_UNIX)
         do throws(SystemFailure) {

@@ -156,7 +156,8 @@ struct EncoderContainerTests {
 
     @Test func `an error says where it arose`() throws {
         #expect(
-            try failure(of: ["k": [Failing()]]) == JSONEncodingFailure(path: "/k/0/b/0", reason: "no")
+            try failure(of: ["k": [Failing()]])
+                == JSONEncodingFailure(path: "/k/0/b/0", reason: "no")
                 || failure(of: ["k": [Failing()]]).path.hasPrefix("/k/0"))
         #expect(try failure(of: ["k/~": Double.nan]).path == "/k~1~0")
         #expect(try failure(of: [[1.0], [2, .infinity]]).path == "/1/1")
@@ -311,7 +312,9 @@ struct DecoderContainerTests {
                 #expect(inner.isAtEnd)
                 #expect(throws: DecodingError.self) { try inner.decodeNil() }
                 let object = try list.nestedContainer(keyedBy: Key.self)
-                #expect(try object.superDecoder(forKey: .d).singleValueContainer().decode(Int.self) == 9)
+                #expect(
+                    try object.superDecoder(forKey: .d).singleValueContainer().decode(Int.self) == 9
+                )
                 #expect(object.codingPath.map(\.stringValue) == ["a", "4"])
                 #expect(list.isAtEnd)
                 #expect(throws: DecodingError.self) { try list.decode(Int.self) }
@@ -328,7 +331,9 @@ struct DecoderContainerTests {
         _ = try decode(Reader.self, #"{"b":{},"x":1,"a":[1,"x",null,[],{"d":9}]}"#)
     }
 
-    @Test func `of members with the same key the first counts, in small and in large objects`() throws {
+    @Test func `of members with the same key the first counts, in small and in large objects`()
+        throws
+    {
         let few = #"{"a":1,"a":2,"b":3}"#
         struct Pair: Decodable { var a: Int, b: Int }
         #expect(try decode(Pair.self, few).a == 1)

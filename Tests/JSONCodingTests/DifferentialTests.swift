@@ -64,7 +64,8 @@ private struct Sample: Codable, Equatable {
         inner = Self.inner(&random, depth: 3)
         date = Date(timeIntervalSinceReferenceDate: Self.double(&random))
         data = Data((0..<Int.random(in: 0..<40, using: &random)).map { _ in Self.integer(&random) })
-        url = URL(string: "https://example.org/a/\(UInt8.random(in: 0...255, using: &random))?b=c#d")
+        url =
+            URL(string: "https://example.org/a/\(UInt8.random(in: 0...255, using: &random))?b=c#d")
             ?? URL(filePath: "/")
         decimal = Decimal(Int64(truncatingIfNeeded: random.next() >> 12)) / 1000
         let low = Int.random(in: -9...9, using: &random)
@@ -92,7 +93,9 @@ private struct Sample: Codable, Equatable {
     }
 
     private static func text(_ random: inout SeededRandom) -> String {
-        let letters: [Unicode.Scalar] = ["a", "Z", "0", " ", "\"", "\\", "/", "\n", "\u{1}", "é", "€", "😀"]
+        let letters: [Unicode.Scalar] = [
+            "a", "Z", "0", " ", "\"", "\\", "/", "\n", "\u{1}", "é", "€", "😀",
+        ]
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0..<30, using: &random) {
             text.append(letters[Int(random.next() % UInt64(letters.count))])
@@ -167,6 +170,11 @@ struct DifferentialTests {
             default: changed.insert(text[Int(random.next() % UInt64(text.count))], at: place)
             }
             let ours = try? JSON.decode(Small.self, from: changed)
+            if zip(changed, changed.dropFirst()).contains(where: { $0 == (0x2C, 0x7D) }) {
+                // Foundation (6.3.1) lets a comma stand before "}", which RFC 8259 §4 does not.
+                #expect(ours == nil)
+                continue
+            }
             let theirs = try? JSONDecoder().decode(Small.self, from: Data(changed))
             if let ours, let theirs {
                 #expect(ours == theirs, "\(String(decoding: changed, as: UTF8.self))")
@@ -180,7 +188,8 @@ struct DifferentialTests {
 
     @Test func `roots that are no containers`() throws {
         for value in [1.5, 0, -7] {
-            #expect(try encode(value) == String(decoding: JSONEncoder().encode(value), as: UTF8.self))
+            #expect(
+                try encode(value) == String(decoding: JSONEncoder().encode(value), as: UTF8.self))
         }
         #expect(try encode(String?.none) == "null")
         #expect(try decode(String?.self, "null") == nil)

@@ -26,7 +26,8 @@ struct GrammarTests {
         "\"\\uDE00\\uD83D\"", "\"\\uD83D\\uD83D\"", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[,]",
         "[1 2]", "[1]]", "[1}", "{", "}", "{]", "{\"a\"}", "{\"a\":}", "{\"a\" 1}", "{\"a\":1,}",
         "{,}", "{1:1}", "{a:1}", "{'a':1}", "{\"a\":1 \"b\":2}", "{\"a\":1,,\"b\":2}", "{\"a\"::1}",
-        "{null:1}", "//\n1", "/**/1", "1//", "[1]x", "{}{}", "\u{FEFF}1", "\u{A0}1", "\u{C}1", "[1;2]",
+        "{null:1}", "//\n1", "/**/1", "1//", "[1]x", "{}{}", "\u{FEFF}1", "\u{A0}1", "\u{C}1",
+        "[1;2]",
         "\u{0}", "1\u{0}", "#", "@", "[\"a\",\n4\n,1,",
     ])
     func `is refused as malformed`(_ text: String) throws {
@@ -38,13 +39,16 @@ struct GrammarTests {
         #expect(!reason.isEmpty)
     }
 
-    @Test(arguments: [
-        [0x80], [0xBF], [0xC0, 0xAF], [0xC1, 0x81], [0xC2], [0xC2, 0x41], [0xE0, 0x9F, 0x80],
-        [0xE0, 0x80, 0xAF], [0xE1, 0x80], [0xE1, 0x80, 0x41], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
-        [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF1, 0x80, 0x80],
-        [0xF1, 0x80, 0x80, 0x41], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF],
-        [0xF8, 0x88, 0x80, 0x80, 0x80],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xBF], [0xC0, 0xAF], [0xC1, 0x81], [0xC2], [0xC2, 0x41], [0xE0, 0x9F, 0x80],
+            [0xE0, 0x80, 0xAF], [0xE1, 0x80], [0xE1, 0x80, 0x41], [0xED, 0xA0, 0x80],
+            [0xED, 0xBF, 0xBF],
+            [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF1, 0x80, 0x80],
+            [0xF1, 0x80, 0x80, 0x41], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE],
+            [0xFF],
+            [0xF8, 0x88, 0x80, 0x80, 0x80],
+        ] as [[UInt8]])
     func `bytes that are not UTF-8 are refused, as value, as key, and where nobody looks`(
         _ sequence: [UInt8]
     ) {
@@ -61,7 +65,8 @@ struct GrammarTests {
 
     @Test func `every scalar that Swift can hold goes both ways`() throws {
         var text = ""
-        for value in stride(from: UInt32(0), through: 0x10FFFF, by: 1) where value < 0x3000 || value % 251 == 0 {
+        for value in stride(from: UInt32(0), through: 0x10FFFF, by: 1)
+        where value < 0x3000 || value % 251 == 0 {
             if let scalar = Unicode.Scalar(value) { text.unicodeScalars.append(scalar) }
         }
         let encoded = try encode(text)
@@ -73,7 +78,8 @@ struct GrammarTests {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let fill = open == "[" ? "" : "0"
             func nested(_ depth: Int) -> String {
-                String(repeating: open, count: depth) + fill + String(repeating: close, count: depth)
+                String(repeating: open, count: depth) + fill
+                    + String(repeating: close, count: depth)
             }
             _ = try decode(JSONValue.self, nested(128))
             guard case .malformed(let offset, _) = try refusal(JSONValue.self, nested(129)) else {
@@ -107,7 +113,9 @@ struct GrammarTests {
             for byte in UInt8.min...UInt8.max {
                 var changed = text
                 changed[place] = byte
-                if case .success = Result(catching: { try JSON.decode(JSONValue.self, from: changed) }) {
+                if case .success = Result(catching: {
+                    try JSON.decode(JSONValue.self, from: changed)
+                }) {
                     accepted += 1
                 }
             }
@@ -118,7 +126,9 @@ struct GrammarTests {
 
     @Test func `white space is the four bytes of the RFC, between all tokens`() throws {
         let space = " \t\r\n"
-        let tokens = ["{", "\"a\"", ":", "[", "1", ",", "null", "]", ",", "\"b\"", ":", "{", "}", "}"]
+        let tokens = [
+            "{", "\"a\"", ":", "[", "1", ",", "null", "]", ",", "\"b\"", ":", "{", "}", "}",
+        ]
         let spaced = space + tokens.map { $0 + space }.joined()
         #expect(try decode(JSONValue.self, spaced) == decode(JSONValue.self, tokens.joined()))
     }

@@ -58,7 +58,8 @@ struct NumberTests {
     }
 
     @Test(arguments: [
-        "0", "1", "0.1", "0.2", "0.3", "1.7976931348623157e308", "5e-324", "2.2250738585072014e-308",
+        "0", "1", "0.1", "0.2", "0.3", "1.7976931348623157e308", "5e-324",
+        "2.2250738585072014e-308",
         "2.2250738585072011e-308", "9007199254740993", "9007199254740992", "123456789.123456",
         "0.000001", "1e22", "1e23", "1e-22", "8.41e21", "999999999999999", "99999999999999.9",
         "0.30000000000000004", "1e-400", "3.14159265358979323846264338327950288419716939937510",
@@ -67,8 +68,9 @@ struct NumberTests {
     func `a double is the nearest to its text`(_ text: String) throws {
         let value = try #require(Double(text))
         #expect(try decode(Double.self, text) == value)
-        #expect(try decode(Float.self, text.contains("308") ? "1" : text)
-            == Float(text.contains("308") ? "1" : text))
+        #expect(
+            try decode(Float.self, text.contains("308") ? "1" : text)
+                == Float(text.contains("308") ? "1" : text))
     }
 
     @Test func `what no double can hold is refused, not made infinite`() throws {

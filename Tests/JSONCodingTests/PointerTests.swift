@@ -30,8 +30,10 @@ struct PointerTests {
     }
 
     @Test(arguments: [
-        "/nope", "/foo/3", "/foo/-", "/foo/00", "/foo/01", "/foo/+1", "/foo/-1", "/foo/1e0", "/foo/x",
-        "/foo/", "/foo/0/x", "/n/x", "/o/x", "/foo/2/x/1/y/z", "/foo/99999999999999999999", "/fo", "//",
+        "/nope", "/foo/3", "/foo/-", "/foo/00", "/foo/01", "/foo/+1", "/foo/-1", "/foo/1e0",
+        "/foo/x",
+        "/foo/", "/foo/0/x", "/n/x", "/o/x", "/foo/2/x/1/y/z", "/foo/99999999999999999999", "/fo",
+        "//",
     ])
     func `what is not there is nil`(_ pointer: String) throws {
         #expect(try part(pointer) == nil)
@@ -58,7 +60,9 @@ struct PointerTests {
 
     @Test func `bytes that are no JSON never trap`() throws {
         let whole = Array(Self.document.utf8)
-        let pointers = try ["", "/foo/2/x/1/y", "/escape", "/o/x", "/k\"l"].map { try JSONPointer($0) }
+        let pointers = try ["", "/foo/2/x/1/y", "/escape", "/o/x", "/k\"l"].map {
+            try JSONPointer($0)
+        }
         var found = 0
         for place in whole.indices {
             for byte in [0x00, 0x22, 0x5C, 0x5D, 0x7B, 0x7D, 0x2C, 0x3A, 0x75, 0xFF] as [UInt8] {

@@ -57,7 +57,8 @@ struct TaggedCodableTests {
 
     @Test func `a missing or null optional is nil`() throws {
         #expect(try decode(Action.self, #"{"type":"alert"}"#) == .alert(message: nil))
-        #expect(try decode(Action.self, #"{"type":"alert","message":null}"#) == .alert(message: nil))
+        #expect(
+            try decode(Action.self, #"{"type":"alert","message":null}"#) == .alert(message: nil))
         #expect(try encode(Action.alert(message: nil)) == #"{"type":"alert"}"#)
     }
 
@@ -80,6 +81,19 @@ struct TaggedCodableTests {
                 + #""named":{"a":{"type":"leaf","value":3}}}"#)
     }
 
+    @Test func `as deep as text may be, both ways; one deeper is refused as malformed`() throws {
+        func nested(_ depth: Int) -> String {
+            (1..<depth).reduce(#"{"type":"leaf","value":1}"#) { inner, _ in
+                #"{"type":"node","left":\#(inner)}"#
+            }
+        }
+        try bothWays(decode(Tree.self, nested(128)), nested(128))
+        guard case .malformed = try refusal(Tree.self, nested(129)) else {
+            Issue.record("refused, but not as malformed")
+            return
+        }
+    }
+
     @Test func `in arrays, optionals, dictionaries and fields`() throws {
         struct Holder: Codable, Equatable {
             var one: Action
@@ -100,7 +114,9 @@ struct TaggedCodableTests {
 
     @Test func `renamed cases are read and written by their new names`() throws {
         try bothWays(Renamed.alert(text: "a"), #"{"type":"show-alert","text":"a"}"#)
-        #expect(throws: JSONRefusal.self) { try decode(Renamed.self, #"{"type":"alert","text":""}"#) }
+        #expect(throws: JSONRefusal.self) {
+            try decode(Renamed.self, #"{"type":"alert","text":""}"#)
+        }
     }
 
     @Test func `an unknown type is refused at its place`() throws {

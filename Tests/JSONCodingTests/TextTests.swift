@@ -9,8 +9,9 @@ struct TextTests {
     }
 
     @Test func `what must be escaped is, and nothing else`() throws {
-        #expect(try encode("\"\\/\u{8}\u{C}\n\r\t\u{0}\u{1F}\u{7F}é€𝄞\u{2028}")
-            == "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7F}é€𝄞\u{2028}\"")
+        #expect(
+            try encode("\"\\/\u{8}\u{C}\n\r\t\u{0}\u{1F}\u{7F}é€𝄞\u{2028}")
+                == "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7F}é€𝄞\u{2028}\"")
     }
 
     @Test func `an escape at the start, in the middle and at the end`() throws {
@@ -43,7 +44,8 @@ struct TextTests {
             var decomposed: Int?
             init(from decoder: any Decoder) throws {
                 let container = try decoder.container(keyedBy: Keys.self)
-                composed = try container.decodeIfPresent(Int.self, forKey: Keys(stringValue: "\u{E9}"))
+                composed = try container.decodeIfPresent(
+                    Int.self, forKey: Keys(stringValue: "\u{E9}"))
                 decomposed = try container.decodeIfPresent(
                     Int.self, forKey: Keys(stringValue: "e\u{301}"))
             }

@@ -10,10 +10,10 @@ struct ValueTests {
     @Test func `numbers keep their text and members their order, doubles included`() throws {
         let value = try decode(JSONValue.self, Self.text)
         #expect(try encode(value) == Self.text)
-        #expect(value[key: "b"]?[index: 2] == .number("1e400"))
-        #expect(value[key: "b"]?[index: 5] == nil)
-        #expect(value[key: "nope"] == nil)
-        #expect(value[index: 0] == nil)
+        #expect(value["b"]?[2] == .number("1e400"))
+        #expect(value["b"]?[5] == nil)
+        #expect(value["nope"] == nil)
+        #expect(value[0] == nil)
         #expect(try encode(["x": value]) == #"{"x":\#(Self.text)}"#)
         struct Holder: Codable, Equatable { var value: JSONValue?, other: [JSONValue] }
         let holder = Holder(value: value, other: [.null, 1, "a"])
@@ -23,7 +23,9 @@ struct ValueTests {
     @Test func `a text that is no number can't be written as one`() throws {
         for text in ["", " 1", "1 ", "01", "NaN", "\"1\"", "1,2", "[1]", "null", "1\n"] {
             #expect(try failure(of: JSONValue.number(text)).reason.contains("not a number"))
-            #expect(try failure(of: JSONValue.array([1, .number(text)])).reason.contains("not a number"))
+            #expect(
+                try failure(of: JSONValue.array([1, .number(text)])).reason.contains("not a number")
+            )
         }
     }
 
@@ -33,6 +35,7 @@ struct ValueTests {
         #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
         #expect(try JSON.decode(JSONValue.self, from: Array(data)) == value)
         let large: JSONValue = .number("18446744073709551615")
-        #expect(try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(large)) == large)
+        #expect(
+            try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(large)) == large)
     }
 }

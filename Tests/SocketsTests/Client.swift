@@ -3,7 +3,8 @@ import Testing
 
 @testable import Sockets
 
-/// A plain blocking socket, as a test's peer. Every wait ends after 20 s, with a failed expectation.
+/// A plain blocking socket, as a test's peer. Every wait ends after 20 s, with a failed
+/// expectation.
 final class Client: Sendable {
     let descriptor: Int32
 
@@ -13,7 +14,9 @@ final class Client: Sendable {
             let resolved = try ResolvedAddress.all(host: host, port: port)
             let target = try #require(resolved.first)
             descriptor = socket(target.family, Int32(SOCK_STREAM.rawValue), 0)
-            try #require(target.connect(descriptor) == 0, "connect \(address): errno \(errno)")
+            guard target.connect(descriptor) == 0 else {
+                throw SystemFailure(operation: "connect", code: errno, detail: "\(address)")
+            }
             // What is sent has arrived when the call returns.
             SocketCalls.sendWithoutDelay(descriptor)
         case .unix(let path, _):
@@ -105,11 +108,14 @@ extension ResolvedAddress {
     }
 }
 
+/// The limit on how many descriptors a process has; Glibc's name for it is a macro.
+let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
 /// Raises the soft limit on descriptors where it is lower.
 func allowDescriptors(_ wanted: UInt) throws {
     var limit = rlimit()
-    try #require(unsafe getrlimit(__rlimit_resource_t(7), &limit) == 0)
+    try #require(unsafe getrlimit(descriptors, &limit) == 0)
     guard limit.rlim_cur < wanted else { return }
     limit.rlim_cur = min(wanted, limit.rlim_max)
-    try #require(unsafe setrlimit(__rlimit_resource_t(7), &limit) == 0)
+    try #require(unsafe setrlimit(descriptors, &limit) == 0)
 }

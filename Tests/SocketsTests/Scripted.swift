@@ -199,6 +199,7 @@ extension ListenAddress {
     static let loopback = ListenAddress.tcp(host: "127.0.0.1", port: 0)
 }
 
-/// Everything that opens descriptors runs one test at a time: several count the process's descriptors or limit them.
+/// Everything that opens descriptors runs one test at a time: several count the process's
+/// descriptors or limit them.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 enum Loops {}

@@ -160,6 +160,8 @@ extension Shard {
     }
 
     private func sessionID(_ segment: Range<Int>) throws(Problem) -> SessionID {
+        if let id = SessionID(head.bytes, segment) { return id }
+        // Escapes are allowed, though an id never needs one.
         let text: String
         do {
             text = try PercentEncoding.decoded(head.bytes, segment)

@@ -1,20 +1,6 @@
 // The event ids of different servers, made comparable: an epoch that may change, a number that
 // rises, and a part within the number.
 
-/// How a server builds its event ids, and so how gaps in them can be seen.
-enum IDScheme: String, CaseIterable, Sendable {
-    /// `<generation>.<number>[.<part>]`: numbers rise by one, parts count up before the bare number.
-    case consecutive
-    /// The same, but numbers may skip (other records lie between the chosen events).
-    case rising
-    /// nchan's `<time>:<sequence>`: within one second the sequence rises by one, from 0.
-    case nchan
-    /// A decimal number that rises by one.
-    case number
-    /// Ids are not looked at.
-    case none
-}
-
 /// One parsed event id.
 struct EventID: Equatable {
     /// The generation's eight bytes, or 0 where the scheme has none.

@@ -2,21 +2,6 @@
 // What ids cannot show (nchan's change of second hides a lost tail) the marks and the final
 // count show: see `MarkLedger` and `Fanout`.
 
-/// What an id says about the event before it.
-enum OrderVerdict: Equatable {
-    case inOrder
-    /// Something between the last event and this one is missing.
-    case gap
-    /// The id of the last event, again.
-    case double
-    /// An id that lies before the last one.
-    case reordered
-    /// The stream began anew: another generation.
-    case otherEpoch
-    /// Not an id of the scheme.
-    case malformed
-}
-
 /// Follows the ids of one subscriber's stream.
 struct OrderChecker {
     /// The last id that was taken; nil before the first.

@@ -1,11 +1,5 @@
 import ArgumentParser
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A subcommand that measures once and reports.
 protocol Measurement: ParsableCommand {
     var target: TargetOptions { get }

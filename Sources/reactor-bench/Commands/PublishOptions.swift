@@ -11,8 +11,8 @@ struct PublishOptions: ParsableArguments {
     @Option(help: "Events to send at most, by --publishers together, for each of them.")
     var events: Int?
 
-    @Option(help: "How long to publish before measuring begins.")
-    var warmUp = TimeSpan(seconds: 1)
+    @Option(help: "How long to publish before measuring begins (default: 1s; 0 with --events).")
+    var warmUp: TimeSpan?
 
     @Option(help: "Actions a second over all publishers (an open loop) instead of a closed one.")
     var rate: Double?
@@ -28,6 +28,9 @@ struct PublishOptions: ParsableArguments {
 
     @Flag(inversion: .prefixedNo, help: "Whether events carry {mark}s to check.")
     var marks = true
+
+    /// The warm-up in force: counted events are counted from the first.
+    var resolvedWarmUp: TimeSpan { warmUp ?? TimeSpan(seconds: events == nil ? 1 : 0) }
 
     func validate() throws {
         try Bounds.check("--publishers", publishers, 1...Mark.publisherLimit)

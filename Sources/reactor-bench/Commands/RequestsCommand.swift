@@ -20,8 +20,8 @@ struct RequestsCommand: Measurement {
     @Option(help: "Requests to send at most; the run ends with the first of both bounds.")
     var count: Int?
 
-    @Option(help: "How long to load the server before measuring begins.")
-    var warmUp = TimeSpan(seconds: 1)
+    @Option(help: "How long to load before measuring begins (default: 1s; 0 with --count).")
+    var warmUp: TimeSpan?
 
     @Option(help: "Requests a second over all connections (an open loop) instead of a closed one.")
     var rate: Double?
@@ -43,6 +43,9 @@ struct RequestsCommand: Measurement {
         help: "A status that counts as success; any 2xx unless given. Repeatable.")
     var expected: [Int] = []
 
+    /// The warm-up in force: counted requests are counted from the first.
+    var resolvedWarmUp: TimeSpan { warmUp ?? TimeSpan(seconds: count == nil ? 1 : 0) }
+
     func validate() throws {
         try Bounds.check("--connections", connections, 1...20_000)
         try Bounds.check("--depth", depth, 1...1024)
@@ -62,16 +65,5 @@ struct RequestsCommand: Measurement {
         #else
             throw BenchError.unsupportedPlatform
         #endif
-    }
-}
-
-/// Bounds of numeric options.
-enum Bounds {
-    /// Throws a sentence that names the option unless `value` lies in `range`.
-    static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-        guard range.contains(value) else {
-            let upper = range.upperBound == Int.max ? "or more" : "to \(range.upperBound)"
-            throw ValidationError("\(name) \(value): expected \(range.lowerBound) \(upper)")
-        }
     }
 }

@@ -22,9 +22,6 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Connections that may wait for their first bytes at a time.")
     var inFlight = 256
 
-    @Flag(help: "Let the kernel delay acknowledgements: cheaper for the tool, dearer for servers.")
-    var delayedAcks = false
-
     func validate() throws {
         try Bounds.check("--subscribers", subscribers, 1...1_000_000)
         try Bounds.check("--streams", streams, 1...1_000_000)

@@ -41,15 +41,6 @@
             return descriptor
         }
 
-        /// Lets the kernel gather acknowledgements, as it does for a peer in conversation.
-        ///
-        /// Without it every `recv` that empties a socket sends one, which on loopback is more
-        /// than half of what receiving costs, and is paid by the tool and not by the server.
-        static func delayAcknowledgements(_ descriptor: Int32) {
-            var off: Int32 = 0
-            unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &off, 4)
-        }
-
         /// The error a connection attempt ended with, 0 for none.
         static func connectError(_ descriptor: Int32) -> Int32 {
             var code: Int32 = 0

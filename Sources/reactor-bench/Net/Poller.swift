@@ -26,7 +26,6 @@
 
         private let descriptor: Int32
         private var events: [epoll_event]
-        private var readyCount = 0
 
         /// Opens the instance. `capacity` is the most events one wait returns.
         init(capacity: Int = 1024) throws(BenchError) {
@@ -62,11 +61,10 @@
                 unsafe epoll_pwait2(
                     descriptor, buffer.baseAddress, Int32(buffer.count), &timeout, nil)
             }
-            readyCount = Int(max(count, 0))
             guard count >= 0 || errno == EINTR else {
                 throw .system(operation: "epoll_pwait2", code: errno)
             }
-            return readyCount
+            return Int(max(count, 0))
         }
 
         /// The `index`th of the ready sockets.

@@ -1,14 +1,5 @@
 // The subscribers' books: what each has received, and whether that was every event once, in order.
 
-/// What is checked of each event.
-struct DeliveryChecks: Equatable, Sendable {
-    var ids: IDScheme = .consecutive
-    /// Whether events carry marks.
-    var marks = true
-    /// Whether `event:` names are the service's own (`snapshot`, `reset`, `end`, `ping`, …).
-    var serviceEvents = true
-}
-
 /// Takes the blocks of all subscribers, one subscriber at a time.
 struct DeliveryLedger: EventSink {
     private let checks: DeliveryChecks

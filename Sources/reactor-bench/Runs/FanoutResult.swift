@@ -44,6 +44,10 @@
             report.add("action to event", delivered.latency)
             report.add("post", published.latency)
             addServer(to: &report)
+            if deliveries > 0 {
+                report.add(
+                    "bench CPU per delivery", Double(ownCPU) / Double(deliveries), .nanoseconds)
+            }
             report.add("bench CPU", Double(ownCPU) / 1e9 / seconds, .share)
             report.add("streams open after", rampSeconds, .seconds)
             report.add("resumed streams", Double(delivered.resumes), .count)

@@ -45,7 +45,7 @@
             _ driver: inout Driver, _ result: inout FanoutResult
         ) throws(BenchError) {
             try driver.publishers.start(driver.poller)
-            try turn(&driver, for: options.publishing.warmUp, &result)
+            try turn(&driver, for: options.publishing.resolvedWarmUp, &result)
             driver.publishers.tally = RequestTally()
             driver.subscribers.ledger.tally.latency = Histogram()
             let deliveriesBefore = driver.subscribers.ledger.tally.deliveries

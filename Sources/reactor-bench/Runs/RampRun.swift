@@ -24,11 +24,15 @@
             let plan = target.subscribers(streams, publishers: 1, marks: false)
             var driver = try Driver(requests: nil, subscriptions: plan, target: target)
             let before = target.usage()
+            let ownBefore = Clock.ownCPU()
             let start = Clock.now()
             try driver.establishAll(timeout: target.options.timeout)
             report.add("streams", Double(streams.subscribers), .count)
             report.add("all open in", seconds(since: start), .seconds)
             report.add("connect to first bytes", driver.subscribers.ramp)
+            report.add(
+                "bench CPU per stream",
+                Double(Clock.ownCPU() - ownBefore) / Double(streams.subscribers), .nanoseconds)
             report.add(
                 "server CPU per stream",
                 Double(target.usage(isDeep: false).cpu &- before.cpu)

@@ -14,7 +14,7 @@
             try target.setUp(sessions: command.sessions)
             var driver = try Driver(requests: plan, subscriptions: nil, target: target)
             try driver.publishers.start(driver.poller)
-            try turn(&driver, for: command.warmUp)
+            try turn(&driver, for: command.resolvedWarmUp)
             driver.publishers.tally = RequestTally()
             let before = ProcessUsage.read(target.options.pids, isDeep: false)
             let ownBefore = Clock.ownCPU()

@@ -4,26 +4,6 @@
 #if os(Linux)
     import Glibc
 
-    /// What a pool of subscribers is to do.
-    struct SubscriberPlan {
-        var template: RequestTemplate
-        var count: Int
-        var streams: Int
-        var publishers: Int
-        var checks: DeliveryChecks
-        /// Connections that may wait for their first bytes at the same time.
-        var connectsInFlight = 256
-        /// Whether the kernel may wait with its acknowledgements; see `ClientSocket`.
-        var delaysAcknowledgements = false
-        /// Whether a stream counts as established by its head alone, or by its first body bytes.
-        var awaitsFirstBytes = true
-        /// The last so many subscribers never read; their receive buffers are as small as the
-        /// kernel makes them.
-        var stalled = 0
-        /// Whether a stalled stream that the server closed is opened again.
-        var reopensStalled = false
-    }
-
     /// Opens streams, reads them and checks what they carry.
     struct SubscriberPool: ~Copyable {
         private enum Phase {
@@ -54,6 +34,8 @@
         private var scratch: [UInt8] = []
         private var nextToOpen = 0
         private var opening = 0
+        /// The last status that was not 200.
+        private var refusal: Int?
 
         /// The books: what each subscriber received.
         var ledger: DeliveryLedger
@@ -157,7 +139,6 @@
             guard ClientSocket.send(descriptor, request.span, from: 0) == .bytes(request.count)
             else { throw .setup("a subscriber's request did not fit into its socket") }
             subscribers[index].phase = .awaitingHead
-            if plan.delaysAcknowledgements { ClientSocket.delayAcknowledgements(descriptor) }
             try poller.modify(descriptor, token: tag | UInt64(index), for: .reading)
         }
 
@@ -221,6 +202,7 @@
                     case .head(let status):
                         guard status == 200 else {
                             ledger.tally.refused += 1
+                            refusal = status
                             return .unusable
                         }
                         subscribers[index].phase = .awaitingFirstBytes
@@ -262,12 +244,11 @@
             subscribers[index].phase = .closed
             if !wasStreaming { opening -= 1 }
             if !inOrder { ledger.tally.broken += 1 }
-            guard wasStreaming, !ledger.hasEnded[index] else {
-                guard wasStreaming else {
-                    throw .setup("subscriber \(index)'s stream ended before it began")
-                }
-                return
+            guard wasStreaming else {
+                let answer = refusal.map { "was answered with \($0)" } ?? "ended before it began"
+                throw .setup("subscriber \(index)'s stream \(answer)")
             }
+            guard !ledger.hasEnded[index] else { return }
             ledger.tally.resumes += 1
             try open(index, poller)
         }

@@ -14,7 +14,6 @@
                     ids: options.ids ?? preset.ids, marks: marks,
                     serviceEvents: preset.hasServiceEvents),
                 connectsInFlight: options.inFlight,
-                delaysAcknowledgements: options.delayedAcks,
                 awaitsFirstBytes: options.firstBytes, stalled: stalled)
         }
 

@@ -1,0 +1,19 @@
+/// What the reader found next.
+enum ResponseStep: Equatable {
+    /// All bytes are used; more are needed.
+    case needMore
+    /// A final head (1xx are skipped) with this status.
+    case head(Int)
+    /// A piece of the body: a range of the bytes that were given.
+    case body(Range<Int>)
+    /// The response is complete.
+    case end
+}
+
+/// The peer's fault: bytes that are no HTTP/1.1 response.
+enum ResponseFault: Error, Equatable {
+    case noStatusLine
+    case badContentLength
+    case badChunkSize
+    case headTooLong
+}

@@ -1,0 +1,19 @@
+#if os(Linux)
+    /// What a pool of subscribers is to do.
+    struct SubscriberPlan {
+        var template: RequestTemplate
+        var count: Int
+        var streams: Int
+        var publishers: Int
+        var checks: DeliveryChecks
+        /// Connections that may wait for their first bytes at the same time.
+        var connectsInFlight = 256
+        /// Whether a stream counts as established by its head alone, or by its first body bytes.
+        var awaitsFirstBytes = true
+        /// The last so many subscribers never read; their receive buffers are as small as the
+        /// kernel makes them.
+        var stalled = 0
+        /// Whether a stalled stream that the server closed is opened again.
+        var reopensStalled = false
+    }
+#endif

@@ -1,0 +1,44 @@
+import Reactors
+
+/// Code of its own that fails in every place where it may (cases 77, 89).
+struct Failing: Reactor {
+    struct Fault: Error {}
+
+    enum Action: TaggedCodable, Sendable {
+        case add(number: Int)
+        /// Adds, then fails.
+        case addThenFail(number: Int)
+        /// Fails in a task of its own, after it has added.
+        case addThenFailLater(number: Int)
+        /// Fails before `mutate` sees it.
+        case poison
+    }
+
+    struct State: Codable, Sendable {
+        @Pulse var sum = 0
+    }
+
+    let initialState = State()
+
+    func transform(action: Action) throws -> Action? {
+        if case .poison = action { throw Fault() }
+        return action
+    }
+
+    func mutate(action: Action) -> Effect<Action> {
+        switch action {
+        case .add, .poison: .just(action)
+        case .addThenFail(let number):
+            .concat(.just(.add(number: number)), .error(Fault()), .just(.add(number: 1_000)))
+        case .addThenFailLater(let number):
+            .run { send in
+                await send(.add(number: number))
+                throw Fault()
+            }
+        }
+    }
+
+    func reduce(state: inout State, mutation: Action) {
+        if case .add(let number) = mutation { state.sum += number }
+    }
+}

@@ -1,0 +1,21 @@
+import ReactorServer
+import Reactors
+
+/// The reactors of the conformance cases that need more than the samples have.
+@main
+enum Main {
+    static func main() async {
+        await ReactorServer.main(hosting: [
+            Hosted("pulses") { Pulses() },
+            Hosted("edge") { Edge() },
+            Hosted("stages") { Stages() },
+            Hosted("passing") { Passing() },
+            Hosted("idle") { Idle() },
+            Hosted("unreduced") { Unreduced() },
+            Hosted("held") { Held() },
+            Hosted("failing") { Failing() },
+            Hosted("feed") { Feed() },
+            Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
+        ])
+    }
+}

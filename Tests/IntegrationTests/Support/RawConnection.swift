@@ -1,0 +1,141 @@
+import Dispatch
+import Glibc
+
+/// A bare socket, for bytes that no decent client would send. Every wait ends after 60 s.
+///
+/// Blocking calls happen on a queue of the connection's own, never on the tests' threads.
+final class RawConnection: Sendable {
+    enum Ending: Equatable, Sendable {
+        /// The peer has closed its side in order.
+        case finished
+        /// `errno`: ECONNRESET, or EAGAIN when nothing came in time.
+        case failed(Int32)
+    }
+
+    struct Received: Sendable {
+        var bytes: [UInt8] = []
+        var ending: Ending?
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
+    private let descriptor: Int32
+    private let queue = DispatchQueue(label: "raw connection")
+
+    /// - Parameter receiveBufferBytes: the kernel's, set before connecting so that it counts for
+    ///   the window that is offered. Default: the system's.
+    init(port: UInt16, host: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemCallFailure(call: "socket", code: errno) }
+        if var size = receiveBufferBytes {
+            unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
+        }
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        let length = socklen_t(MemoryLayout<timeval>.size)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, length)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
+        // What is sent in pieces shall arrive in pieces.
+        var one: Int32 = 1
+        unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        unsafe inet_pton(AF_INET, host, &address.sin_addr)
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let code = errno
+            close(descriptor)
+            throw SystemCallFailure(call: "connect", code: code)
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends all of it. False if the peer did not let us.
+    @discardableResult
+    func send(_ bytes: [UInt8]) async -> Bool {
+        await onQueue { descriptor in
+            var sent = 0
+            while sent < bytes.count {
+                let count = unsafe bytes[sent...].withUnsafeBytes {
+                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return false }
+                sent += count
+            }
+            return true
+        }
+    }
+
+    @discardableResult
+    func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
+
+    /// Reads until the text is there, or the end.
+    func receive(until wanted: String) async -> Received {
+        let pattern = Array(wanted.utf8)
+        return await receive { bytes in
+            bytes.count >= pattern.count && String(decoding: bytes, as: UTF8.self).contains(wanted)
+        }
+    }
+
+    /// Reads so many bytes, or to the end.
+    func receive(count: Int) async -> Received {
+        await receive { $0.count >= count }
+    }
+
+    /// Reads to the end.
+    func receiveAll() async -> Received {
+        await receive { _ in false }
+    }
+
+    private func receive(
+        until isEnough: @escaping @Sendable ([UInt8]) -> Bool
+    ) async -> Received {
+        await onQueue { descriptor in
+            var received = Received()
+            var chunk = [UInt8](repeating: 0, count: 16_384)
+            while !isEnough(received.bytes) {
+                let count = unsafe recv(descriptor, &chunk, chunk.count, 0)
+                if count > 0 {
+                    received.bytes += chunk[..<count]
+                } else if count == 0 {
+                    received.ending = .finished
+                    break
+                } else if errno != EINTR {
+                    received.ending = .failed(errno)
+                    break
+                }
+            }
+            return received
+        }
+    }
+
+    /// Sends no more; goes on receiving.
+    func finish() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// From now on closing sends a reset instead of an orderly end.
+    func makeCloseReset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    private func onQueue<Result: Sendable>(
+        _ work: @escaping @Sendable (Int32) -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            let descriptor = descriptor
+            queue.async { [self] in
+                // The descriptor lives while somebody waits.
+                withExtendedLifetime(self) { continuation.resume(returning: work(descriptor)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+
+/// A real server process, on a port that the system chose.
+///
+/// It is killed when nobody holds it any more, and with the test process at the latest.
+final class ServerProcess: Sendable {
+    enum Program: String, Sendable {
+        case server = "reactor-server"
+        case fixtures = "fixture-server"
+    }
+
+    let log: ProcessLog
+    let pid: pid_t
+    /// `http://127.0.0.1:8080`, or `unix:/path`.
+    let address: String
+
+    /// Starts a server and waits until it says that it is ready.
+    static func start(
+        _ program: Program = .server, _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws -> ServerProcess {
+        let process = try launch(
+            program, ["--port", "0"] + options, environment: environment)
+        try await process.log.wait { $0.output.contains("\n") || $0.exit != nil }
+        let line = process.log.present.output.prefix { $0 != "\n" }
+        guard line.hasPrefix("reactor-server listening on "), line.hasSuffix(" (journal: memory)")
+        else { throw NotStarted(log: process.log.present) }
+        let address = String(line.split(separator: " ")[3])
+        let server = ServerProcess(process.pid, process.log, address)
+        let answer = try await server.client().get("/readyz")
+        guard answer.status == 200 else { throw UnexpectedAnswer(response: answer) }
+        return server
+    }
+
+    /// Runs the program to its end, which must come by itself.
+    static func run(
+        _ program: Program = .server, _ options: [String], environment: [String: String] = [:]
+    ) async throws -> ProcessLog.Present {
+        let process = try launch(program, options, environment: environment)
+        // Held, so that a cancelled test leaves no process behind.
+        let owner = ServerProcess(process.pid, process.log, "")
+        try await owner.log.wait { $0.exit != nil }
+        return owner.log.present
+    }
+
+    private init(_ pid: pid_t, _ log: ProcessLog, _ address: String) {
+        self.pid = pid
+        self.log = log
+        self.address = address
+    }
+
+    deinit {
+        if log.present.exit == nil { kill(pid, SIGKILL) }
+    }
+
+    /// A new client, with connections of its own.
+    func client() -> Client {
+        guard address.hasPrefix("unix:") else { return Client(base: address) }
+        return Client(base: "http://localhost", unixPath: String(address.dropFirst(5)))
+    }
+
+    func signal(_ signal: Int32) {
+        kill(pid, signal)
+    }
+
+    /// Waits for the end.
+    func exit() async throws -> ProcessLog.Exit? {
+        try await log.wait { $0.exit != nil }
+        return log.present.exit
+    }
+
+    /// The host and the port, for a socket of one's own.
+    var port: UInt16 { UInt16(address.split(separator: ":").last ?? "") ?? 0 }
+
+    private static func launch(
+        _ program: Program, _ options: [String], environment: [String: String]
+    ) throws -> (pid: pid_t, log: ProcessLog) {
+        // What a caller of the tests has set for servers counts for no test but for the poller,
+        // by which CI runs the suite twice.
+        var variables = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("REACTOR_") || $0.key == "REACTOR_POLLER"
+        }
+        variables.merge(environment) { $1 }
+        let log = ProcessLog()
+        let path = productsDirectory + "/" + program.rawValue
+        return (try ChildProcess.spawn(path, options, variables, log), log)
+    }
+
+    /// Where the test bundle is, the products are.
+    private static var productsDirectory: String {
+        let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(filePath: test).deletingLastPathComponent().path(percentEncoded: false)
+    }
+}
+
+/// The server did not come up.
+struct NotStarted: Error, CustomStringConvertible {
+    var log: ProcessLog.Present
+    var description: String {
+        "not started, exit \(String(describing: log.exit)): \(log.output) \(log.errors)"
+    }
+}

@@ -1,0 +1,303 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Sockets
+
+extension Loops {
+    @Suite("A listener takes whoever it should, and nobody else")
+    struct ListenerTests {
+        static let echo = Scripted.Script(
+            opened: { handler, _, peer in handler.say("peer \(peer.host)") },
+            received: { $0.send($1, $2) },
+            peerFinished: { handler, id in handler.table.close(id, .now) })
+
+        private func port(of address: ListenAddress) throws -> UInt16 {
+            guard case .tcp(_, let port) = address else { throw Host.Ended() }
+            return port
+        }
+
+        private func resolve(_ address: ListenAddress) throws -> [ResolvedAddress] {
+            try ResolvedAddress.all(host: "127.0.0.1", port: port(of: address))
+        }
+
+        /// While `body` runs every call for a descriptor fails with `EMFILE`.
+        private func withoutFreeDescriptors(_ body: () throws -> Void) throws {
+            // POSIX gives the lowest free number: below it all are taken.
+            let lowest = dup(0)
+            close(lowest)
+            var limit = rlimit()
+            try #require(unsafe getrlimit(descriptors, &limit) == 0)
+            let before = limit.rlim_cur
+            limit.rlim_cur = rlim_t(lowest)
+            try #require(unsafe setrlimit(descriptors, &limit) == 0)
+            defer {
+                limit.rlim_cur = before
+                _ = unsafe setrlimit(descriptors, &limit)
+            }
+            #expect(dup(0) == -1)
+            try body()
+        }
+
+        private func check(_ client: Client) {
+            client.send("hello")
+            #expect(client.receiveText(5) == "hello")
+        }
+
+        @Test(arguments: PollerKind.allCases, ["127.0.0.1", "::1", "localhost"])
+        func `It listens at an address or a name, and says the real port`(
+            _ poller: PollerKind, _ name: String
+        ) async throws {
+            let host = try Host(poller, at: .tcp(host: name, port: 0), Self.echo)
+            let bound = try #require(host.listener).boundAddress
+            #expect(try port(of: bound) != 0)
+            check(try Client(to: bound))
+            try await host.until(.said(name == "::1" ? "peer ::1" : "peer 127.0.0.1"))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `The IPv6 wildcard takes IPv4 peers, under their own address`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, at: .tcp(host: "::", port: 0), Self.echo)
+            let port = try port(of: try #require(host.listener).boundAddress)
+            check(try Client(to: .tcp(host: "127.0.0.1", port: port)))
+            try await host.until(.said("peer 127.0.0.1"))
+            check(try Client(to: .tcp(host: "::1", port: port)))
+            try await host.until(.said("peer ::1"))
+            await host.end()
+        }
+
+        @Test func `A port that is taken is a failure with its address`() async throws {
+            let host = try Host(.platformDefault)
+            let bound = try #require(host.listener).boundAddress
+            let failure = #expect(throws: SystemFailure.self) {
+                try Listener(bound, loops: host.loops, maximumConnections: 1)
+            }
+            #expect(failure?.operation == "bind" || failure?.operation == "listen")
+            #expect(failure?.code == EADDRINUSE)
+            #expect(failure?.detail == bound.description)
+            await host.end()
+        }
+
+        @Test(arguments: ["", "no such host", "999.1.1.1", "host.invalid"])
+        func `A name that stands for nothing is a failure`(_ name: String) async throws {
+            let host = try Host(.platformDefault, at: nil)
+            let failure = #expect(throws: SystemFailure.self) {
+                try Listener(.tcp(host: name, port: 0), loops: host.loops, maximumConnections: 1)
+            }
+            #expect(failure?.operation == "getaddrinfo")
+            #expect(failure?.message.isEmpty == false)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Small answers leave at once`(_ poller: PollerKind) async throws {
+            let host = try Host(poller)
+            let client = try host.connect()
+            let id = try await host.opened()
+            let option = await host.on { handler in
+                var value: Int32 = 0
+                var length = socklen_t(MemoryLayout<Int32>.size)
+                let descriptor = handler.table.slots[Int(id.slot)].descriptor
+                unsafe getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &length)
+                return value
+            }
+            #expect(option != 0)
+            withExtendedLifetime(client) {}
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Loops take turns`(_ poller: PollerKind) async throws {
+            let host = try Host(poller, loops: 3, Self.echo)
+            let clients = try (0..<12).map { _ in try host.connect() }
+            for client in clients { check(client) }
+            #expect(host.loops.map(\.connections) == [4, 4, 4])
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `At the limit new ones are reset and old ones stay`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, loops: 2, limit: 3, Self.echo)
+            var clients = try (0..<3).map { _ in try host.connect() }
+            for client in clients { check(client) }
+            for _ in 0..<5 {
+                let refused = try host.connect()
+                #expect(refused.receiveAll().ending == .failed(ECONNRESET))
+            }
+            for client in clients { check(client) }
+            // One leaves, and there is room for one.
+            clients.removeLast().finishWriting()
+            while host.loops.reduce(0, { $0 + $1.connections }) > 2 { await Task.yield() }
+            check(try host.connect())
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Without descriptors new ones are reset, and served again when there are some`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.echo)
+            let first = try host.connect()
+            check(first)
+            var unused: [Client] = []
+            let bound = try #require(host.listener).boundAddress
+            // What the clients need exists before nothing more can be had.
+            let late = (0..<3).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+            let target = try #require(try resolve(bound).first)
+            try withoutFreeDescriptors {
+                for descriptor in late {
+                    #expect(target.connect(descriptor) == 0)
+                    let client = Client(owning: descriptor)
+                    #expect(client.receiveAll().ending == .failed(ECONNRESET))
+                    check(first)
+                    // Whoever closed it would free a number.
+                    unused.append(client)
+                }
+            }
+            check(try host.connect())
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `After close nobody gets in, and those inside stay`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.echo)
+            let listener = try #require(host.listener)
+            let client = try host.connect()
+            check(client)
+            listener.close()
+            listener.close()
+            await listener.untilClosed()
+            let failure = #expect(throws: SystemFailure.self) { try host.connect() }
+            #expect(failure?.code == ECONNREFUSED)
+            check(client)
+            await host.end()
+        }
+    }
+
+    @Suite("A Unix socket is a file that comes and goes with its listener")
+    struct UnixSocketTests {
+        @Test(arguments: PollerKind.allCases, [UInt16(0o600), 0o660, 0o666])
+        func `It serves, has the permissions asked for, and is removed in the end`(
+            _ poller: PollerKind, _ mode: UInt16
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path + "/s"
+            let host = try Host(poller, at: .unix(path: path, mode: mode), ListenerTests.echo)
+            #expect(host.listener?.boundAddress == .unix(path: path, mode: mode))
+            #expect(permissions(path) == mode)
+            let client = try host.connect()
+            client.send("hello")
+            #expect(client.receiveText(5) == "hello")
+            try await host.until(.said("peer local"))
+            await host.end()
+            #expect(permissions(path) == nil)
+        }
+
+        @Test func `What a crashed run left is replaced`() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path + "/s"
+            let crashed = try UnixSocketFile(path: path, mode: 0o600)
+            close(crashed.descriptor)
+            #expect(permissions(path) != nil)
+            let host = try Host(.platformDefault, at: .unix(path: path), ListenerTests.echo)
+            let client = try host.connect()
+            client.send("hello")
+            #expect(client.receiveText(5) == "hello")
+            await host.end()
+        }
+
+        @Test func `A running server's is left alone`() async throws {
+            let directory = try TemporaryDirectory()
+            let address = ListenAddress.unix(path: directory.path + "/s")
+            let host = try Host(.platformDefault, at: address, ListenerTests.echo)
+            let failure = #expect(throws: SystemFailure.self) {
+                try Listener(address, loops: host.loops, maximumConnections: 1)
+            }
+            #expect(failure?.code == EADDRINUSE)
+            let client = try host.connect()
+            client.send("hello")
+            #expect(client.receiveText(5) == "hello")
+            await host.end()
+        }
+
+        @Test func `A file that is no socket is left alone`() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path + "/s"
+            close(unsafe open(path, O_CREAT | O_WRONLY, 0o644))
+            let host = try Host(.platformDefault, at: nil)
+            let failure = #expect(throws: SystemFailure.self) {
+                try Listener(.unix(path: path), loops: host.loops, maximumConnections: 1)
+            }
+            #expect(failure?.code == EADDRINUSE)
+            #expect(permissions(path) == 0o644)
+            await host.end()
+        }
+
+        @Test func `Another's file at the same path is not removed`() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path + "/s"
+            let host = try Host(.platformDefault, at: .unix(path: path))
+            unsafe unlink(path)
+            // The new file may get the old inode's number only after the old one is closed.
+            close(unsafe open(path, O_CREAT | O_WRONLY, 0o644))
+            await host.end()
+            #expect(permissions(path) == 0o644)
+        }
+
+        @Test(arguments: ["", String(repeating: "x", count: 108), "a\0b"])
+        func `A path that is no socket's is a failure`(_ path: String) async throws {
+            let host = try Host(.platformDefault, at: nil)
+            let failure = #expect(throws: SystemFailure.self) {
+                try Listener(.unix(path: path), loops: host.loops, maximumConnections: 1)
+            }
+            #expect(failure?.code == (path.count > 100 ? ENAMETOOLONG : EINVAL))
+            await host.end()
+        }
+
+        private func permissions(_ path: String) -> UInt16? {
+            var status = stat()
+            guard unsafe lstat(path, &status) == 0 else { return nil }
+            return UInt16(status.st_mode & 0o777)
+        }
+    }
+
+    @Suite("Signals are calls")
+    struct SignalTests {
+        @Test func `A signal is told, and does nothing else`() async {
+            let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
+            let watcher = SignalWatcher([SIGUSR1, SIGUSR2]) { continuation.yield($0) }
+            await watcher.untilWatching()
+            var signals = stream.makeAsyncIterator()
+            for number in [SIGUSR1, SIGUSR2, SIGUSR1] {
+                kill(getpid(), number)
+                #expect(await signals.next() == number)
+            }
+            watcher.cancel()
+            // Neither told nor deadly.
+            kill(getpid(), SIGUSR1)
+        }
+    }
+}
+
+/// A directory of its own, removed with what a test may have left in it.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/sockets-XXXXXX".utf8CString)
+        try #require(unsafe mkdtemp(&template) != nil)
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        unsafe unlink(path + "/s")
+        unsafe rmdir(path)
+    }
+}

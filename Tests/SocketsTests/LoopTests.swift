@@ -1,0 +1,312 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Sockets
+
+extension Loops {
+    @Suite("Jobs run in order, in batches, and each batch ends with one roundEnded")
+    struct InboxTests {
+        @Test(arguments: PollerKind.allCases)
+        func `Two loops exchange a hundred thousand jobs in order`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, loops: 2, at: nil)
+            let total = 50_000
+            for index in 0..<2 {
+                let (here, there) = (host.loops[index], host.loops[1 - index])
+                here.enqueue { _ in
+                    for number in 0..<total {
+                        there.enqueue { handler in
+                            #expect(handler.tally["next", default: 0] == number)
+                            handler.tally["next"] = number + 1
+                            if number == total - 1 { handler.say("done") }
+                        }
+                    }
+                }
+            }
+            try await host.until(.said("done"))
+            try await host.until(.said("done"))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Jobs that gather while the loop is busy end with one roundEnded`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, at: nil)
+            let before = await host.on { handler in
+                for number in 0..<1_000 {
+                    handler.loop.enqueue { handler in
+                        // Not in the call to enqueue, and not one round each.
+                        handler.tally["ran"] = number + 1
+                        #expect(handler.rounds == handler.tally["start"])
+                    }
+                }
+                #expect(handler.tally["ran"] == nil)
+                // This very round ends, then comes that of the thousand.
+                handler.tally["start"] = handler.rounds + 1
+                return handler.rounds
+            }
+            let (ran, after) = await host.on { ($0.tally["ran"], $0.rounds) }
+            #expect(ran == 1_000)
+            #expect(after - before <= 2 + 1)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `What roundEnded causes has a round of its own`(_ poller: PollerKind) async throws {
+            let host = try Host(
+                poller, at: nil,
+                Scripted.Script(roundEnded: { handler in
+                    handler.tally["ends", default: 0] += 1
+                    let ends = handler.tally["ends"] ?? 0
+                    if ends < 100 { handler.loop.enqueue { _ in } }
+                    if ends == 100 { handler.say("hundred") }
+                }))
+            host.loop.enqueue { _ in }
+            try await host.until(.said("hundred"))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A connection that breaks in roundEnded is told without another event`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(
+                    opened: { handler, id, _ in
+                        handler.table.pauseReading(id)
+                        handler.memo["it"] = id
+                    },
+                    roundEnded: { handler in
+                        guard handler.tally["send"] == 1, let id = handler.memo["it"] else {
+                            return
+                        }
+                        handler.send(id, [1])
+                    }))
+            var client: Client? = try host.connect()
+            let id = try await host.opened()
+            _ = await host.on { $0.table.pauseReading(id) }
+            client?.armReset()
+            client = nil
+            _ = await host.on { $0.tally["send"] = 1 }
+            try await host.until(.closed(id, .reset))
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Posts from many threads lose nothing`(_ poller: PollerKind) async throws {
+            let host = try Host(poller, at: nil)
+            let loop = host.loop
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<2_000 {
+                            loop.enqueue { $0.tally["sum", default: 0] += 1 }
+                        }
+                    }
+                }
+            }
+            #expect(await host.on { $0.tally["sum"] } == 16_000)
+            await host.end()
+        }
+    }
+
+    @Suite("Deadlines and timers come once, and never early")
+    struct DeadlineTests {
+        @Test(arguments: PollerKind.allCases)
+        func `A deadline comes after its instant, and only the last one set`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(deadline: { handler, id in
+                    #expect(
+                        handler.table.now
+                            >= LoopInstant(nanoseconds: Int64(handler.tally["at"] ?? .max)))
+                    if handler.tally["again", default: 0] < 2 {
+                        handler.tally["again", default: 0] += 1
+                        handler.table.setDeadline(id, handler.table.now)
+                    } else {
+                        handler.table.close(id, .now)
+                    }
+                }))
+            let client = try host.connect()
+            let id = try await host.opened()
+            _ = await host.on { handler in
+                let table = handler.table
+                let at = table.now + .milliseconds(150)
+                handler.tally["at"] = Int(at.nanoseconds)
+                table.setDeadline(id, table.now + .seconds(3_600))
+                table.setDeadline(id, table.now)
+                table.setDeadline(id, at)
+            }
+            for _ in 0..<3 { #expect(await host.next() == .deadline(id)) }
+            #expect(client.receiveAll().ending == .finished)
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A cleared deadline does not come, nor that of a closed connection`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller)
+            let clients = try (0..<3).map { _ in try host.connect() }
+            let ids = [try await host.opened(), try await host.opened(), try await host.opened()]
+            _ = await host.on { handler in
+                let table = handler.table
+                for id in ids { table.setDeadline(id, table.now + .milliseconds(70)) }
+                table.setDeadline(ids[0], nil)
+                table.close(ids[1], .now)
+                table.setDeadline(ids[2], table.now + .milliseconds(300))
+            }
+            #expect(await host.next() == .deadline(ids[2]))
+            withExtendedLifetime(clients) {}
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Timers come in their order, moved and cleared like deadlines`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller, at: nil,
+                Scripted.Script(timer: { handler, token in
+                    if token == 1 {
+                        handler.table.setTimer(token: 9, at: handler.table.now + .milliseconds(80))
+                    }
+                }))
+            _ = await host.on { handler in
+                let table = handler.table
+                table.setTimer(token: .max, at: table.now + .milliseconds(400))
+                table.setTimer(token: 1, at: table.now + .milliseconds(5))
+                table.setTimer(token: 2, at: table.now + .milliseconds(10))
+                table.setTimer(token: 2, at: nil)
+                table.setTimer(token: 3, at: nil)
+                table.setTimer(token: 4, at: table.now + .seconds(1_000))
+                table.setTimer(token: 4, at: table.now + .milliseconds(700))
+            }
+            for token in [1, 9, .max, 4] as [UInt64] { #expect(await host.next() == .timer(token)) }
+            await host.end()
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `A deadline set outside of any round comes, too`(_ poller: PollerKind) async throws {
+            let host = try Host(poller, at: nil)
+            await host.loop.setTimerAsActor(5)
+            #expect(await host.next() == .timer(5))
+            await host.end()
+        }
+    }
+
+    @Suite("stop() gives everything back")
+    struct StopTests {
+        @Test(arguments: PollerKind.allCases)
+        func `No descriptor is left, whatever the connections were doing`(
+            _ poller: PollerKind
+        ) async throws {
+            let before = try openDescriptors()
+            for _ in 0..<3 {
+                let host = try Host(
+                    poller, loops: 2,
+                    Scripted.Script(received: { handler, id, bytes in
+                        switch bytes.first.map({ $0 % 5 }) {
+                        case 0: handler.send(id, pattern(16 << 20))
+                        case 1: handler.table.pauseReading(id)
+                        case 2: handler.table.close(id, .lingering)
+                        case 3: handler.table.close(id, .now)
+                        default: handler.table.setDeadline(id, handler.table.now + .seconds(5))
+                        }
+                        handler.say("seen")
+                    }))
+                var clients: [Client] = []
+                for index in 0..<20 {
+                    let client = try host.connect()
+                    client.send([UInt8(index)])
+                    clients.append(client)
+                    try await host.until(.said("seen"))
+                }
+                clients[5].finishWriting()
+                await host.end()
+                clients.removeAll()
+            }
+            #expect(try openDescriptors() == before)
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `Jobs before it run, jobs after it are refused`(_ poller: PollerKind) async throws {
+            let host = try Host(poller)
+            let client = try host.connect()
+            _ = try await host.opened()
+            let ran = Mutex(0)
+            for _ in 0..<100 {
+                host.loop.enqueue { _ in ran.withLock { $0 += 1 } }
+            }
+            await host.loop.stop()
+            #expect(ran.withLock { $0 } == 100)
+            #expect(!host.loop.enqueue { _ in ran.withLock { $0 += 1 } })
+            #expect(client.receiveAll().ending == .finished)
+            let (ours, theirs) = try Client.pair()
+            let late = Client(owning: theirs)
+            #expect(!host.loop.adopt(try DetachedSocket(owning: ours)) { _, _ in })
+            #expect(late.receiveAll().ending == .finished)
+            #expect(host.loop.connections == 0)
+            await host.loop.stop()
+            await host.end()
+            #expect(ran.withLock { $0 } == 100)
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `The handler is released`(_ poller: PollerKind) async throws {
+            let host = try Host(poller)
+            let weak = await host.on { WeakHandler($0) }
+            #expect(weak.handler != nil)
+            await host.end()
+            #expect(weak.handler == nil)
+        }
+
+        @Test(arguments: PollerKind.allCases)
+        func `The loop itself is released with its last owner`(
+            _ poller: PollerKind
+        ) async throws {
+            var host: Host? = try Host(poller)
+            let weak = WeakLoop(host?.loop)
+            let client = try #require(try host?.connect())
+            _ = try await host?.opened()
+            await host?.end()
+            host = nil
+            #expect(client.receiveAll().ending == .finished)
+            while weak.loop != nil { await Task.yield() }
+        }
+    }
+}
+
+extension EventLoop {
+    /// From a job of the actor, not from a callback of the loop.
+    func setTimerAsActor(_ token: UInt64) {
+        table.setTimer(token: token, at: table.now + .milliseconds(80))
+    }
+}
+
+// Only looked at after the loop has ended.
+private final class WeakHandler: @unchecked Sendable {
+    weak var handler: Scripted?
+    init(_ handler: Scripted) { self.handler = handler }
+}
+
+private final class WeakLoop: Sendable {
+    weak let loop: EventLoop<Scripted>?
+    init(_ loop: EventLoop<Scripted>?) { self.loop = loop }
+}
+
+/// How many descriptors this process has open.
+func openDescriptors() throws -> Int {
+    guard let directory = unsafe opendir("/proc/self/fd") else { throw Host.Ended() }
+    defer { _ = unsafe closedir(directory) }
+    var count = 0
+    while unsafe readdir(directory) != nil { count += 1 }
+    return count
+}
