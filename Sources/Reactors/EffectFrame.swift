@@ -10,7 +10,8 @@ final class EffectFrame {
     let depth: Int
     private var steps: ArraySlice<EffectPart>
 
-    // Law: cancellations up to this count do not reach the steps that are left.
+    // Law: cancellations up to this count do not reach the steps that are left. Never above the
+    // parent's: a cancellation raises it here and in all frames further up.
     var born: UInt64
 
     // Merge only: how many of its steps have begun and not ended, and whether one failed.
@@ -32,15 +33,4 @@ final class EffectFrame {
     func takeNext() -> EffectPart? { steps.popFirst() }
 
     func dropRest() { steps = [] }
-
-    // The earliest birth of anything that is left from here up.
-    var oldestBirth: UInt64 {
-        var oldest = born
-        var frame = parent
-        while let some = frame {
-            oldest = min(oldest, some.born)
-            frame = some.parent
-        }
-        return oldest
-    }
 }

@@ -138,7 +138,7 @@ extension ReactorCore {
         case .merge(let steps):
             return enter(.merge, steps, &place, observer)
         case .cancel(let id):
-            cancel(id, &place, observer)
+            cancel(id, place, observer)
             return .done
         case .error(let error):
             return fail(error, place, observer)
@@ -229,12 +229,11 @@ extension ReactorCore {
     }
 
     private func cancel<Observer: ReactorCoreObserver>(
-        _ id: EffectID, _ place: inout Place, _ observer: Observer
+        _ id: EffectID, _ place: Place, _ observer: Observer
     ) where Observer.R == R {
         for run in steps.steps(named: id) { cancel(run, observer) }
         let moment = steps.noteCancellation(of: id)
         // Not reached: what comes after this in its own concats and merges.
-        place.born = moment
         var frame = place.frame
         while let some = frame {
             some.born = moment

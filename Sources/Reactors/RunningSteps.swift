@@ -104,10 +104,10 @@ struct RunningSteps {
     private mutating func sweep() {
         var oldest = cancellations
         for entry in running.values {
-            oldest = min(oldest, entry.frame?.oldestBirth ?? oldest)
+            oldest = min(oldest, entry.frame?.born ?? oldest)
         }
         for continuation in due {
-            oldest = min(oldest, continuation.frame?.oldestBirth ?? oldest)
+            oldest = min(oldest, continuation.frame?.born ?? oldest)
         }
         cancelled = cancelled.filter { $0.value > oldest }
         sweepAt = max(64, cancelled.count * 2)

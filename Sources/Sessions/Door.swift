@@ -29,11 +29,21 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
     }
 
-    /// Brings in what a source gave; false once the session is gone.
+    /// Brings in what a source gave; false once the session is gone. A commit that fails loses
+    /// the element and not the source.
     func take(_ element: R.Source.Element) async -> Bool {
-        await enter { machine in
+        let isTaken = await enter { machine in
             machine.take(element)
             return true
+        }
+        return isTaken ? true : await leadsSomewhere()
+    }
+
+    private func leadsSomewhere() async -> Bool {
+        await withCheckedContinuation { continuation in
+            hop { table in
+                continuation.resume(returning: table.session(id, generation) != nil)
+            }
         }
     }
 

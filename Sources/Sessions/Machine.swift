@@ -12,8 +12,10 @@ package protocol Machine: AnyObject {
         _ body: [UInt8], batchLimit: Int, in session: Session
     ) throws(ActionRefusal) -> Receipt
 
-    /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they are now.
-    func encodePulses(_ chosen: UInt64, in session: Session, to out: inout [UInt8])
+    /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they were shown at `version`.
+    /// Precondition: as for ``encodeState(at:in:to:)``.
+    func encodePulses(
+        _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8])
 
     /// Appends the state as it is shown now.
     func encodeState(in session: Session, to out: inout [UInt8])
@@ -25,7 +27,8 @@ package protocol Machine: AnyObject {
     /// States before this version will not be asked for any more. They are let go of in batches.
     func forget(before version: UInt64)
 
-    /// Unsays every version after this one.
+    /// Unsays every version after this one, and cancels every effect: what runs may belong to what
+    /// was unsaid.
     func rollBack(to version: UInt64, in session: Session)
 
     /// Whether nothing that these actions started is running.

@@ -53,6 +53,9 @@ package struct Position: Hashable, Sendable {
     /// Which event of the record, from 1; 0 for the bare form, "everything up to here is seen".
     package var part: UInt16
 
+    /// Everything after this record has to be there to go on from here.
+    package var neededAfter: UInt64 { part == 0 ? number : number - 1 }
+
     package init(_ generation: Generation, _ number: UInt64, part: UInt16 = 0) {
         self.generation = generation
         self.number = number
@@ -60,7 +63,7 @@ package struct Position: Hashable, Sendable {
     }
 
     /// Nil for anything this service would not have written: wrong generation alphabet, signs,
-    /// leading zeros, overflow, further parts.
+    /// leading zeros, overflow, further parts, a part of the creation, which has no events.
     package init?(_ text: some StringProtocol) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard fields.count == 2 || fields.count == 3,
@@ -69,7 +72,8 @@ package struct Position: Hashable, Sendable {
         else { return nil }
         var part: UInt16 = 0
         if fields.count == 3 {
-            guard let value = Self.decimal(fields[2]), value > 0, let small = UInt16(exactly: value)
+            guard number > 0, let value = Self.decimal(fields[2]), value > 0,
+                let small = UInt16(exactly: value)
             else { return nil }
             part = small
         }

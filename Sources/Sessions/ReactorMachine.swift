@@ -85,8 +85,10 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     // MARK: States
 
-    func encodePulses(_ chosen: UInt64, in session: Session, to out: inout [UInt8]) {
-        let state = core.visibleState(observer: self)
+    func encodePulses(
+        _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
+    ) {
+        let state = shownState(at: version)
         out.append(UInt8(ascii: "{"))
         var isFirst = true
         for (index, pulse) in pulses.enumerated() where chosen & (1 << UInt64(index)) != 0 {
@@ -106,11 +108,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
-        guard version != core.version else { return encodeState(in: session, to: &out) }
+        encode(shownState(at: version), to: &out)
+    }
+
+    private func shownState(at version: UInt64) -> R.State {
+        guard version != core.version else { return core.visibleState(observer: self) }
         let state = state(at: version)
         // A decoration that fails is left out, as it is for the present state.
-        let shown = (try? reactor.transform(state: state)) ?? state
-        encode(shown, to: &out)
+        return (try? reactor.transform(state: state)) ?? state
     }
 
     private func encode(_ state: R.State, to out: inout [UInt8]) {
@@ -143,9 +148,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 
     func rollBack(to version: UInt64, in session: Session) {
-        guard version < core.version else { return }
-        let state = state(at: version)
-        mutations.removeLast(Int(core.version - version))
+        var state = core.state
+        if version < core.version {
+            state = self.state(at: version)
+            mutations.removeLast(Int(core.version - version))
+        }
         core.restore(state: state, version: version, observer: self)
         marks = currentMarks()
     }
@@ -209,10 +216,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 extension ReactorMachine: ReactorCoreObserver {
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         mutations.append(mutation)
-        session.beginRecord(.mutation)
         let wantsState = session.wantsStates
-        if !pulses.isEmpty || wantsState {
-            let state = core.visibleState(observer: self)
+        // Looked at first: a look that fails is a record of its own.
+        let shown = !pulses.isEmpty || wantsState ? core.visibleState(observer: self) : nil
+        session.beginRecord(.mutation)
+        if let state = shown {
             recordPulses(of: state)
             if wantsState {
                 var encoded: [UInt8] = []

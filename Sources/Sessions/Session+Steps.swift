@@ -39,10 +39,10 @@ extension Session {
     var keepsRecords: Bool { table.journal.keepsRecords }
     var wantsStates: Bool { stateStreams > 0 }
 
-    /// What an effect wants done when this is committed. After the end there is no commit to
-    /// wait for.
+    /// What an effect wants done when this is committed. After the end, and while something is
+    /// unsaid, there is no commit to wait for.
     func order(_ order: EffectOrder) {
-        guard life != .ended else { return carryOut(order) }
+        guard life != .ended, !isUnsaying else { return carryOut(order) }
         step().effects.append(order)
     }
 
@@ -67,10 +67,11 @@ extension Session {
         mayHaveSettled = true
     }
 
-    /// Runs what a task brought in. False if the machine is another's, which can't be.
+    /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
+    /// too if the machine is another's, which can't be.)
     func perform<R: Reactor>(_ act: (ReactorMachine<R>) -> Bool) -> Bool
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
-        guard life != .ended, let machine = machine as? ReactorMachine<R> else { return false }
+        guard life == .running, let machine = machine as? ReactorMachine<R> else { return false }
         let result = act(machine)
         if mayHaveSettled { answerSettled() }
         return result
@@ -119,7 +120,7 @@ extension Session {
         }
     }
 
-    private func frame(_ stream: StreamLog) {
+    func frame(_ stream: StreamLog) {
         guard stream.framedThrough < committedNumber else { return }
         for number in (stream.framedThrough + 1)...committedNumber {
             stream.frame(log.entry(number), of: self, scratch: &table.scratch)
@@ -181,25 +182,53 @@ extension Session {
         let fallen = uncommitted[first...]
         uncommitted.removeSubrange(first...)
         log.rollBack(to: committedNumber)
-        machine.rollBack(to: committedVersion, in: self)
+        cancelEffects()
         if life == .ending { life = .running }
+        let neverWas = fallen.contains(where: \.creates)
         for step in fallen {
             table.withdraw(step)
-            for reply in step.replies { fail(reply, failure) }
+            for reply in step.replies { fail(reply, failure, neverWas: neverWas) }
         }
-        for one in waiting { table.output.reply(content(.failed(failure)), to: one.token) }
-        waiting = []
+        failWaiting(fallen, failure)
         note(.commitFailed(failure.detail))
-        if fallen.contains(where: \.creates) { table.remove(self) }
+        if neverWas { table.remove(self) }
     }
 
-    private func fail(_ reply: Reply, _ failure: JournalFailure) {
+    /// Takes the machine back to what is committed. No effect goes on: what the machine thinks
+    /// is running and what has been launched would differ from now on.
+    private func cancelEffects() {
+        isUnsaying = true
+        machine.rollBack(to: committedVersion, in: self)
+        isUnsaying = false
+        for task in tasks.values { task.cancel() }
+        tasks = [:]
+        mayHaveSettled = false
+    }
+
+    /// Whoever waited for effects to end: they have. Only those whose own actions fell failed.
+    private func failWaiting(_ fallen: ArraySlice<Step>, _ failure: JournalFailure) {
+        let waited = waiting
+        waiting = []
+        for one in waited {
+            let fell = fallen.contains { $0 === one.step }
+            let kind: Reply.Kind =
+                fell
+                ? .failed(failure)
+                : .received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch)
+            table.output.reply(content(kind), to: one.token)
+        }
+    }
+
+    private func fail(_ reply: Reply, _ failure: JournalFailure, neverWas: Bool) {
         switch reply {
         case .content(_, let token):
             table.output.reply(content(.failed(failure)), to: token)
         case .state(_, let version, let token):
-            table.output.reply(content(reading(version)), to: token)
+            table.output.reply(content(neverWas ? .failed(failure) : reading(version)), to: token)
         case .subscription(let request, _, _):
+            guard !neverWas else {
+                return table.output.reply(content(.failed(failure)), to: request.token)
+            }
             open(request, at: committedNumber, snapshot: nil)
         case .applied(let continuation):
             continuation.resume(returning: false)

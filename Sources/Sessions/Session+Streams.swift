@@ -6,12 +6,15 @@ extension Session {
         guard let newestStep = uncommitted.last else {
             return open(request, at: committedNumber, snapshot: nil)
         }
-        let snapshot = request.selection.hasSnapshot ? snapshotData(request.selection) : nil
+        let snapshot =
+            request.selection.hasSnapshot
+            ? snapshotData(request.selection, at: log.lastVersion) : nil
         table.attach(
             .subscription(request, number: log.lastNumber, snapshot: snapshot), to: newestStep)
     }
 
-    /// Precondition: `number` is committed, and `snapshot` is of that moment.
+    /// Precondition: `number` is committed, and `snapshot` is of that moment; without one `number`
+    /// is the newest that is committed.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
         var opening: [UInt8] = []
         var after = Position(generation, number)
@@ -28,8 +31,8 @@ extension Session {
                 Framing.appendReset(reason, Position(generation, number), to: &opening)
             }
         }
-        guard let stream = stream(request.selection, covering: after.number) else {
-            return openAnew(request, at: number, snapshot: snapshot)
+        guard let stream = stream(request.selection, covering: after.neededAfter) else {
+            return openAnew(request)
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
@@ -37,20 +40,19 @@ extension Session {
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
-    /// The history was there and is too large to show: the same as trimmed.
-    private func openAnew(
-        _ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?
-    ) {
+    /// The history was there and is too large to show: the same as trimmed. It begins at the
+    /// newest that is committed, which may be later than the moment it was asked for.
+    private func openAnew(_ request: SubscriptionRequest) {
         var opening: [UInt8] = []
-        let position = Position(generation, number)
+        let position = self.position
         Framing.appendReset(.trimmed, position, to: &opening)
-        guard let stream = stream(request.selection, covering: number) else {
+        guard let stream = stream(request.selection, covering: position.number) else {
             preconditionFailure("a stream always covers the present")
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
             cursor: stream.offset(after: position))
-        finish(request, subscriber, opening, true, at: position, snapshot)
+        finish(request, subscriber, opening, true, at: position, nil)
     }
 
     private func finish(
@@ -62,7 +64,8 @@ extension Session {
         var shared: [UInt8] = []
         if wantsSnapshot, request.selection.hasSnapshot {
             shared = stream.snapshotBlock(at: after.number) {
-                snapshotBlock(snapshot ?? snapshotData(request.selection), at: after)
+                snapshotBlock(
+                    snapshot ?? snapshotData(request.selection, at: committedVersion), at: after)
             }
         } else {
             Framing.appendPriming(after, to: &opening)
@@ -78,8 +81,7 @@ extension Session {
         guard let position = Position(text) else { return .failure(.malformed) }
         guard position.generation == generation else { return .failure(.generation) }
         guard position.number <= committedNumber else { return .failure(.ahead) }
-        let needed = position.part == 0 ? position.number : position.number - 1
-        guard needed >= log.keptAfter else { return .failure(.trimmed) }
+        guard position.neededAfter >= log.keptAfter else { return .failure(.trimmed) }
         return .success(position)
     }
 
@@ -87,8 +89,9 @@ extension Session {
     private func stream(_ selection: Selection, covering number: UInt64) -> StreamLog? {
         let limit = table.limits.retention.bytes
         if let stream = streams.first(where: { $0.selection == selection }) {
-            let needed = min(number, stream.framedThrough)
-            return stream.extend(backTo: needed, of: self, limit: limit) ? stream : nil
+            // What is committed in this very moment is part of what the new reader has seen.
+            frame(stream)
+            return stream.extend(backTo: number, of: self, limit: limit) ? stream : nil
         }
         let stream = StreamLog(selection, after: committedNumber, shownPart: nil)
         stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
@@ -110,12 +113,12 @@ extension Session {
         let stream = subscriber.stream
         let position = Position(generation, stream.framedThrough)
         Framing.appendReset(.trimmed, position, to: &bytes)
-        guard stream.selection.hasSnapshot, uncommitted.isEmpty else {
+        guard stream.selection.hasSnapshot else {
             Framing.appendPriming(position, to: &bytes)
             return bytes
         }
         bytes += stream.snapshotBlock(at: position.number) {
-            snapshotBlock(snapshotData(stream.selection), at: position)
+            snapshotBlock(snapshotData(stream.selection, at: committedVersion), at: position)
         }
         return bytes
     }
@@ -127,15 +130,15 @@ extension Session {
         return block
     }
 
-    /// What a stream of this selection shows of the present moment.
-    private func snapshotData(_ selection: Selection) -> [UInt8] {
+    /// What a stream of this selection shows of the moment of this version.
+    private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
         var pulses: [UInt8] = []
         var state: [UInt8] = []
         if selection.pulses != 0 {
-            machine.encodePulses(selection.pulses, in: self, to: &pulses)
+            machine.encodePulses(selection.pulses, at: version, in: self, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
-        machine.encodeState(in: self, to: &state)
+        machine.encodeState(at: version, in: self, to: &state)
         if case .part(let pointer) = selection.states {
             state = StatePart.slice(pointer, of: state) ?? Framing.null
         }

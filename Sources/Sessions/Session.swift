@@ -37,6 +37,8 @@ package final class Session {
     var sources: [Task<Void, Never>] = []
     var waiting: [Waiting] = []
     var mayHaveSettled = false
+    /// A step is being unsaid: what is cancelled with it is cancelled at once.
+    var isUnsaying = false
     /// Of the request that is being received; it goes into the records that it leaves.
     private(set) var traceparent: String?
     /// Names of activities that were not announced at registration, 256 at the most.
@@ -47,6 +49,8 @@ package final class Session {
         var token: UInt64
         var actions: [ActionTag]
         var receipt: Receipt
+        /// Where its actions were decided; gone once that is committed.
+        weak var step: Step?
     }
 
     init(
@@ -70,7 +74,8 @@ package final class Session {
         let step = step()
         step.creates = true
         if keepsRecords {
-            step.records.append(journalRecord(.created, number: 0))
+            // Before whatever looking at the initial state left.
+            step.records.insert(journalRecord(.created, number: 0), at: 0)
         }
         answer(content(.created(isNew: true)), token)
     }
@@ -95,10 +100,14 @@ package final class Session {
         defer { self.traceparent = nil }
         let receipt = try machine.receive(body, batchLimit: table.limits.batch, in: self)
         if waits, !receipt.unsettled.isEmpty {
-            waiting.append(Waiting(token: token, actions: receipt.unsettled, receipt: receipt))
+            waiting.append(
+                Waiting(
+                    token: token, actions: receipt.unsettled, receipt: receipt,
+                    step: uncommitted.last))
         } else {
             answer(content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)), token)
         }
+        // A cancellation among the actions settles others, or even these.
         if mayHaveSettled { answerSettled() }
     }
 

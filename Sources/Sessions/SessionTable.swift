@@ -82,7 +82,6 @@ package final class SessionTable {
     /// Creates a session; the answer comes when that is committed.
     /// Precondition: there is none with this id, and there is room.
     package func create(_ id: SessionID, _ registration: Registration, for token: UInt64) {
-        ended.remove(id)
         let session = Session(id, registration, Generation(using: &randomness), self)
         sessions[id] = session
         session.create(for: token)
@@ -134,6 +133,7 @@ package final class SessionTable {
 
     /// A step that fell is not handed in.
     func withdraw(_ step: Step) {
+        step.hasFallen = true
         unanswered -= step.replies.count
         guard step.isGathering else { return }
         gathering.removeAll { $0 === step }
@@ -162,15 +162,18 @@ package final class SessionTable {
             for step in batch { step.session.unsay(step, because: failure) }
             return
         }
-        for step in batch {
+        for step in batch where !step.hasFallen {
             unanswered -= step.replies.count
             step.session.commit(step)
         }
-        for step in batch { step.session.publish() }
+        for step in batch where !step.hasFallen { step.session.publish() }
     }
 }
 
 /// Ids of sessions that have ended, so many at the most; the oldest are forgotten first.
+///
+/// An id that lives again stays here: whoever looks finds the living session first, and should
+/// its creation fail it is still the id of one that has ended.
 struct EndedSessions {
     private var ids: Set<SessionID> = []
     private var order: Deque<SessionID> = []
@@ -181,9 +184,5 @@ struct EndedSessions {
         guard ids.insert(id).inserted else { return }
         order.append(id)
         while ids.count > limit, let oldest = order.popFirst() { ids.remove(oldest) }
-    }
-
-    mutating func remove(_ id: SessionID) {
-        ids.remove(id)
     }
 }

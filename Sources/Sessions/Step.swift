@@ -17,6 +17,9 @@ final class Step {
     var creates = false
     /// False once the journal has been given it.
     var isGathering = true
+    /// It was unsaid, itself or with one before it: whatever the journal says of it now, it is
+    /// neither shown nor unsaid again.
+    var hasFallen = false
     /// Due after the commit, in this order.
     var replies: [Reply] = []
     /// What effects do: started and cancelled after the commit, in this order.

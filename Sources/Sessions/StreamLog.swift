@@ -28,8 +28,9 @@ final class StreamLog {
     /// The snapshot block of one record number, for those who connect at the same moment.
     private var snapshot: (number: UInt64, block: [UInt8])?
     private(set) var subscribers: [Subscriber] = []
-    /// Nothing will follow; whoever has everything is finished.
-    private(set) var isEnded = false
+    /// The `end` event's offset and position, once it is there: nothing will follow, and whoever
+    /// has everything is finished.
+    private(set) var ending: (offset: Int, position: Position)?
 
     /// `shownPart`: what the selected part of the state is at `number`.
     init(_ selection: Selection, after number: UInt64, shownPart: [UInt8]?) {
@@ -40,6 +41,7 @@ final class StreamLog {
     }
 
     var end: Int { bytes.end }
+    var isEnded: Bool { ending != nil }
     var isUnused: Bool { subscribers.isEmpty }
 
     // MARK: Subscribers
@@ -258,7 +260,6 @@ final class StreamLog {
     func appendEnd(_ position: Position, scratch: inout [UInt8]) {
         scratch.removeAll(keepingCapacity: true)
         Framing.append(Framing.end, position, Framing.deleted[...], to: &scratch)
-        bytes.append(scratch)
-        isEnded = true
+        ending = (bytes.append(scratch), position)
     }
 }

@@ -39,10 +39,9 @@ package final class Subscriber {
     package func resume() {
         isBlocked = false
         guard sendUnsent() else { return }
-        if isLost, let session {
+        if isLost {
             isLost = false
-            cursor = stream.end
-            unsent = session.reset(self)[...]
+            unsent = comeBack()[...]
             guard sendUnsent() else { return }
         }
         stream.advance(self, through: output)
@@ -60,6 +59,18 @@ package final class Subscriber {
         guard !isBlocked, cursor == stream.end else { return }
         stream.remove(self)
         output.finish(self)
+    }
+
+    /// Moves on to what is there; answers what tells of the gap.
+    private func comeBack() -> [UInt8] {
+        if let ending = stream.ending {
+            cursor = ending.offset
+            var bytes: [UInt8] = []
+            Framing.appendReset(.trimmed, ending.position, to: &bytes)
+            return bytes
+        }
+        cursor = stream.end
+        return session?.reset(self) ?? []
     }
 
     private func sendUnsent() -> Bool {

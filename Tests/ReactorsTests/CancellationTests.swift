@@ -80,6 +80,18 @@ struct CancellationTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
+    @Test func `what follows a merge is not reached by a cancel inside it, whichever ends last`() {
+        probe.perform(
+            .concat(
+                .merge(
+                    .concat(.step("a"), .cancel("x")),
+                    .concat(.step("b"), .just("b is over"))),
+                .step("x")))
+        probe.end(0)
+        probe.end(1)
+        #expect(probe.started.map(\.effectID) == ["a", "b", "x"])
+    }
+
     @Test func `cancelling all of one name leaves the others`() {
         probe.perform(.merge(.step("x"), .step("y"), .step("x")))
         probe.perform(.cancel("x"))
