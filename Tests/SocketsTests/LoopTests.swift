@@ -97,6 +97,24 @@ extension Loops {
             await host.end()
         }
 
+        @Test func `Only the first post of a batch asks for a wake-up`() {
+            let inbox = LoopInbox<Scripted>()
+            var items: [LoopInbox<Scripted>.Item] = []
+            #expect(inbox.post(.job { _ in }) == .takenFirst)
+            #expect(inbox.post(.job { _ in }) == .taken)
+            // Taken by a round that something else began: the wake-up is still on its way.
+            inbox.take(into: &items)
+            #expect(items.count == 2)
+            #expect(inbox.post(.job { _ in }) == .taken)
+            inbox.woken()
+            #expect(inbox.post(.job { _ in }) == .takenFirst)
+            inbox.close()
+            #expect(inbox.post(.job { _ in }) == .refused)
+            items.removeAll()
+            inbox.take(into: &items)
+            #expect(items.count == 2)
+        }
+
         @Test(arguments: PollerKind.allCases)
         func `Posts from many threads lose nothing`(_ poller: PollerKind) async throws {
             let host = try Host(poller, at: nil)

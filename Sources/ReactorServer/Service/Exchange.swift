@@ -14,30 +14,33 @@ struct Exchange {
         /// A request may come, or is coming.
         case reading
         /// A request is whole, and its answer is due later. What comes meanwhile waits.
-        case answering(Asked)
+        case answering(Asked, Wishes?)
         /// Events go out until the connection ends. What comes in means nothing.
         case streaming(Streaming)
         /// The last bytes are on their way out.
         case closing
     }
 
-    /// What the answer to the present request has to respect.
+    /// What every answer has to respect of its request.
     struct Asked: Sendable {
         var operation: Operation
         var isHead: Bool
-        var minorVersion: Int
         /// The connection ends with this answer.
         var closes: Bool
+        var minorVersion: Int
         var since: LoopInstant
-        /// `?wait=settled`: until when.
+    }
+
+    /// What few requests ask for besides; made for those.
+    final class Wishes {
+        /// `?wait=settled`: until when, and in which session.
         var patience: LoopInstant?
-        var traceparent: String?
-        /// Whose effects have to end first.
         var session: SessionID?
         /// `If-None-Match`: what the client has.
         var known: EntityTags?
         /// `?ping=events`.
         var heartbeatIsEvent = false
+        var traceparent: String?
     }
 
     /// A stream of events under way.

@@ -18,8 +18,8 @@ extension Shard {
         switch exchanges[slot].phase {
         case .vacant: return
         case .reading: if readingIsOver(connection, now) { return }
-        case .answering(let asked):
-            if let patience = asked.patience, now >= patience { losePatience(connection, asked) }
+        case .answering(_, let wishes):
+            if let patience = wishes?.patience, now >= patience { losePatience(connection) }
         case .streaming(let streaming):
             if streamingIsOver(connection, streaming, now) { return }
         case .closing:
@@ -42,9 +42,9 @@ extension Shard {
             next =
                 exchanges[slot].requestBegan.map { $0 + configuration.requestTimeout }
                 ?? (last + configuration.idleTimeout)
-        case .answering(let asked):
+        case .answering(_, let wishes):
             // A commit has no deadline of its own; look again now and then.
-            next = asked.patience ?? (connections.now + configuration.idleTimeout)
+            next = wishes?.patience ?? (connections.now + configuration.idleTimeout)
         case .streaming(let streaming):
             let isBlocked = streaming.subscriber?.isBlocked ?? true
             let quiet = last + (isBlocked ? configuration.stallTimeout : configuration.heartbeat)
@@ -74,23 +74,26 @@ extension Shard {
         return true
     }
 
-    func losePatience(_ connection: ConnectionID, _ asked: Exchange.Asked) {
-        var asked = asked
-        asked.patience = nil
-        exchanges[Int(connection.slot)].phase = .answering(asked)
-        waitingSession(asked)?.stopWaiting(connection.token)
+    /// Whoever waits for effects to end is answered now.
+    func losePatience(_ connection: ConnectionID) {
+        guard case .answering(_, let wishes?) = exchanges[Int(connection.slot)].phase else {
+            return
+        }
+        wishes.patience = nil
+        waitingSession(wishes)?.stopWaiting(connection.token)
     }
 
-    private func waitingSession(_ asked: Exchange.Asked) -> Session? {
-        guard let id = asked.session, case .session(let session) = sessions.find(id) else {
+    private func waitingSession(_ wishes: Exchange.Wishes) -> Session? {
+        guard let id = wishes.session, case .session(let session) = sessions.find(id) else {
             return nil
         }
         return session
     }
 
     /// Nobody waits for the answer any more.
-    func forgetAnswer(_ connection: ConnectionID, _ asked: Exchange.Asked) {
-        waitingSession(asked)?.forget(connection.token)
+    func forgetAnswer(_ connection: ConnectionID, _ wishes: Exchange.Wishes?) {
+        guard let wishes else { return }
+        waitingSession(wishes)?.forget(connection.token)
     }
 
     private func streamingIsOver(

@@ -112,23 +112,19 @@ extension Shard {
 
     /// A whole request: finds the operation and carries it out, here or on the session's loop.
     func serve(_ connection: ConnectionID) {
-        let slot = Int(connection.slot)
-        exchanges[slot].phase = .answering(
-            Exchange.Asked(
-                operation: .livez, isHead: head.method == .head,
-                minorVersion: head.minorVersion,
-                closes: !head.keepsAlive || service.isDraining,
-                since: connections.now, patience: nil, traceparent: nil))
-        switch service.router.match(head.method, head.bytes, head.path) {
-        case .operation(let operation, let segment):
-            setOperation(operation, slot)
-            if let segment {
-                serve(operation, segment, connection)
-            } else {
-                answer(connection) { () throws(Problem) in
-                    try self.carryOut(operation, connection)
-                }
-            }
+        let match = service.router.match(head.method, head.bytes, head.path)
+        let operation: Operation =
+            if case .operation(let operation, _) = match { operation } else { .livez }
+        let asked = Exchange.Asked(
+            operation: operation, isHead: head.method == .head,
+            closes: !head.keepsAlive || service.isDraining, minorVersion: head.minorVersion,
+            since: connections.now)
+        exchanges[Int(connection.slot)].phase = .answering(asked, nil)
+        switch match {
+        case .operation(let operation, let segment?):
+            serve(operation, segment, connection)
+        case .operation(let operation, nil):
+            answer(connection) { () throws(Problem) in try self.carryOut(operation, connection) }
         case .methods(let methods):
             answerMethods(methods, connection)
         case .nothing where head.method == .options && head.matches(head.path, "*"):
@@ -152,11 +148,13 @@ extension Shard {
         }
     }
 
-    private func setOperation(_ operation: Operation, _ slot: Int) {
-        guard case .answering(var asked) = exchanges[slot].phase else { return }
-        asked.operation = operation
-        asked.traceparent = head.text(of: .traceparent)
-        exchanges[slot].phase = .answering(asked)
+    /// Notes what few requests ask for.
+    func wish(_ connection: ConnectionID, _ note: (Exchange.Wishes) -> Void) {
+        let slot = Int(connection.slot)
+        guard case .answering(let asked, let wishes) = exchanges[slot].phase else { return }
+        let noted = wishes ?? Exchange.Wishes()
+        note(noted)
+        if wishes == nil { exchanges[slot].phase = .answering(asked, noted) }
     }
 
     private func sessionID(_ segment: Range<Int>) throws(Problem) -> SessionID {
@@ -180,7 +178,7 @@ extension Shard {
     private func depart(_ connection: ConnectionID, to owner: Int, with rest: RawSpan) {
         let slot = Int(connection.slot)
         flushOut(connection)
-        guard isCurrent(connection), case .answering(let asked) = exchanges[slot].phase,
+        guard isCurrent(connection), case .answering(let asked, _) = exchanges[slot].phase,
             exchanges[slot].work?.unsent.isEmpty ?? true
         else {
             // The client has not even read the answers it is owed.
@@ -202,7 +200,7 @@ extension Shard {
         occupy(connection)
         let slot = Int(connection.slot)
         exchanges[slot].reader = luggage.reader
-        exchanges[slot].phase = .answering(luggage.asked)
+        exchanges[slot].phase = .answering(luggage.asked, nil)
         exchanges[slot].peerIsFinished = luggage.peerIsFinished
         head = luggage.head
         body = luggage.body

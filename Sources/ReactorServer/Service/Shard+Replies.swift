@@ -76,7 +76,7 @@ extension Shard: SessionOutput {
 
     /// The session ended while the answer was on its way.
     private func answerGone(_ connection: ConnectionID, _ id: String) {
-        guard case .answering(let asked) = exchanges[Int(connection.slot)].phase else { return }
+        guard case .answering(let asked, _) = exchanges[Int(connection.slot)].phase else { return }
         switch asked.operation {
         case .streamPulses, .streamStates, .streamActivities, .streamEvents:
             answer(connection, 204, [], [])
@@ -107,12 +107,12 @@ extension Shard: SessionOutput {
     private func answerState(
         _ connection: ConnectionID, _ content: Reply.Content, _ state: [UInt8], _ version: UInt64
     ) {
-        guard case .answering(let asked) = exchanges[Int(connection.slot)].phase else { return }
+        guard case .answering(_, let wishes) = exchanges[Int(connection.slot)].phase else { return }
         let position = content.position.text
         let isPresent = version == content.version
         // The tag names the present state; another version has none.
         let tag = isPresent ? [("ETag", "\"\(position)\"")] : []
-        if isPresent, let known = asked.known, known.includes(position) {
+        if isPresent, let known = wishes?.known, known.includes(position) {
             return answer(connection, 304, tag, [])
         }
         var body: [UInt8] = []
@@ -135,13 +135,13 @@ extension Shard: SessionOutput {
         on connection: ConnectionID
     ) {
         let slot = Int(connection.slot)
-        guard case .answering(let asked) = exchanges[slot].phase else {
+        guard case .answering(let asked, let wishes) = exchanges[slot].phase else {
             return subscriber.cancel()
         }
         let configuration = service.configuration
         let age = configuration.connectionAge * Double.random(in: 0.8...1.2, using: &randomness)
         let streaming = Exchange.Streaming(
-            heartbeatIsEvent: asked.heartbeatIsEvent, endsAt: connections.now + age,
+            heartbeatIsEvent: wishes?.heartbeatIsEvent ?? false, endsAt: connections.now + age,
             since: asked.since)
         streaming.subscriber = subscriber
         exchanges[slot].phase = .streaming(streaming)

@@ -56,10 +56,8 @@ extension Shard {
             version = number
         }
         if head.range(of: .ifNoneMatch) != nil {
-            let slot = Int(connection.slot)
-            guard case .answering(var asked) = exchanges[slot].phase else { return }
-            asked.known = try EntityTags(head, .ifNoneMatch)
-            exchanges[slot].phase = .answering(asked)
+            let known = try EntityTags(head, .ifNoneMatch)
+            wish(connection) { $0.known = known }
         }
         session.read(version: version, for: connection.token)
     }
@@ -69,7 +67,8 @@ extension Shard {
         var waits = false
         if head.query != nil { waits = try readPatience(session.id, connection) }
         let condition = try positionCondition()
-        let traceparent = try self.traceparent()
+        let traceparent = self.traceparent()
+        if let traceparent { wish(connection) { $0.traceparent = traceparent } }
         do {
             try session.post(
                 body, condition: condition, waits: waits, traceparent: traceparent,
@@ -97,11 +96,11 @@ extension Shard {
             }
             patience = time
         }
-        let slot = Int(connection.slot)
-        guard case .answering(var asked) = exchanges[slot].phase else { return false }
-        asked.patience = connections.now + patience
-        asked.session = session
-        exchanges[slot].phase = .answering(asked)
+        let until = connections.now + patience
+        wish(connection) { wishes in
+            wishes.patience = until
+            wishes.session = session
+        }
         return true
     }
 
@@ -113,7 +112,7 @@ extension Shard {
     }
 
     /// W3C Trace Context §3.2: what does not have its form is ignored.
-    private func traceparent() throws(Problem) -> String? {
+    private func traceparent() -> String? {
         guard let text = head.text(of: .traceparent) else { return nil }
         let lengths = text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count)
         guard lengths.prefix(4) == [2, 32, 16, 2],
@@ -144,10 +143,7 @@ extension Shard {
         guard head.method != .head else {
             return answer(connection, 200, [("Content-Type", "text/event-stream")], [])
         }
-        let slot = Int(connection.slot)
-        guard case .answering(var asked) = exchanges[slot].phase else { return }
-        asked.heartbeatIsEvent = query.heartbeatIsEvent
-        exchanges[slot].phase = .answering(asked)
+        if query.heartbeatIsEvent { wish(connection) { $0.heartbeatIsEvent = true } }
         session.subscribe(
             SubscriptionRequest(
                 token: connection.token, selection: query.selection, start: query.start))

@@ -28,8 +28,8 @@ extension Shard {
         guard isCurrent(connection) else { return }
         exchanges[slot].phase = .answering(
             Exchange.Asked(
-                operation: .livez, isHead: false, minorVersion: 1, closes: true,
-                since: connections.now, patience: nil, traceparent: nil))
+                operation: .livez, isHead: false, closes: true, minorVersion: 1,
+                since: connections.now), nil)
         counters.malformed += 1
         answer(connection, problem)
         flushOut(connection)
@@ -41,36 +41,41 @@ extension Shard {
         code: String? = nil
     ) {
         let slot = Int(connection.slot)
-        guard isCurrent(connection), case .answering(let asked) = exchanges[slot].phase else {
+        guard isCurrent(connection), case .answering(let asked, let wishes) = exchanges[slot].phase
+        else {
             return
         }
         let closes = asked.closes || service.isDraining
         ResponseEncoder.append(
             status: status, fields: fields + templates.commonFields, body: body, date: date,
             close: closes, minorVersion: asked.minorVersion, headOnly: asked.isHead, to: &out)
-        finishAnswer(slot, asked, status: status, closes: closes, code: code)
+        finishAnswer(slot, asked, wishes, status: status, closes: closes, code: code)
     }
 
     /// The hot path: the answer to posted actions, from parts made beforehand.
     func answerAction(_ connection: ConnectionID, _ content: Reply.Content, status: Int) {
         let slot = Int(connection.slot)
-        guard isCurrent(connection), case .answering(let asked) = exchanges[slot].phase else {
+        guard isCurrent(connection), case .answering(let asked, let wishes) = exchanges[slot].phase
+        else {
             return
         }
         let closes = asked.closes || service.isDraining
         templates.fill(&actionBody, with: content)
+        var lines = templates.action
+        if let traceparent = wishes?.traceparent { lines.append("traceparent", traceparent) }
         ResponseEncoder.append(
-            status: status, lines: templates.action, body: actionBody.span, date: date,
+            status: status, lines: lines, body: actionBody.span, date: date,
             close: closes, minorVersion: asked.minorVersion, headOnly: false, to: &out)
-        finishAnswer(slot, asked, status: status, closes: closes, code: nil)
+        finishAnswer(slot, asked, wishes, status: status, closes: closes, code: nil)
     }
 
     private func finishAnswer(
-        _ slot: Int, _ asked: Exchange.Asked, status: Int, closes: Bool, code: String?
+        _ slot: Int, _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int, closes: Bool,
+        code: String?
     ) {
         exchanges[slot].phase = closes ? .closing : .reading
         counters.note(status: status)
-        logRequest(asked, status: status, code: code)
+        logRequest(asked, wishes, status: status, code: code)
     }
 
     /// Sends what `out` holds for the connection, and closes if that was the last.
@@ -135,7 +140,9 @@ extension Shard {
 
     // MARK: Log lines
 
-    private func logRequest(_ asked: Exchange.Asked, status: Int, code: String?) {
+    private func logRequest(
+        _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int, code: String?
+    ) {
         let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
         guard level >= service.logger.logLevel else { return }
         var metadata: Logger.Metadata = [
@@ -143,7 +150,7 @@ extension Shard {
             "duration": "\(connections.now - asked.since)",
         ]
         if let code { metadata["code"] = "\(code)" }
-        if let traceparent = asked.traceparent { metadata["traceparent"] = "\(traceparent)" }
+        if let traceparent = wishes?.traceparent { metadata["traceparent"] = "\(traceparent)" }
         service.logger.log(level: level, "request", metadata: metadata)
     }
 

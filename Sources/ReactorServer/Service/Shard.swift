@@ -152,8 +152,8 @@ final class Shard: LoopHandler {
             case .reading:
                 let isIdle = exchange.reader.isBetweenRequests && exchange.work == nil
                 if isIdle { close(connection, .lingering) }
-            case .answering(let asked):
-                if asked.patience != nil { losePatience(connection, asked) }
+            case .answering(_, let wishes):
+                if wishes?.patience != nil { losePatience(connection) }
             case .streaming(let streaming):
                 let spread = Double.random(in: 1...5, using: &randomness)
                 let retry = Double(service.configuration.retry.milliseconds) * spread
@@ -184,7 +184,7 @@ final class Shard: LoopHandler {
         case .streaming(let streaming):
             logStreamEnd(streaming)
             streaming.subscriber?.cancel()
-        case .answering(let asked): forgetAnswer(connection, asked)
+        case .answering(_, let wishes): forgetAnswer(connection, wishes)
         case .vacant, .reading, .closing: break
         }
         release(slot)
