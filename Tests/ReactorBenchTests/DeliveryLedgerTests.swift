@@ -58,6 +58,13 @@ struct DeliveryLedgerTests {
         #expect(doubled.problems == ["1 events received twice"])
     }
 
+    @Test func `known bytes behind another position are judged anew`() {
+        let all = [1, 2].map { event($0, sequence: $0 - 1) }.joined()
+        let ahead = tally(all, "id: abcd1234.5\n\n" + all)
+        #expect(ahead.reorderings == 2)
+        #expect(ahead.deliveries == 4)
+    }
+
     @Test func `exchanged events are seen`() {
         let all = [1, 2, 3].map { event($0, sequence: $0 - 1) }
         let swapped = tally(all.joined(), all[0] + all[2] + all[1])

@@ -64,12 +64,20 @@ struct ServerCommand: ParsableCommand {
 
     private static func serve(_ hosted: [Hosted], _ configuration: Configuration) async -> Int32 {
         let server = ReactorServer(hosting: hosted, configuration: configuration)
+        let (signals, signalled) = AsyncStream<Void>.makeStream()
+        let watcher = SignalWatcher([SIGTERM, SIGINT]) { _ in signalled.finish() }
+        // Who reads the start line may send a signal at once.
+        await watcher.untilWatching()
         let serving = Task {
             try await server.run { address in
                 Standard.out("reactor-server listening on \(address) (journal: memory)\n")
             }
         }
-        let watcher = SignalWatcher([SIGTERM, SIGINT]) { _ in serving.cancel() }
+        let ending = Task {
+            for await _ in signals {}
+            serving.cancel()
+        }
+        defer { ending.cancel() }
         do {
             try await serving.value
             watcher.cancel()
