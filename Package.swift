@@ -89,7 +89,9 @@ let package = Package(
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         .testTarget(
             name: "SessionsTests",
-            dependencies: ["Sessions", "Reactors", "Storage", "SampleReactors"],
+            dependencies: [
+                "Sessions", "Reactors", "Storage", "SampleReactors", "JSONCoding", "Wire",
+            ],
             swiftSettings: strict),
         .systemLibrary(
             name: "CCurl", path: "Tests/CCurl", pkgConfig: "libcurl",

@@ -51,6 +51,7 @@ package struct ByteLog {
     /// Puts bytes before the first one; their offsets run down from `start`.
     package mutating func prepend(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
+        cutDropped()
         start -= bytes.count
         chunks.prepend(Chunk(start: start, bytes: bytes))
     }
@@ -73,6 +74,17 @@ package struct ByteLog {
             } else {
                 chunks[chunks.count - 1].bytes.removeLast(last.end - end)
             }
+        }
+    }
+
+    /// Cuts off what is dropped of the first chunk: its offsets are about to mean other bytes.
+    private mutating func cutDropped() {
+        guard let first = chunks.first, first.start < start else { return }
+        if first.end <= start {
+            chunks.removeFirst()
+        } else {
+            chunks[0].bytes.removeFirst(start - first.start)
+            chunks[0].start = start
         }
     }
 

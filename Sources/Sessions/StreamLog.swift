@@ -111,6 +111,8 @@ final class StreamLog {
     /// Answers whether it does now.
     func extend(backTo number: UInt64, of session: Session, limit: Int) -> Bool {
         guard number < coveredAfter else { return true }
+        // As in the session's own history: one record is kept even if it alone is larger.
+        let isOne = number + 1 == coveredAfter
         var framed: [UInt8] = []
         var earlier: [Mark] = []
         let later = shownPart
@@ -121,7 +123,7 @@ final class StreamLog {
             appendFrames(of: entry, from: session, to: &framed) { index, end in
                 earlier.append(Mark(number: entry.number, index: index, end: end))
             }
-            guard framed.count <= limit else { return false }
+            guard framed.count <= limit || isOne else { return false }
         }
         let begin = bytes.start - framed.count
         for mark in earlier.reversed() {

@@ -75,10 +75,10 @@ package final class Subscriber {
 
     private func sendUnsent() -> Bool {
         guard !unsent.isEmpty else { return true }
-        let taken = output.write(unsent.span, to: id)
-        unsent = unsent.dropFirst(taken)
-        isBlocked = !unsent.isEmpty
-        if unsent.isEmpty { unsent = [] }
+        let held = unsent
+        let taken = output.write(held.span, to: id)
+        isBlocked = taken < held.count
+        unsent = isBlocked ? held.dropFirst(taken) : []
         return !isBlocked
     }
 }

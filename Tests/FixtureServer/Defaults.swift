@@ -2,6 +2,8 @@ import Reactors
 
 /// Writes no `mutate`; its actions are its mutations (case 54).
 struct Passing: Reactor {
+    typealias Activity = Never
+
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
     }
@@ -21,6 +23,8 @@ struct Passing: Reactor {
 
 /// Writes no `mutate`, and its actions are not its mutations (case 54).
 struct Idle: Reactor {
+    typealias Activity = Never
+
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
     }
@@ -38,6 +42,8 @@ struct Idle: Reactor {
 
 /// Writes no `reduce` (case 55).
 struct Unreduced: Reactor {
+    typealias Activity = Never
+
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
     }

@@ -2,6 +2,8 @@ import Reactors
 
 /// Code of its own that fails in every place where it may (cases 77, 89).
 struct Failing: Reactor {
+    typealias Activity = Never
+
     struct Fault: Error {}
 
     enum Action: TaggedCodable, Sendable {
@@ -25,7 +27,7 @@ struct Failing: Reactor {
         return action
     }
 
-    func mutate(action: Action) -> Effect<Action> {
+    func mutate(action: Action) -> Effect<Mutation> {
         switch action {
         case .add, .poison: .just(action)
         case .addThenFail(let number):

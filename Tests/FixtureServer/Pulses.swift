@@ -2,6 +2,8 @@ import Reactors
 
 /// Pulses of several kinds, and every way of assigning them (cases 2, 7, 11 to 15, 24, 26).
 struct Pulses: Reactor {
+    typealias Activity = Never
+
     enum Action: TaggedCodable, Sendable {
         case setValue(number: Int)
         case setA(number: Int)
@@ -36,7 +38,7 @@ struct Pulses: Reactor {
 
     let initialState = State()
 
-    func mutate(action: Action) -> Effect<Action> {
+    func mutate(action: Action) -> Effect<Mutation> {
         switch action {
         case .nothing: return .empty()
         case .setBoth(let a, let b): return .of(.setA(number: a), .setB(number: b))

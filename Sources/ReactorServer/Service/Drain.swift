@@ -5,6 +5,8 @@ final class Drain: Sendable {
     private struct State {
         var missing: Set<Int>
         var waiter: CheckedContinuation<Void, Never>?
+        /// Whoever comes to wait after the cut waits for nothing.
+        var isCut = false
     }
 
     private let state: Mutex<State>
@@ -27,6 +29,7 @@ final class Drain: Sendable {
     /// Gives up waiting.
     func cut() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.isCut = true
             defer { state.waiter = nil }
             return state.waiter
         }
@@ -37,7 +40,7 @@ final class Drain: Sendable {
     func wait() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state -> Bool in
-                guard !state.missing.isEmpty else { return true }
+                guard !state.missing.isEmpty, !state.isCut else { return true }
                 state.waiter = continuation
                 return false
             }

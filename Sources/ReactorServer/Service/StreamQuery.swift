@@ -29,7 +29,9 @@ struct StreamQuery {
         case .streamActivities: return Selection(activities: true)
         case .streamStates: return Selection(states: try states(items))
         case .streamEvents:
-            let only = items.values("only").flatMap { $0.split(separator: ",").map(String.init) }
+            let only = items.values("only").flatMap {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
             for word in only where !["pulses", "activities", "states"].contains(word) {
                 throw Problem(
                     400, "bad_only", "only is \(word); send pulses, activities or states")

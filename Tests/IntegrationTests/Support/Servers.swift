@@ -1,3 +1,5 @@
+import Testing
+
 /// The two servers with default settings that most tests share; each test has sessions of its own.
 ///
 /// They live as long as the test process, which kills them when it exits.
@@ -23,4 +25,53 @@ func sharedServer() async throws -> Client {
 /// A client of the shared `fixture-server`.
 func sharedFixtures() async throws -> Client {
     try await Servers.shared.process(.fixtures).client()
+}
+
+/// Gives a test a server of its own, with options of its own.
+func withServer(
+    _ program: ServerProcess.Program = .server, _ options: String...,
+    environment: [String: String] = [:],
+    do body: (ServerProcess) async throws -> Void
+) async throws {
+    try await Turnstile.servers.pass {
+        let server = try await ServerProcess.start(program, options, environment: environment)
+        try await body(server)
+        #expect(server.log.present.exit != .signal(11), "\(server.log.present.errors)")
+    }
+}
+
+/// Lets so many in at a time: the tests run all at once, and a machine of two processors should
+/// not start fifty servers for them.
+actor Turnstile {
+    static let servers = Turnstile(4)
+
+    private var free: Int
+    private var queue: [CheckedContinuation<Void, Never>] = []
+
+    init(_ free: Int) {
+        self.free = free
+    }
+
+    nonisolated func pass(_ body: () async throws -> Void) async throws {
+        await enter()
+        do {
+            try await body()
+        } catch {
+            await leave()
+            throw error
+        }
+        await leave()
+    }
+
+    private func enter() async {
+        guard free == 0 else {
+            free -= 1
+            return
+        }
+        await withCheckedContinuation { queue.append($0) }
+    }
+
+    private func leave() {
+        if queue.isEmpty { free += 1 } else { queue.removeFirst().resume() }
+    }
 }

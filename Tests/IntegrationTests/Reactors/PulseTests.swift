@@ -1,0 +1,253 @@
+import Testing
+
+@Suite("Cases 1 to 18 — a pulse as it is seen over HTTP", .timeLimit(.minutes(3)))
+struct PulseTests {
+    private func pulses() async throws -> SessionHandle {
+        try await sharedFixtures().session("pulses")
+    }
+
+    @Test func `case 1: a fresh pulse is no event`() async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.open("pulses?pulse=alertMessage")
+        let first = try await stream.next()
+        #expect(first.name == "snapshot")
+        #expect(first.data == #"{"alertMessage":null}"#)
+        #expect(first.id == session.created)
+        try await session.alert("sentinel")
+        #expect(try await stream.next().data == #""sentinel""#)
+    }
+
+    @Test func `case 2: every assignment is one event, reading is none`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses?pulse=value")
+        for number in [10, 20, 20, 20, 30, 30] {
+            try await session.post(#"{"type":"setValue","number":\#(number)}"#)
+            _ = try await session.read()
+        }
+        try await session.post(#"{"type":"setValue","number":-1}"#)
+        let events = try await stream.next(7)
+        #expect(events.map(\.data) == ["10", "20", "20", "20", "30", "30", "-1"])
+        #expect(events.allSatisfy { $0.name == "value" })
+    }
+
+    @Test func `case 4: an equal value counts`() async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.follow("pulses")
+        try await session.alert("same")
+        try await session.alert("same")
+        let events = try await stream.next(2)
+        #expect(events.map(\.data) == [#""same""#, #""same""#])
+        #expect(events[0].id != events[1].id)
+    }
+
+    @Test func `case 5: a count that wraps loses nothing`() async throws {
+        let session = try await sharedFixtures().session("edge")
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"set","number":1}"#)
+        try await session.post(#"{"type":"set","number":2}"#)
+        let events = try await stream.next(2)
+        #expect(events.map(\.data) == ["1", "2"])
+        #expect(events.map(\.id) == ["\(session.generation).1", "\(session.generation).2"])
+    }
+
+    @Test func `case 7: an initial value is no assignment`() async throws {
+        let session = try await pulses()
+        let stream = try await session.open("pulses?pulse=greeting&pulse=a")
+        #expect(try await stream.next().data == #"{"greeting":"Hello tokijh","a":null}"#)
+        try await session.post(#"{"type":"setA","number":1}"#)
+        #expect(try await stream.next().name == "a")
+    }
+
+    @Test func `case 9: a mutation of another field is no event`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"setA","number":1}"#)
+        try await session.post(#"{"type":"touch"}"#)
+        try await session.post(#"{"type":"setA","number":2}"#)
+        #expect(try await stream.next(2).map(\.data) == ["1", "2"])
+    }
+
+    @Test func `case 11: a change in place is one event with the whole value`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses?pulse=items")
+        for number in 1...3 { try await session.post(#"{"type":"append","number":\#(number)}"#) }
+        #expect(try await stream.next(3).map(\.data) == ["[1]", "[1,2]", "[1,2,3]"])
+    }
+
+    @Test func `case 12: two assignments in one reduce are one event`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"twice","first":"x","second":"y"}"#)
+        try await session.post(#"{"type":"setText","text":"sentinel"}"#)
+        #expect(try await stream.next(2).map(\.data) == [#""y""#, #""sentinel""#])
+    }
+
+    @Test func `case 13: set and cleared in one reduce tells nil only`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"setThenClear","text":"secret"}"#)
+        try await session.post(#"{"type":"setText","text":"sentinel"}"#)
+        #expect(try await stream.next(2).map(\.data) == ["null", #""sentinel""#])
+        #expect(!String(decoding: await stream.bytes, as: UTF8.self).contains("secret"))
+    }
+
+    @Test func `case 14: a reset without an assignment is a version and no event`() async throws {
+        let session = try await pulses()
+        try await session.post(#"{"type":"setText","text":"before"}"#)
+        let stream = try await session.follow("events")
+        try await session.post(#"{"type":"reset"}"#)
+        try await session.post(#"{"type":"reset"}"#)
+        try await session.post(#"{"type":"setText","text":"sentinel"}"#)
+        #expect(try await stream.next(4).map(\.name) == ["state", "state", "text", "state"])
+    }
+
+    @Test func `case 15: a reset that assigns is one event`() async throws {
+        let session = try await pulses()
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"setText","text":"one"}"#)
+        try await session.post(#"{"type":"resetAndSet","text":"two"}"#)
+        try await session.post(#"{"type":"setText","text":"sentinel"}"#)
+        #expect(try await stream.next(3).map(\.data) == [#""one""#, #""two""#, #""sentinel""#])
+    }
+
+    @Test func `case 18: a pulse is its bare value`() async throws {
+        let session = try await sharedServer().session("alerts")
+        #expect(try await session.state() == ["alertMessage": nil, "actions": 0])
+        try await session.alert("x")
+        #expect(try await session.state() == ["alertMessage": "x", "actions": 0])
+    }
+}
+
+@Suite("Cases 19 to 28 — pulse streams", .timeLimit(.minutes(3)))
+struct PulseStreamTests {
+    @Test func `case 19: the seeds' six actions are four events`() async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.follow("pulses?pulse=alertMessage")
+        let some = #"{"type":"doSomeAction"}"#
+        try await session.alert("Hello")
+        try await session.alert("Hello")
+        try await session.post(some)
+        try await session.alert("Hello")
+        try await session.alert("tokijh")
+        try await session.post(some)
+        try await session.alert("sentinel")
+        let events = try await stream.next(5)
+        #expect(
+            events.map(\.data)
+                == [#""Hello""#, #""Hello""#, #""Hello""#, #""tokijh""#, #""sentinel""#])
+        #expect(events.allSatisfy { $0.name == "alertMessage" })
+        #expect(
+            events.map(\.id) == [1, 2, 4, 5, 7].map { "\(session.generation).\($0)" })
+        #expect(try await session.read()["version"] == 7)
+    }
+
+    @Test func `cases 21, 22: who comes late gets the present value and no history`() async throws {
+        let session = try await sharedServer().session("alerts")
+        #expect(try await session.open("pulses").next().data == #"{"alertMessage":null}"#)
+        try await session.alert("a")
+        try await session.alert("b")
+        let stream = try await session.open("pulses")
+        let first = try await stream.next()
+        #expect(first.name == "snapshot")
+        #expect(first.data == #"{"alertMessage":"b"}"#)
+        #expect(first.id == "\(session.generation).2")
+        try await session.alert("sentinel")
+        #expect(try await stream.next().data == #""sentinel""#)
+    }
+
+    @Test func `case 24: an action without a mutation is silent everywhere`() async throws {
+        let session = try await sharedFixtures().session("pulses")
+        let stream = try await session.follow("events")
+        let receipt = try await session.post(#"{"type":"nothing"}"#)
+        #expect(receipt.version == 0)
+        #expect(receipt.position == session.created)
+        try await session.post(#"{"type":"setA","number":1}"#)
+        let event = try await stream.next()
+        #expect(event.name == "a")
+        #expect(event.id == "\(session.generation).1.1")
+    }
+
+    @Test func `case 25: a thousand equal assignments are a thousand events`() async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.follow("pulses")
+        for _ in 1...1_000 { try await session.alert("Hello") }
+        let events = try await stream.next(1_000)
+        #expect(events.allSatisfy { $0.data == #""Hello""# })
+        #expect(events.map(\.id) == (1...1_000).map { "\(session.generation).\($0)" })
+    }
+
+    @Test func `case 26: two pulses are independent`() async throws {
+        let session = try await sharedFixtures().session("pulses")
+        let a = try await session.follow("pulses?pulse=a")
+        let b = try await session.follow("pulses?pulse=b")
+        let both = try await session.follow("pulses?pulse=b&pulse=a")
+        try await session.post(#"{"type":"setA","number":1}"#)
+        try await session.post(#"{"type":"setB","number":2}"#)
+        try await session.post(#"{"type":"setA","number":3}"#)
+        #expect(try await a.next(2).map(\.data) == ["1", "3"])
+        #expect(try await b.next().data == "2")
+        #expect(try await both.next(3).map(\.data) == ["1", "2", "3"])
+    }
+
+    @Test func `case 28: three subscribers read the same`() async throws {
+        let session = try await sharedServer().session("alerts")
+        var streams: [EventStream] = []
+        for _ in 1...3 { streams.append(try await session.follow("pulses")) }
+        for number in 1...20 { try await session.alert("message \(number)") }
+        var transcripts: [[Event]] = []
+        for stream in streams { transcripts.append(try await stream.next(20)) }
+        #expect(transcripts[0].map(\.data) == (1...20).map { "\"message \($0)\"" })
+        #expect(transcripts.allSatisfy { $0 == transcripts[0] })
+    }
+
+    @Test func `one record with two events numbers the first, and ends with the bare position`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("pulses")
+        let stream = try await session.follow("pulses")
+        try await session.post(#"{"type":"setPair","a":1,"b":2}"#)
+        let events = try await stream.next(2)
+        #expect(events.map(\.name) == ["a", "b"])
+        #expect(events.map(\.id) == ["\(session.generation).1.1", "\(session.generation).1"])
+    }
+
+    @Test func `case 40: an unknown pulse is 404, and no stream`() async throws {
+        let session = try await sharedServer().session("alerts")
+        for query in ["pulse=nothing", "pulse=alertMessage&pulse=nothing", "pulse="] {
+            try expectProblem(
+                try await session.client.get("\(session.path)/pulses?\(query)"), 404,
+                "unknown_pulse", detail: "alerts")
+        }
+    }
+
+    static let texts = [
+        "line\nline", "line\r\nline", "line\rline", "\n", " leading", "trailing ", "", "\u{2028}\u{2029}",
+        "👩‍👩‍👧‍👦 é e\u{301}", "\"quoted\" \\ back", "\u{0}\u{1}\u{1f}\u{7f}", "data: x", ": not a comment",
+        "\u{feff}", "\u{10ffff}", "null",
+    ]
+
+    @Test(arguments: texts)
+    func `case 41: text comes through as it is, on one data line`(text: String) async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.follow("pulses")
+        try await session.alert(text)
+        let event = try await stream.next()
+        #expect(!event.data.contains("\n"))
+        #expect(try Array(#require(JSONValue(text: event.data).string).utf8) == Array(text.utf8))
+        #expect(try await session.state()["alertMessage"] == .string(text))
+    }
+
+    @Test func `case 41: nearly a megabyte comes through as it is`() async throws {
+        let session = try await sharedServer().session("alerts")
+        let stream = try await session.follow("pulses")
+        let text = String(repeating: "0123456789abcdé\n", count: 55_000)
+        try await session.alert(text)
+        try await session.alert("sentinel")
+        #expect(try await JSONValue(text: stream.next().data).string == text)
+        #expect(try await stream.next().data == #""sentinel""#)
+        // And as a snapshot's: too large for one send.
+        try await session.alert(text)
+        let late = try await session.open("pulses")
+        #expect(try await JSONValue(text: late.next().data)["alertMessage"] == .string(text))
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@Suite("Contract §3 — what is hosted", .timeLimit(.minutes(3)))
+struct ReactorListTests {
+    @Test func `every reactor is listed with its pulses, activities and examples`() async throws {
+        let reactors = try #require(
+            try await sharedServer().get("/v1/reactors").json["reactors"]?.array)
+        #expect(reactors.compactMap { $0["name"]?.string } == ["alerts", "counter", "job", "chat"])
+        #expect(reactors[0]["pulses"] == ["alertMessage"])
+        #expect(reactors[0]["activities"] == [])
+        #expect(
+            reactors[0]["examples"] == [
+                ["type": "alert", "message": "Hello"], ["type": "doSomeAction"],
+            ])
+        #expect(reactors[3]["activities"] == ["typing"])
+    }
+
+    @Test func `every listed example is an action of its reactor`() async throws {
+        let client = try await sharedServer()
+        let reactors = try #require(
+            try await client.get("/v1/reactors").json["reactors"]?.array)
+        for reactor in reactors {
+            let session = try await client.session(try #require(reactor["name"]?.string))
+            for example in try #require(reactor["examples"]?.array) {
+                try await session.post(try example.text)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@Suite("Contract §3 — the service speaks of itself", .timeLimit(.minutes(3)))
+struct ServiceTests {
+    @Test func `it is alive, and ready with its journal`() async throws {
+        let client = try await sharedServer()
+        #expect(try await client.get("/livez").status == 200)
+        let ready = try await client.get("/readyz")
+        #expect(ready.status == 200)
+        #expect(ready["Durability"] == "memory")
+        #expect(try ready.json["journal"] == "memory")
+    }
+
+    @Test func `the specification is served as it stands in the repository`() async throws {
+        let response = try await sharedServer().get("/openapi.yaml")
+        #expect(response["Content-Type"] == "application/yaml")
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../openapi.yaml").standardizedFileURL
+        #expect(try Data(contentsOf: root) == Data(response.body))
+    }
+
+    @Test func `metrics are Prometheus text, each with its help and type`() async throws {
+        let response = try await sharedServer().get("/metrics")
+        let type = try #require(response["Content-Type"])
+        #expect(type.hasPrefix("text/plain; version=0.0.4"))
+        var described: Set<Substring> = []
+        var typed: Set<Substring> = []
+        for line in response.text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            switch words.prefix(2) {
+            case ["#", "HELP"]: described.insert(words[2])
+            case ["#", "TYPE"]:
+                typed.insert(words[2])
+                #expect(["counter", "gauge"].contains(words[3]))
+            default:
+                let name = words[0].prefix { $0 != "{" }
+                #expect(described.contains(name) && typed.contains(name), "\(line)")
+                #expect(Double(words[1]) != nil, "\(line)")
+            }
+        }
+        #expect(described.contains("reactor_sessions"))
+        #expect(described.contains("reactor_subscribers"))
+    }
+
+    @Test func `metrics count what happened`() async throws {
+        try await withServer { server in
+            let client = server.client()
+            #expect(try await client.metric("sessions") == 0)
+            let session = try await client.session("alerts")
+            let streams = [
+                try await session.follow("pulses"), try await session.follow("states"),
+            ]
+            try await session.alert("Hello")
+            for stream in streams { _ = try await stream.next() }
+            #expect(try await client.metric("sessions") == 1)
+            #expect(try await client.metric("subscribers") == 2)
+            #expect(try await client.metric("streams_opened_total") == 2)
+            _ = try await client.delete(session.path)
+            for stream in streams { _ = try await stream.rest() }
+            #expect(try await client.metric("sessions") == 0)
+            #expect(try await client.metric("subscribers") == 0)
+        }
+    }
+
+    @Test func `every answer has a date`() async throws {
+        let client = try await sharedServer()
+        for path in ["/livez", "/nothing", "/v1/reactors"] {
+            let date = try #require(try await client.get(path)["Date"])
+            // RFC 9110 §5.6.7: Sun, 06 Nov 1994 08:49:37 GMT
+            #expect(date.utf8.count == 29)
+            #expect(date.hasSuffix(" GMT"))
+        }
+    }
+}
+
+extension Client {
+    /// The value of `reactor_<name>` in `/metrics`.
+    func metric(_ name: String) async throws -> Int? {
+        let text = try await get("/metrics").text
+        let line = text.split(separator: "\n").first { $0.hasPrefix("reactor_\(name) ") }
+        return line.flatMap { Int($0.split(separator: " ")[1]) }
+    }
+}

@@ -1,0 +1,117 @@
+import Testing
+
+@Suite("Contract §3.2 — how a stream begins", .timeLimit(.minutes(3)))
+struct OpeningTests {
+    @Test(arguments: ["pulses", "activities", "states", "events"])
+    func `the head is what browsers and proxies need`(stream: String) async throws {
+        let session = try await sharedServer().session("chat")
+        let head = try await session.open(stream).head
+        #expect(head.status == 200)
+        #expect(head["Content-Type"] == "text/event-stream")
+        #expect(head["Cache-Control"] == "no-store, no-transform")
+        #expect(head["X-Accel-Buffering"] == "no")
+        #expect(head["Content-Length"] == nil)
+    }
+
+    @Test func `retry comes first, near two seconds and not the same for all`() async throws {
+        let session = try await sharedServer().session("alerts")
+        var retries: Set<Int> = []
+        for _ in 1...20 {
+            let item = try await session.open("pulses").nextItem()
+            guard case .retry(let milliseconds) = item else {
+                Issue.record("the first item is \(item)")
+                return
+            }
+            #expect((1_500...2_500).contains(milliseconds))
+            retries.insert(milliseconds)
+        }
+        #expect(retries.count > 5)
+    }
+
+    @Test func `a fresh connection begins with the snapshot of what it chose`() async throws {
+        let session = try await sharedFixtures().session("pulses")
+        try await session.post(#"{"type":"setBoth","a":1,"b":2}"#)
+        let chosen = try await session.open("pulses?pulse=b").next()
+        #expect(chosen.data == #"{"b":2}"#)
+        let everything = try await session.open("pulses").next()
+        let names = try JSONValue(text: everything.data)
+        #expect(names["a"] == 1 && names["b"] == 2 && names["greeting"] == "Hello tokijh")
+        #expect(names["plain"] == nil)
+        #expect([chosen.id, everything.id].allSatisfy { $0 == "\(session.generation).2" })
+    }
+
+    @Test func `events carries both, and only what is asked for`() async throws {
+        let session = try await sharedServer().session("chat")
+        let say = #"{"type":"say","author":"ada","text":"Hi"}"#
+        let all = try await session.open("events")
+        let snapshot = try await JSONValue(text: all.next().data)
+        #expect(snapshot["pulses"] == ["newest": nil])
+        #expect(snapshot["state"]?["count"] == 0)
+        let pulses = try await session.follow("events?only=pulses")
+        let states = try await session.follow("events?only=states")
+        let some = try await session.follow("events?only=activities&only=pulses")
+        try await session.post(say)
+        try await session.post(#"{"type":"typing","author":"ada"}"#)
+        try await session.post(say)
+        #expect(
+            try await all.next(5).map(\.name) == ["newest", "state", "typing", "newest", "state"])
+        #expect(try await pulses.next(2).map(\.name) == ["newest", "newest"])
+        #expect(try await states.next(2).map(\.name) == ["state", "state"])
+        #expect(try await some.next(3).map(\.name) == ["newest", "typing", "newest"])
+    }
+
+    @Test func `from=now sets the id, shows nothing, then is live`() async throws {
+        let session = try await sharedServer().session("alerts")
+        try await session.alert("before")
+        for path in ["pulses", "states", "events", "activities"] {
+            let stream = try await session.open("\(path)?from=now")
+            guard case .retry = try await stream.nextItem() else {
+                Issue.record("no retry")
+                return
+            }
+            let present = try #require(try await session.read()["position"]?.string)
+            #expect(try await stream.nextItem() == .priming(present))
+            if path != "activities" {
+                try await session.alert("live")
+                let event = try await stream.next()
+                #expect(event.name != "snapshot")
+            }
+        }
+    }
+
+    @Test func `from=start shows everything that is kept, then is live`() async throws {
+        let session = try await sharedServer().session("alerts")
+        for number in 1...5 { try await session.alert("message \(number)") }
+        let stream = try await session.open("pulses?from=start")
+        try await session.alert("message 6")
+        #expect(
+            try await stream.next(6).map(\.data) == (1...6).map { "\"message \($0)\"" })
+    }
+
+    @Test func `ping and from and only take their words and no others`() async throws {
+        let session = try await sharedServer().session("alerts")
+        for (query, code) in [
+            ("from=yesterday", "bad_from"), ("from=", "bad_from"), ("ping=yes", "bad_ping"),
+            ("ping=", "bad_ping"),
+        ] {
+            try expectProblem(
+                try await session.client.get("\(session.path)/pulses?\(query)"), 400, code,
+                detail: String(query.prefix(4)))
+        }
+        for query in ["only=everything", "only=", "only=pulses,x"] {
+            let response = try await session.client.get("\(session.path)/events?\(query)")
+            try expectProblem(response, 400, "bad_only", detail: "only")
+        }
+    }
+
+    @Test func `a stream is not given to those who don't accept one`() async throws {
+        let session = try await sharedServer().session("alerts")
+        try expectProblem(
+            try await session.client.get(
+                "\(session.path)/pulses", [("Accept", "application/json")]),
+            406, "not_acceptable", detail: "application/json")
+        for accept in ["text/event-stream", "text/*", "*/*", "text/html, text/event-stream;q=0.1"] {
+            _ = try await session.open("pulses", [("Accept", accept)])
+        }
+    }
+}

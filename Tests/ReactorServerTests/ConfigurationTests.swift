@@ -1,0 +1,133 @@
+import ArgumentParser
+import Testing
+
+@testable import ReactorServer
+
+@Suite("Settings — one table for options, environment and help")
+struct ConfigurationTests {
+    @Test func `Nothing given: the defaults`() throws {
+        var expected = Configuration()
+        let read = try Configuration(typed: [:], environment: [:])
+        expected.loops = read.loops
+        #expect(read == expected)
+        #expect(read.loops >= 1)
+    }
+
+    @Test func `What is typed wins over the environment, and an empty variable is none`() throws {
+        let read = try Configuration(
+            typed: ["port": "1", "host": "::"],
+            environment: ["REACTOR_PORT": "2", "REACTOR_RETRY": "3s", "REACTOR_GRACE": ""])
+        #expect(read.port == 1)
+        #expect(read.host == "::")
+        #expect(read.retry == .seconds(3))
+        #expect(read.grace == Configuration().grace)
+    }
+
+    @Test func `Every setting reaches its own value`() throws {
+        let texts = [
+            "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
+            "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
+            "connection-limit": "6", "session-limit": "7", "keep-records": "8",
+            "keep-bytes": "9", "heartbeat": "10s", "connection-age": "11s",
+            "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
+            "retry": "15s", "grace": "16s", "allow-origin": "https://o", "log-level": "error",
+        ]
+        #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
+        var expected = Configuration()
+        (expected.host, expected.port, expected.unixPath) = ("h", 81, "/u")
+        (expected.loops, expected.poller) = (3, .dispatch)
+        (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)
+        (expected.batchLimit, expected.connectionLimit, expected.sessionLimit) = (5, 6, 7)
+        (expected.keptRecords, expected.keptBytes) = (8, 9)
+        (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
+        (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
+        (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
+        (expected.grace, expected.allowedOrigin) = (.seconds(16), "https://o")
+        expected.logLevel = .error
+        #expect(try Configuration(typed: texts, environment: [:]) == expected)
+        let variables = Dictionary(
+            uniqueKeysWithValues: Setting.table.map { ($0.environmentName, texts[$0.name] ?? "") })
+        #expect(try Configuration(typed: [:], environment: variables) == expected)
+    }
+
+    @Test func `Every bad value is told at once, with the place it came from`() {
+        let failure = #expect(throws: ConfigurationFailure.self) {
+            try Configuration(
+                typed: ["port": "65536", "retry": "soon", "host": "a\nb"],
+                environment: ["REACTOR_LOOPS": "0", "REACTOR_JOURNAL": "paper"])
+        }
+        let sentences = failure?.sentences ?? []
+        #expect(sentences.count == 5)
+        for start in [
+            "--host is ", "--port is \"65536\": expected ", "--retry is \"soon\": expected ",
+            "REACTOR_LOOPS is \"0\": expected ", "REACTOR_JOURNAL is \"paper\": expected ",
+        ] {
+            #expect(sentences.contains { $0.hasPrefix(start) }, "\(start)")
+        }
+        #expect(failure?.description == sentences.joined(separator: "\n"))
+    }
+
+    @Test(arguments: [
+        ("port", "-1"), ("port", "65536"), ("port", "0x50"), ("port", ""), ("port", "8 0"),
+        ("loops", "0"), ("loops", "257"), ("poller", "select"),
+        ("head-limit", "1023"), ("body-limit", "1"), ("batch-limit", "0"),
+        ("connection-limit", "0"), ("session-limit", "0"), ("keep-records", "0"),
+        ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"), ("heartbeat", "0s"),
+        ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
+        ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
+    ])
+    func `A value out of its range is refused`(name: String, text: String) {
+        #expect(throws: ConfigurationFailure.self) {
+            try Configuration(typed: [name: text], environment: [:])
+        }
+    }
+
+    @Test func `A variable that looks like a setting and is none is warned of`() {
+        let sentences = Configuration.unknownVariables(in: [
+            "REACTOR_PORT": "1", "REACTOR_PROT": "1", "REACTOR_": "", "PATH": "x",
+        ])
+        #expect(sentences.count == 2)
+        #expect(sentences.last?.hasPrefix("REACTOR_PROT is set") == true)
+    }
+
+    @Test func `Every setting is an option, and the help shows it`() throws {
+        let help = ServerCommand.helpMessage(columns: 200)
+        for setting in Setting.table {
+            let arguments = try ServerArguments.parse(["--\(setting.name)", "text"])
+            #expect(arguments.typed == [setting.name: "text"])
+            #expect(help.contains("--\(setting.name) <\(setting.placeholder)>"), "\(setting.name)")
+            #expect(help.contains(setting.environmentName))
+            #expect(help.contains("default: \(setting.defaultText)"))
+        }
+        #expect(help.contains("healthcheck"))
+    }
+
+    @Test func `The health check asks where the server listens`() throws {
+        let any = try Configuration(typed: ["host": "0.0.0.0", "port": "9"], environment: [:])
+        #expect("\(any.probeAddress)".contains("127.0.0.1"))
+        let six = try Configuration(typed: ["host": "::", "port": "9"], environment: [:])
+        #expect("\(six.probeAddress)".contains("::1"))
+        let unix = try Configuration(typed: ["unix": "/tmp/u"], environment: [:])
+        #expect("\(unix.probeAddress)".contains("/tmp/u"))
+    }
+}
+
+@Suite("Times as people type them")
+struct DurationTextTests {
+    @Test(arguments: [
+        ("0ms", Duration.zero), ("500ms", .milliseconds(500)), ("15s", .seconds(15)),
+        ("10m", .seconds(600)), ("1h", .seconds(3_600)), ("007s", .seconds(7)),
+        ("2400h", .seconds(8_640_000)), ("8640000000ms", .seconds(8_640_000)),
+    ])
+    func `A whole number and a unit`(text: String, expected: Duration) {
+        #expect(DurationText.parse(text) == expected)
+    }
+
+    @Test(arguments: [
+        "", "s", "5", "5 s", " 5s", "5s ", "5S", "-5s", "+5s", "5.0s", "5sec", "1h30m", "٥s", "²s",
+        "2401h", "8640000001ms", "9223372036854775807h", "99999999999999999999s",
+    ])
+    func `Anything else is nothing`(text: String) {
+        #expect(DurationText.parse(text) == nil)
+    }
+}

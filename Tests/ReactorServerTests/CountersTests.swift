@@ -1,0 +1,86 @@
+import Testing
+
+@testable import ReactorServer
+
+@Suite("Prometheus text exposition format 0.0.4")
+struct CountersTests {
+    @Test func `Every sample has its help and its type before it, once`() throws {
+        var counters = Counters()
+        counters.requests = 7
+        counters.note(status: 200)
+        counters.note(status: 204)
+        counters.note(status: 507)
+        let lines = counters.exposition.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.last == "", "the last line ends")
+        var named: Set<Substring> = []
+        var helped: Substring?
+        var typed: Substring?
+        for line in lines.dropLast() {
+            let words = line.split(separator: " ")
+            if line.hasPrefix("# HELP ") {
+                helped = words[2]
+                #expect(named.insert(words[2]).inserted, "\(line)")
+            } else if line.hasPrefix("# TYPE ") {
+                typed = words[2]
+                #expect(typed == helped)
+                #expect(["counter", "gauge"].contains(words[3]))
+                #expect(words[3] == "gauge" || words[2].hasSuffix("_total"))
+            } else {
+                try #require(words.count == 2)
+                #expect(words[0].prefix { $0 != "{" } == typed ?? "")
+                #expect(UInt64(words[1]) != nil)
+            }
+        }
+        #expect(lines.contains("reactor_requests_total 7"))
+        #expect(lines.contains(#"reactor_responses_total{class="2xx"} 2"#))
+        #expect(lines.contains(#"reactor_responses_total{class="5xx"} 1"#))
+    }
+
+    @Test func `The loops add up`() {
+        var one = Counters()
+        var other = Counters()
+        (one.requests, other.requests) = (1, 2)
+        (one.sessions, other.sessions) = (3, 4)
+        (one.subscribers, other.subscribers) = (5, 6)
+        (one.dropped, other.dropped) = (7, 8)
+        one.note(status: 404)
+        other.note(status: 499)
+        one.add(other)
+        #expect(one.requests == 3)
+        #expect(one.sessions == 7)
+        #expect(one.subscribers == 11)
+        #expect(one.dropped == 15)
+        #expect(one.answers[4] == 2)
+    }
+
+    @Test func `A status that is none does no harm`() {
+        var counters = Counters()
+        for status in [-1, 0, 99, 600, Int.max, Int.min] { counters.note(status: status) }
+        #expect(counters.answers[0] + counters.answers[5] == 6)
+    }
+}
+
+@Suite("Draining waits for every loop, and no longer than it may")
+struct DrainTests {
+    @Test func `It is over when every loop has reported, however often`() async {
+        let drain = Drain(loops: 3)
+        drain.report(0)
+        drain.report(0)
+        drain.report(2)
+        drain.report(1)
+        await drain.wait()
+    }
+
+    @Test func `A cut that comes before the wait counts`() async {
+        let drain = Drain(loops: 1)
+        drain.cut()
+        await drain.wait()
+    }
+
+    @Test func `A cut ends a wait`() async {
+        let drain = Drain(loops: 1)
+        async let wait: Void = drain.wait()
+        drain.cut()
+        await wait
+    }
+}

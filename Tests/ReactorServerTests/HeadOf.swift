@@ -1,0 +1,24 @@
+import Testing
+import Wire
+
+/// A request as the service gets it, read from its text.
+struct HeadOf {
+    let head: RequestHead
+    var query: QueryItems {
+        get throws { try QueryItems(head.bytes, head.query) }
+    }
+
+    /// - Parameter fields: whole lines, without their ends.
+    init(_ method: String, _ target: String, _ fields: String...) throws {
+        let lines = ["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]
+        let text = Array(lines.joined(separator: "\r\n").utf8)
+        var reader = RequestReader(limits: RequestLimits())
+        var head = RequestHead()
+        var body: [UInt8] = []
+        var offset = 0
+        let span = text.span
+        let progress = try reader.next(span, at: &offset, head: &head, body: &body)
+        try #require(progress == .complete)
+        self.head = head
+    }
+}

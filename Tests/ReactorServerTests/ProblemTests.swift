@@ -1,0 +1,77 @@
+import JSONCoding
+import Sessions
+import Storage
+import Testing
+import Wire
+
+@testable import ReactorServer
+
+@Suite("RFC 9457 — refusals as the peer sees them")
+struct ProblemTests {
+    private static let all: [(Problem, Int, String)] = [
+        (Problem(JSONRefusal.malformed(offset: 3, reason: "x")), 400, "malformed_json"),
+        (Problem(JSONRefusal.mismatch(path: "/a", reason: "x")), 422, "not_an_action"),
+        (Problem(session: .mismatch(path: "", reason: "x")), 422, "not_a_session"),
+        (Problem(session: .malformed(offset: 0, reason: "x")), 400, "malformed_json"),
+        (Problem(ActionRefusal.json(.mismatch(path: "", reason: "x"))), 422, "not_an_action"),
+        (Problem(ActionRefusal.empty), 422, "empty_batch"),
+        (Problem(ActionRefusal.tooMany(limit: 5)), 422, "batch_too_large"),
+        (Problem(ActionRefusal.overloaded), 503, "too_busy"),
+        (Problem(JournalFailure(reason: .full, detail: "d")), 507, "journal_full"),
+        (Problem(JournalFailure(reason: .unavailable, detail: "d")), 503, "journal_unavailable"),
+        (Problem(RequestRefusal.bodyTooLarge(limit: 9)), 413, "body_too_large"),
+        (Problem(RequestRefusal.headTooLarge(limit: 9)), 431, "head_too_large"),
+        (Problem(RequestRefusal.missingHost), 400, "missing_host"),
+        (Problem(RequestRefusal.unsupportedVersion), 505, "unsupported_http_version"),
+        (Problem(TargetRefusal.tooManyItems(limit: 9)), 400, "too_many_query_items"),
+        (.unknownSession("s"), 404, "unknown_session"),
+        (.endedSession("s"), 410, "session_ended"),
+        (.unknownReactor("\"r\n"), 422, "unknown_reactor"),
+        (.noRoomForSession, 503, "session_limit"),
+        (.draining, 503, "draining"),
+    ]
+
+    @Test func `Each has its status and its code`() {
+        for (problem, status, code) in Self.all {
+            #expect(problem.status == status, "\(problem)")
+            #expect(problem.code == code, "\(problem)")
+        }
+    }
+
+    @Test func `The body is one JSON document with the members of §3.1`() throws {
+        for (problem, _, _) in Self.all {
+            let body = try JSON.decode(JSONValue.self, from: problem.body)
+            #expect(body["status"] == .number(String(problem.status)))
+            #expect(body["code"] == .string(problem.code))
+            #expect(body["detail"] == .string(problem.detail))
+            #expect(body["title"] == .string(StatusText.of(problem.status)))
+            guard case .string(let type)? = body["type"] else {
+                Issue.record("a type is a URI reference")
+                continue
+            }
+            #expect(type.hasSuffix("#\(problem.code)"))
+            #expect(problem.body.last == UInt8(ascii: "\n"))
+        }
+    }
+
+    @Test func `Codes are plain words and titles are those of RFC 9110`() {
+        for (problem, _, _) in Self.all {
+            #expect(problem.code.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") })
+            #expect(StatusText.of(problem.status) != StatusText.of(500))
+        }
+    }
+
+    @Test func `RFC 9110 §10.2.3: what passes says when to come again`() {
+        for (problem, status, _) in Self.all where status == 503 || status == 507 {
+            #expect(problem.fields.contains { $0.name == "Retry-After" }, "\(problem)")
+        }
+    }
+
+    @Test func `The detail names what is wrong`() {
+        #expect(Problem(JSONRefusal.malformed(offset: 3, reason: "x")).detail.contains("3"))
+        #expect(Problem(JSONRefusal.mismatch(path: "/a/0", reason: "x")).detail.contains("/a/0"))
+        #expect(Problem(ActionRefusal.tooMany(limit: 5)).detail.contains("5"))
+        #expect(Problem.unknownSession("abc").detail.contains("abc"))
+        #expect(Problem(JournalFailure(reason: .full, detail: "why")).detail.contains("why"))
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+import Wire
+
+@testable import ReactorServer
+
+@Suite("Contract §3 — which operation a path and a method mean")
+struct RouterTests {
+    private let router = Router()
+
+    @Test func `Every row of the table is found, and its id`() {
+        for route in Route.table {
+            let path = route.path.replacing("{id}", with: "some-id_1")
+            let match = router.match(method(route.method), Array(path.utf8), 0..<path.utf8.count)
+            guard case .operation(let operation, let session) = match else {
+                Issue.record("\(route.method) \(route.path) leads nowhere")
+                continue
+            }
+            #expect(operation == route.operation)
+            #expect(operation.concernsSession == route.path.contains("{id}"))
+            let id = session.map { String(decoding: Array(path.utf8)[$0], as: UTF8.self) }
+            #expect(id == (route.path.contains("{id}") ? "some-id_1" : nil))
+        }
+    }
+
+    @Test func `Every operation has one row`() {
+        #expect(Set(Route.table.map(\.operation)) == Set(Operation.allCases))
+        #expect(Route.table.count == Operation.allCases.count)
+    }
+
+    @Test func `RFC 9110 §9.3.2: HEAD is served wherever GET is`() {
+        for route in Route.table where route.method == "GET" {
+            let path = Array(route.path.replacing("{id}", with: "x").utf8)
+            #expect(
+                router.match(.head, path, 0..<path.count)
+                    == router.match(.get, path, 0..<path.count))
+        }
+    }
+
+    @Test func `RFC 9110 §15.5.6: another method is answered with those that there are`() {
+        #expect(
+            methods(.delete, "/v1/sessions/x/actions") == ["OPTIONS", "POST"])
+        #expect(methods(.post, "/v1/sessions/x") == ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"])
+        #expect(methods(.put, "/v1/sessions") == ["GET", "HEAD", "OPTIONS", "POST"])
+        #expect(methods(.options, "/livez") == ["GET", "HEAD", "OPTIONS"])
+    }
+
+    @Test(arguments: [
+        "", "/", "/v1", "/v1/", "/v1/sessions/", "/v1/sessions//actions", "/v1/session",
+        "/v1/sessionsx", "/v1/sessions/x/", "/v1/sessions/x/actions/", "/v1/sessions/x/action",
+        "/v1/sessions/x/actions/y", "/V1/sessions", "/livez/", "/livezz", "//livez", "livez",
+    ])
+    func `A path that is nearly one is none`(path: String) {
+        let bytes = Array(path.utf8)
+        #expect(router.match(.get, bytes, 0..<bytes.count) == .nothing)
+    }
+
+    @Test func `A path is read in place, wherever it stands`() {
+        let bytes = Array("GET /v1/sessions/abc HTTP/1.1".utf8)
+        #expect(router.match(.get, bytes, 4..<20) == .operation(.readSession, session: 17..<20))
+    }
+
+    private func methods(_ method: Method, _ path: String) -> [String]? {
+        let bytes = Array(path.utf8)
+        guard case .methods(let methods) = router.match(method, bytes, 0..<bytes.count) else {
+            return nil
+        }
+        return methods.sorted()
+    }
+
+    private func method(_ name: String) -> Method {
+        switch name {
+        case "POST": .post
+        case "PUT": .put
+        case "DELETE": .delete
+        default: .get
+        }
+    }
+}

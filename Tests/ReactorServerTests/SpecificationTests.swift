@@ -1,0 +1,64 @@
+import Specification
+import Testing
+
+@testable import ReactorServer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite("openapi.yaml — says what the router does")
+struct SpecificationTests {
+    @Test func `Paths, methods and operationIds are the table's, both ways`() throws {
+        let text = String(decoding: Specification.openapi, as: UTF8.self)
+        let told = try operations(in: text)
+        let served = Set(
+            Route.table.map { "\($0.method) \($0.path) \($0.operation.rawValue)" })
+        #expect(told.subtracting(served) == [], "told and not served")
+        #expect(served.subtracting(told) == [], "served and not told")
+    }
+
+    @Test func `What is built in is the file at the top of the repository`() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
+    }
+
+    /// The lines that matter, by their indentation: a path at 2, a method at 4, `operationId` at 6.
+    private func operations(in text: String) throws -> Set<String> {
+        let methods: Set<String> = ["get", "put", "post", "delete", "patch", "head", "options"]
+        var operations: Set<String> = []
+        var isInPaths = false
+        var path = ""
+        var method = ""
+        for line in text.split(separator: "\n") {
+            let indent = line.prefix { $0 == " " }.count
+            let word = line.dropFirst(indent)
+            if indent == 0, !word.hasPrefix("#") { isInPaths = word == "paths:" }
+            guard isInPaths else { continue }
+            if indent == 2, word.hasPrefix("/") { path = String(word.dropLast()) }
+            if indent == 4, methods.contains(String(word.dropLast())) {
+                method = word.dropLast().uppercased()
+            }
+            if indent == 6, word.hasPrefix("operationId: ") {
+                let isNew = operations.insert("\(method) \(path) \(word.dropFirst(13))").inserted
+                try #require(isNew, "an operationId is told once")
+            }
+        }
+        return operations
+    }
+
+    private func bytes(of path: String) throws -> [UInt8] {
+        let file = unsafe fopen(path, "r")
+        guard let file = unsafe file else { throw NoFile(path: path) }
+        defer { unsafe _ = fclose(file) }
+        var bytes: [UInt8] = []
+        while case let byte = unsafe fgetc(file), byte != EOF { bytes.append(UInt8(byte)) }
+        return bytes
+    }
+
+    private struct NoFile: Error {
+        var path: String
+    }
+}

@@ -1,0 +1,80 @@
+import Reactors
+
+/// The fixture of the stream tests: two pulses, an activity, a part that seldom changes, and
+/// actions that leave any of them in one record or in several.
+struct Ledger: Reactor {
+    enum Action: TaggedCodable, Sendable {
+        case set(a: Int)
+        /// Both pulses in one mutation.
+        case both(a: Int, b: Int)
+        /// No pulse.
+        case touch
+        /// An activity: a record and no version.
+        case say(text: String)
+        /// Three mutations, two of them with pulses.
+        case several(a: Int)
+        /// No mutation at all.
+        case nothing
+        /// The part that `?select=` looks at.
+        case name(text: String?)
+        /// A pulse of this many bytes.
+        case fill(bytes: Int)
+        /// Replaces the state without assigning.
+        case reset
+        /// Turned down by `transform`.
+        case refuse
+    }
+
+    enum Mutation: TaggedCodable, Sendable {
+        case set(a: Int?, b: Int?)
+        case touch
+        case name(text: String?)
+        case reset
+    }
+
+    enum Activity: TaggedCodable, Sendable {
+        case said(text: String)
+    }
+
+    struct State: Codable, Sendable {
+        @Pulse var a = 0
+        @Pulse var b = 0
+        var touched = 0
+        var name: String?
+        @Pulse var filling = ""
+    }
+
+    let initialState = State()
+
+    func transform(action: Action) -> Action? {
+        if case .refuse = action { return nil }
+        return action
+    }
+
+    func mutate(state: State, action: Action) -> Effect<Mutation> {
+        switch action {
+        case .set(let a): .just(.set(a: a, b: nil))
+        case .both(let a, let b): .just(.set(a: a, b: b))
+        case .touch: .just(.touch)
+        case .say(let text): .emit(.said(text: text))
+        case .several(let a): .of(.set(a: a, b: nil), .touch, .set(a: nil, b: a))
+        case .nothing, .refuse: .empty()
+        case .name(let text): .just(.name(text: text))
+        case .fill(let bytes): .just(.name(text: String(repeating: "x", count: bytes)))
+        case .reset: .just(.reset)
+        }
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .set(let a, let b):
+            if let a { state.a = a }
+            if let b { state.b = b }
+        case .touch: state.touched += 1
+        case .name(let text):
+            state.name = text
+            if let text, text.hasPrefix("x") { state.filling = text }
+        case .reset: state = State()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Sessions
+import Testing
+
+@Suite("ByteLog — bytes under offsets that never change")
+struct ByteLogTests {
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `It is an array of which the ends are cut and grown`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var log = ByteLog()
+        var model: [UInt8] = []
+        var start = 0
+        for step in 0..<400 {
+            let size = Int.random(
+                in: 0..<[3, 200, 70_000][step % 50 == 0 ? 2 : step % 2], using: &generator)
+            let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: size)
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0...3:
+                #expect(log.append(bytes) == start + model.count)
+                model += bytes
+            case 4:
+                log.prepend(bytes)
+                model = bytes + model
+                start -= size
+            case 5:
+                let offset = start + Int.random(in: 0...model.count, using: &generator)
+                log.drop(before: offset)
+                model.removeFirst(offset - start)
+                start = offset
+            case 6:
+                let offset = start + Int.random(in: 0...model.count, using: &generator)
+                log.drop(from: offset)
+                model.removeLast(start + model.count - offset)
+            default:
+                let offset = start + Int.random(in: 0...model.count, using: &generator)
+                #expect(read(log, from: offset) == model[(offset - start)...])
+            }
+            #expect((log.start, log.end, log.count) == (start, start + model.count, model.count))
+        }
+        #expect(read(log, from: start) == model[...])
+    }
+
+    @Test func `A piece is what was appended, whatever was dropped around it`() {
+        var log = ByteLog()
+        var pieces: [(Range<Int>, [UInt8])] = []
+        for number in 0..<200 {
+            let bytes = [UInt8](repeating: UInt8(number), count: number * 7 % 500)
+            let offset = log.append(bytes)
+            pieces.append((offset..<(offset + bytes.count), bytes))
+        }
+        log.drop(before: pieces[50].0.lowerBound)
+        log.drop(from: pieces[150].0.lowerBound)
+        for (range, bytes) in pieces[50..<150] { #expect(Array(log.piece(range)) == bytes) }
+    }
+
+    @Test func `A reader who wants no more is given no more`() {
+        var log = ByteLog()
+        for _ in 0..<100 { log.append([UInt8](repeating: 1, count: 5_000)) }
+        var calls = 0
+        log.read(from: 0) { _ in
+            calls += 1
+            return calls < 3
+        }
+        #expect(calls == 3)
+    }
+
+    private func read(_ log: ByteLog, from offset: Int) -> ArraySlice<UInt8> {
+        var bytes: [UInt8] = []
+        log.read(from: offset) { span in
+            for index in 0..<span.count { bytes.append(span[index]) }
+            return true
+        }
+        return bytes[...]
+    }
+}
+
+@Suite("RecordLog — a session's kept history")
+struct RecordLogTests {
+    private typealias Model = [(number: UInt64, version: UInt64, data: [[UInt8]])]
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `It keeps what it was given, from the oldest kept to the newest`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var log = RecordLog()
+        var model: Model = []
+        var version: UInt64 = 0
+        for step in 0..<300 {
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0:
+                let retention = Retention(records: 20, bytes: 800)
+                let committed = log.lastNumber - min(3, UInt64(log.count))
+                log.trim(to: retention, keeping: committed)
+                drop(&model, retention, committed)
+            case 1:
+                let number =
+                    log.lastNumber
+                    - UInt64(Int.random(in: 0...min(5, log.count), using: &generator))
+                log.rollBack(to: number)
+                model.removeAll { $0.number > number }
+                version = model.last?.version ?? log.keptVersion
+            default:
+                let isMutation = Bool.random(using: &generator)
+                log.begin(isMutation: isMutation)
+                version += isMutation ? 1 : 0
+                let data = (0..<Int.random(in: 0..<4, using: &generator)).map { index in
+                    [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: index * 30)
+                }
+                for one in data { log.append(.pulse(0), one) }
+                model.append((log.lastNumber, version, data))
+            }
+            check(log, model, version)
+        }
+    }
+
+    private func drop(_ model: inout Model, _ retention: Retention, _ committed: UInt64) {
+        while model.count > 1, model[0].number < committed,
+            model.count > retention.records
+                || model.reduce(0, { $0 + $1.data.reduce(0) { $0 + $1.count } }) > retention.bytes
+        {
+            model.removeFirst()
+        }
+    }
+
+    private func check(_ log: RecordLog, _ model: Model, _ version: UInt64) {
+        #expect(log.count == model.count)
+        #expect(log.lastVersion == version)
+        #expect(log.keptAfter == log.lastNumber - UInt64(model.count))
+        for record in model {
+            let entry = log.entry(record.number)
+            #expect((entry.number, entry.version) == (record.number, record.version))
+            #expect(log.events(of: entry).map { Array(log.data(of: $0)) } == record.data)
+        }
+    }
+}

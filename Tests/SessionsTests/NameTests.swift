@@ -1,0 +1,126 @@
+import Reactors
+import Sessions
+import Testing
+
+@Suite("Contract §1, §3 — names: session ids, generations, positions")
+struct NameTests {
+    @Test func `A session id is 1 to 128 of A-Z a-z 0-9 _ -, and nothing else`() {
+        for text in ["a", "A", "0", "_", "-", "a-b_C9", String(repeating: "x", count: 128)] {
+            #expect(SessionID(text)?.text == text)
+            let bytes = Array("/\(text)/".utf8)
+            #expect(SessionID(bytes, 1..<(bytes.count - 1))?.text == text)
+        }
+        let bad = [
+            "", " ", "a b", "a.b", "a/b", "a%20", "ä", "a\n", "a\0", "é", "a+b", "a=b", "@", "[",
+            "`", "{", ":", String(repeating: "x", count: 129),
+        ]
+        for text in bad {
+            #expect(SessionID(text) == nil, "\(text)")
+            let bytes = Array(text.utf8)
+            #expect(SessionID(bytes, 0..<bytes.count) == nil, "\(text)")
+        }
+    }
+
+    @Test func `A drawn id is 22 allowed characters, another each time`() {
+        var generator = SeededGenerator(seed: 1)
+        let ids = (0..<1_000).map { _ in SessionID.random(using: &generator) }
+        #expect(Set(ids).count == 1_000)
+        for id in ids {
+            #expect(id.text.utf8.count == 22)
+            #expect(SessionID(id.text) == id)
+        }
+        // All 128 bits are in it: each of the 21 first places has seen the whole alphabet.
+        for place in 0..<21 {
+            #expect(Set(ids.map { Array($0.text.utf8)[place] }).count == 64)
+        }
+    }
+
+    @Test func `An id belongs to one loop, the same each time, and loops share fairly`() throws {
+        var counts = [0, 0, 0]
+        for number in 0..<3_000 {
+            let id = try #require(SessionID("session-\(number)"))
+            let owner = id.owner(of: 3)
+            #expect(owner == id.owner(of: 3))
+            #expect(id.owner(of: 1) == 0)
+            counts[owner] += 1
+        }
+        #expect(counts.allSatisfy { $0 > 800 }, "\(counts)")
+    }
+
+    @Test func `A position is read as it is written`() throws {
+        let generation = try #require(Generation(Array("ab3d9fg0".utf8)))
+        let positions: [(Position, String)] = [
+            (Position(generation, 0), "ab3d9fg0.0"),
+            (Position(generation, 17), "ab3d9fg0.17"),
+            (Position(generation, .max), "ab3d9fg0.18446744073709551615"),
+            (Position(generation, 5, part: 2), "ab3d9fg0.5.2"),
+            (Position(generation, 5, part: .max), "ab3d9fg0.5.65535"),
+        ]
+        for (position, text) in positions {
+            #expect(position.text == text)
+            #expect(Position(text) == position)
+        }
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "ab3d9fg0", "ab3d9fg0.", "ab3d9fg0..1", "ab3d9fg0.1.", "ab3d9fg0.-1",
+        "ab3d9fg0.+1", "ab3d9fg0.01", "ab3d9fg0.00", "ab3d9fg0.1.0", "ab3d9fg0.1.01",
+        "ab3d9fg0.1.65536", "ab3d9fg0.18446744073709551616", "ab3d9fg0.99999999999999999999",
+        "ab3d9fg0.1.2.3", "ab3d9fg.1", "ab3d9fg00.1", "AB3D9FG0.1", "ab3d9fg_.1", "ab3d9fg0.1 ",
+        " ab3d9fg0.1", "ab3d9fg0.0x1", "ab3d9fg0.١", "ab3d9fgé.1", "ab3d9fg0.0.1", "\"ab3d9fg0.1\"",
+    ])
+    func `What this service never wrote is no position`(text: String) {
+        #expect(Position(text) == nil)
+    }
+
+    @Test func `Generations are eight of a-z 0-9, another each time`() {
+        var generator = SeededGenerator(seed: 2)
+        let drawn = (0..<1_000).map { _ in Generation(using: &generator) }
+        #expect(Set(drawn).count == 1_000)
+        for generation in drawn {
+            #expect(generation.text.utf8.count == 8)
+            #expect(Generation(Array(generation.text.utf8)) == generation)
+        }
+    }
+}
+
+@Suite("Contract §3.2 — what can't be hosted is refused when it is registered")
+struct RegistrationTests {
+    @Test func `Pulses are found in their order`() throws {
+        let registration = try Registration.ledger()
+        #expect(registration.pulses == ["a", "b", "filling"])
+        #expect(registration.activities == ["said"])
+    }
+
+    @Test(arguments: [
+        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error",
+    ])
+    func `Names of the service and of EventSource are refused`(name: String) {
+        let failure = #expect(throws: RegistrationFailure.self) {
+            try Registration.of("x", activities: [name]) { Ledger() }
+        }
+        #expect(failure?.faults.count == 1)
+        #expect(failure?.description.contains(name) == true)
+    }
+
+    @Test(arguments: ["", "a b", "a/b", "ä", "a.b", String(repeating: "x", count: 65)])
+    func `A reactor's name is plain`(name: String) {
+        #expect(throws: RegistrationFailure.self) { try Registration.of(name) { Ledger() } }
+    }
+
+    @Test func `Every fault is told at once`() {
+        let failure = #expect(throws: RegistrationFailure.self) {
+            try Registration.of("no good", activities: ["a", "ping", "x\ny", ""]) { Ledger() }
+        }
+        #expect(failure?.faults.count == 5)
+    }
+
+    @Test func `Examples are encoded as they are to be posted`() throws {
+        let registration = try Registration(
+            name: "x", activities: [], examples: [.set(a: 1), .touch], clock: ContinuousClock()
+        ) { Ledger() }
+        #expect(
+            registration.examples.map { String(decoding: $0, as: UTF8.self) }
+                == [Post.set(1), Post.touch])
+    }
+}

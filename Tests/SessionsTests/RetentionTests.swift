@@ -1,0 +1,107 @@
+import Reactors
+import Sessions
+import Testing
+
+@Suite("Contract §3.2 — memory is bounded by what is kept")
+struct RetentionTests {
+    @Test func `So many records are kept, and the newest in any case`() throws {
+        for records in [0, 1, 2, 7] {
+            let rig = Rig(retention: Retention(records: records))
+            let session = try rig.create("s", .ledger())
+            for a in 1...20 { try rig.act(Post.set(a), on: session) }
+            let kept = rig.lines(rig.subscribe(session, .allPulses, .start))
+            #expect(kept == (20 - max(1, records) + 1...20).map { "a \($0) \($0)" })
+        }
+    }
+
+    @Test func `So many bytes are kept, and the newest record in any case`() throws {
+        let rig = Rig(retention: Retention(records: 1_000, bytes: 400))
+        let session = try rig.create("s", .ledger())
+        for _ in 1...20 { try rig.act(Post.fill(100), on: session) }
+        let events = rig.transcript(
+            rig.subscribe(session, .allPulses, .after("\(session.generation.text).18"))
+        ).events
+        #expect(events.map(\.name) == ["filling", "filling"])
+        let old = rig.subscribe(session, .allPulses, .after("\(session.generation.text).10"))
+        #expect(rig.lines(old).first == #"reset 20 {"reason":"trimmed"}"#)
+        try rig.act(Post.fill(5_000), on: session)
+        for reader in 1...rig.lastToken { rig.output.disconnect(reader) }
+        let newest = rig.subscribe(
+            session, .allPulses, .after("\(session.generation.text).20"))
+        #expect(rig.transcript(newest).events.map(\.name) == ["filling"])
+    }
+
+    @Test func `A stream that was cut shorter than the history is made whole for who needs it`()
+        throws
+    {
+        let rig = Rig(retention: Retention(records: 30, bytes: 600))
+        let session = try rig.create("s", .ledger())
+        let uncut = rig.subscribe(session, .allPulses, .now)
+        for a in 1...200 {
+            try rig.act(Post.set(a), on: session)
+            guard a > 40 else { continue }
+            let number = a - 7 - a % 23
+            let position = "\(session.generation.text).\(number)"
+            let reader = rig.subscribe(session, .allPulses, .after(position))
+            #expect(rig.lines(reader) == (number + 1...a).map { "a \($0) \($0)" })
+            rig.output.disconnect(reader)
+        }
+        #expect(rig.lines(uncut).count == 200)
+    }
+
+    @Test func `A reader who keeps up gets everything, however little is kept`() throws {
+        let rig = Rig(retention: Retention(records: 1, bytes: 0))
+        let session = try rig.create("s", .ledger())
+        let reader = rig.subscribe(session, .allPulses, .now)
+        for a in 1...3_000 { try rig.act(Post.set(a), on: session) }
+        #expect(rig.transcript(reader).events.map(\.data) == (1...3_000).map(String.init))
+    }
+
+    @Test func `Case 58: every kept version can be read, and is the fold of what was recorded`()
+        throws
+    {
+        let rig = Rig(retention: Retention(records: 600))
+        let session = try rig.create("s", .ledger())
+        var states = [rig.state(session)]
+        for a in 1...900 {
+            let body =
+                switch a % 5 {
+                case 0: Post.reset
+                case 1: Post.both(a, -a)
+                case 2: Post.name("n\(a)")
+                default: Post.touch
+                }
+            try rig.act(body, on: session)
+            states.append(rig.state(session))
+        }
+        for version in 300...900 {
+            #expect(rig.state(session, version: UInt64(version)) == states[version])
+        }
+        for version in [299, 901, UInt64.max] {
+            #expect(rig.state(session, version: version) == "versionUnknown 300...900 v900 n900")
+        }
+    }
+
+    @Test func `Versions and numbers differ where there are activities, and both hold`() throws {
+        let rig = Rig(retention: Retention(records: 4))
+        let session = try rig.create("s", .ledger())
+        for a in 1...10 { try rig.act(Post.all(Post.set(a), Post.say("x")), on: session) }
+        #expect(session.version == 10)
+        #expect(session.position.number == 20)
+        #expect(rig.state(session, version: 8).hasPrefix(#"{"a":8,"#))
+        #expect(rig.state(session, version: 7).hasPrefix("versionUnknown 8...10"))
+    }
+
+    @Test func `Case 11: 20 000 changes in place copy nothing`() throws {
+        let copies = Copies()
+        let rig = Rig()
+        let session = try rig.create("s", .of { Grower(copies: copies) })
+        let reader = rig.subscribe(session, .allActivities, .now)
+        for _ in 1...20_000 { try rig.act(#"{"type":"grow"}"#, on: session) }
+        #expect(session.version == 20_000)
+        // One when the first change parts the present state from the oldest kept one, one when
+        // that is first moved on.
+        #expect(copies.count <= 2)
+        #expect(rig.lines(reader) == [])
+    }
+}

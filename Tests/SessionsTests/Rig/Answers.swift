@@ -1,0 +1,53 @@
+import Sessions
+import Storage
+
+// Answers in the words that tests compare.
+extension Reply.Content {
+    /// `kind version number`, with what the kind carries.
+    var line: String {
+        "\(word) v\(version) n\(position.number)"
+    }
+
+    private var word: String {
+        switch kind {
+        case .created(let isNew): isNew ? "created" : "greeted"
+        case .received(let rejected, _): rejected.isEmpty ? "received" : "rejected \(rejected)"
+        case .unsettled: "unsettled"
+        case .conditionFailed: "conditionFailed"
+        case .state(let state, let version):
+            "state \(String(decoding: state, as: UTF8.self)) of \(version)"
+        case .versionUnknown(let kept): "versionUnknown \(kept.lowerBound)...\(kept.upperBound)"
+        case .subscribed: "subscribed"
+        case .ended: "ended"
+        case .failed(let failure): failure.reason == .full ? "failed full" : "failed unavailable"
+        case .gone: "gone"
+        }
+    }
+}
+
+extension Rig {
+    /// The answer to the token; `-` while there is none.
+    func line(_ token: UInt64) -> String {
+        answer(token)?.line ?? "-"
+    }
+
+    /// The state as a GET shows it now. Everything that pends is committed first.
+    func state(_ session: Session, version: UInt64? = nil) -> String {
+        let token = read(session, version: version)
+        settleAll()
+        guard case .state(let state, _)? = answer(token)?.kind else { return line(token) }
+        return String(decoding: state, as: UTF8.self)
+    }
+
+    var notes: [String] {
+        output.notes.map { note in
+            switch note {
+            case .failed(let place, let error): "failed \(place) \(error)"
+            case .unencodable(let what, _): "unencodable \(what)"
+            case .unnamedActivity(let text): "unnamedActivity \(text)"
+            case .dropped(let what): "dropped \(what)"
+            case .commitFailed(let detail): "commitFailed \(detail)"
+            }
+        }
+    }
+}

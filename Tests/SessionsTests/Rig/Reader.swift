@@ -1,0 +1,96 @@
+import JSONCoding
+import Sessions
+import Testing
+
+/// A client that is cut off and comes back, as EventSource does.
+struct Reader {
+    let selection: Selection
+    /// Its connections, in order, and where each asked to begin.
+    private(set) var connections: [(token: UInt64, after: String?)] = []
+
+    init(_ selection: Selection) {
+        self.selection = selection
+    }
+
+    mutating func connect(_ rig: Rig, to session: Session, capacity: Int?, fromNow: Bool) {
+        let last = lastEventID(rig)
+        let start: SubscriptionRequest.Start =
+            last.map { .after($0) } ?? (fromNow ? .now : .snapshot)
+        let token = rig.subscribe(session, selection, start, capacity: capacity)
+        connections.append((token, last))
+    }
+
+    func disconnect(_ rig: Rig) {
+        guard let token = connections.last?.token else { return }
+        rig.output.disconnect(token)
+    }
+
+    /// Of the newest connection that was told one.
+    func lastEventID(_ rig: Rig) -> String? {
+        for connection in connections.reversed() {
+            let id = rig.transcript(connection.token).lastEventID
+            if !id.isEmpty { return id }
+        }
+        return nil
+    }
+
+    /// Every step from one event to the next is the very next one, or a reset with a snapshot
+    /// that is right; at the end nothing is missing.
+    func check(_ rig: Rig, against truth: Truth, _ comment: Comment) {
+        let all = truth.events(selection)
+        var place: Int?
+        for connection in connections {
+            let bytes = rig.output.bytes(of: connection.token)
+            if bytes.isEmpty { continue }
+            place = connection.after.flatMap { Self.place(after: $0, in: all) }
+            if place == nil, let id = Self.primed(bytes) { place = Self.place(after: id, in: all) }
+            for heard in rig.transcript(connection.token).events {
+                if heard.name == "reset" || heard.name == "snapshot" {
+                    place = Self.place(after: heard.id, in: all)
+                    checkSnapshot(heard, truth, comment)
+                } else {
+                    guard let index = place, index < all.count else {
+                        Issue.record("\(heard) was never to be heard; \(comment)")
+                        return
+                    }
+                    #expect(heard == all[index], comment)
+                    place = index + 1
+                }
+            }
+        }
+        #expect(place == all.count, "everything is heard in the end; \(comment)")
+    }
+
+    private func checkSnapshot(_ heard: Heard, _ truth: Truth, _ comment: Comment) {
+        guard heard.name == "snapshot", let position = Position(heard.id) else { return }
+        let state = truth.states[Int(truth.versions[Int(position.number)])]
+        switch (selection.pulses != 0, selection.states) {
+        case (true, .none): #expect(heard.data == truth.pulses(at: position.number), comment)
+        case (false, .whole): #expect(heard.data == state, comment)
+        case (true, .whole):
+            let pulses = truth.pulses(at: position.number)
+            #expect(heard.data == "{\"pulses\":\(pulses),\"state\":\(state)}", comment)
+        default: break
+        }
+    }
+
+    /// The index of the first event after this position.
+    private static func place(after id: String, in events: [Heard]) -> Int? {
+        guard let seen = Position(id) else { return nil }
+        return events.firstIndex { event in
+            guard let position = Position(event.id) else { return false }
+            return (position.number, order(position)) > (seen.number, order(seen))
+        } ?? events.count
+    }
+
+    private static func order(_ position: Position) -> Int {
+        position.part == 0 ? .max : Int(position.part)
+    }
+
+    /// The id of a first block that has nothing else.
+    private static func primed(_ bytes: [UInt8]) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix("id: "), let end = text.firstRange(of: "\n\n") else { return nil }
+        return String(text[..<end.lowerBound].dropFirst(4))
+    }
+}

@@ -1,0 +1,69 @@
+import Sessions
+
+/// The floor above, as a test sees it: who was answered what, and the bytes of every reader.
+///
+/// A reader takes everything unless it is given a capacity; then it takes that many bytes more
+/// and stalls at exactly that byte.
+final class RecordingOutput: SessionOutput {
+    struct Answer {
+        var token: UInt64
+        var content: Reply.Content
+    }
+
+    private(set) var answers: [Answer] = []
+    private(set) var notes: [SessionNote] = []
+    private(set) var finished: [UInt64] = []
+    private var bytes: [UInt64: [UInt8]] = [:]
+    private var capacities: [UInt64: Int] = [:]
+    private var subscribers: [UInt64: Subscriber] = [:]
+
+    // MARK: What the session calls
+
+    func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        let taken = min(bytes.count, capacities[subscriber] ?? bytes.count)
+        for index in 0..<taken { self.bytes[subscriber, default: []].append(bytes[index]) }
+        if let capacity = capacities[subscriber] { capacities[subscriber] = capacity - taken }
+        return taken
+    }
+
+    func reply(_ content: Reply.Content, to token: UInt64) {
+        answers.append(Answer(token: token, content: content))
+        guard case .subscribed(let subscriber, let opening, let snapshot) = content.kind else {
+            return
+        }
+        subscribers[token] = subscriber
+        let start = opening + snapshot
+        let taken = write(start.span, to: token)
+        subscriber.hold(start[taken...])
+    }
+
+    func finish(_ subscriber: Subscriber) {
+        finished.append(subscriber.id)
+    }
+
+    func note(_ note: SessionNote, of session: Session) {
+        notes.append(note)
+    }
+
+    // MARK: What the test does
+
+    /// The reader takes so many bytes from now on and no more; nil: whatever comes.
+    func setCapacity(_ capacity: Int?, of subscriber: UInt64) {
+        capacities[subscriber] = capacity
+        subscribers[subscriber]?.resume()
+    }
+
+    /// The reader's connection is gone.
+    func disconnect(_ subscriber: UInt64) {
+        subscribers.removeValue(forKey: subscriber)?.cancel()
+    }
+
+    /// Forgets what was answered, and with it the sessions that the answers hold.
+    func forgetAnswers() {
+        answers = []
+    }
+
+    func bytes(of subscriber: UInt64) -> [UInt8] {
+        bytes[subscriber] ?? []
+    }
+}

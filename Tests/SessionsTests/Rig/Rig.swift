@@ -1,0 +1,159 @@
+import JSONCoding
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+/// One loop's sessions without the loop: nothing happens but what the test does, in its order.
+final class Rig {
+    let journal: ScriptedJournal
+    let output = RecordingOutput()
+    let inbox = Inbox()
+    let table: SessionTable
+    private(set) var lastToken: UInt64 = 0
+
+    /// - Parameter slow: every commit waits for the test.
+    init(
+        slow: Bool = false, keepsRecords: Bool = true, retention: Retention = Retention(),
+        batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000
+    ) {
+        journal = ScriptedJournal(isImmediate: !slow, keepsRecords: keepsRecords)
+        var limits = SessionLimits(sessions: 1_000, batch: batch, retention: retention)
+        limits.unanswered = unanswered
+        limits.remembered = remembered
+        let inbox = inbox
+        table = SessionTable(journal: journal, limits: limits) { inbox.put($0) }
+        table.output = output
+    }
+
+    func nextToken() -> UInt64 {
+        lastToken += 1
+        return lastToken
+    }
+
+    // MARK: Rounds
+
+    /// The end of a round: what has gathered goes to the journal.
+    func endRound() {
+        table.commit()
+    }
+
+    /// Ends the oldest batch that pends, lets the news in and ends the round.
+    func settle(_ failure: JournalFailure? = nil) {
+        journal.endNext(failure)
+        letIn()
+        endRound()
+    }
+
+    /// Commits everything that pends and everything that follows from it.
+    func settleAll() {
+        endRound()
+        while journal.pendingCount > 0 { settle() }
+    }
+
+    /// Does the jobs that have come to the loop.
+    func letIn() {
+        for job in inbox.take() { job(table) }
+    }
+
+    /// Waits for tasks to bring something, and does it, until `isEnough`.
+    func work(until isEnough: () -> Bool) async {
+        while !isEnough() {
+            await inbox.hasJob()
+            letIn()
+            settleAll()
+        }
+    }
+
+    // MARK: Requests
+
+    /// Creates a session and hands its creation to the journal.
+    @discardableResult
+    func create(_ id: String, _ registration: Registration) throws -> Session {
+        let name = try #require(SessionID(id))
+        table.create(name, registration, for: nextToken())
+        endRound()
+        return try session(id)
+    }
+
+    func session(_ id: String) throws -> Session {
+        let name = try #require(SessionID(id))
+        guard case .session(let session) = table.find(name) else {
+            throw NoSession(id: id)
+        }
+        return session
+    }
+
+    struct NoSession: Error {
+        var id: String
+    }
+
+    /// Posts and answers the token; the round goes on.
+    @discardableResult
+    func post(
+        _ body: String, to session: Session, condition: PositionCondition? = nil,
+        waits: Bool = false
+    ) throws -> UInt64 {
+        let token = nextToken()
+        try session.post(Array(body.utf8), condition: condition, waits: waits, for: token)
+        return token
+    }
+
+    /// Posts in a round of its own.
+    @discardableResult
+    func act(_ body: String, on session: Session) throws -> UInt64 {
+        let token = try post(body, to: session)
+        endRound()
+        return token
+    }
+
+    func read(_ session: Session, version: UInt64? = nil) -> UInt64 {
+        let token = nextToken()
+        session.read(version: version, for: token)
+        return token
+    }
+
+    func end(_ session: Session) -> UInt64 {
+        let token = nextToken()
+        session.end(for: token)
+        return token
+    }
+
+    /// Subscribes; `capacity`: how many bytes the reader takes before it stalls.
+    @discardableResult
+    func subscribe(
+        _ session: Session, _ selection: Selection = .allPulses,
+        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil
+    ) -> UInt64 {
+        let token = nextToken()
+        if let capacity { output.setCapacity(capacity, of: token) }
+        session.subscribe(SubscriptionRequest(token: token, selection: selection, start: start))
+        return token
+    }
+
+    // MARK: What was seen
+
+    func answer(_ token: UInt64) -> Reply.Content? {
+        output.answers.first { $0.token == token }?.content
+    }
+
+    func transcript(_ subscriber: UInt64) -> Transcript {
+        Transcript(output.bytes(of: subscriber))
+    }
+
+    func lines(_ subscriber: UInt64) -> [String] {
+        transcript(subscriber).lines
+    }
+}
+
+extension Selection {
+    /// Every pulse that there can be.
+    static let allPulses = Selection(pulses: .max)
+    static let allActivities = Selection(activities: true)
+    static let allStates = Selection(states: .whole)
+    static let everything = Selection(pulses: .max, activities: true, states: .whole)
+
+    static func part(_ pointer: String) throws -> Selection {
+        Selection(states: .part(try JSONPointer(pointer)))
+    }
+}

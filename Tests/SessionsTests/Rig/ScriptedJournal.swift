@@ -1,0 +1,76 @@
+import Storage
+import Synchronization
+
+/// A journal that commits when the test says so.
+///
+/// It refuses what does not continue what it has, as any journal must: a batch that was decided
+/// upon one that failed may be under way before its session knows of the failure.
+final class ScriptedJournal: Journal {
+    typealias Ended = @Sendable (JournalFailure?) -> Void
+
+    private struct Book {
+        var isImmediate: Bool
+        var pending: [(batch: [Record], ended: Ended)] = []
+        var kept: [Record] = []
+    }
+
+    let name = "scripted"
+    let keepsRecords: Bool
+    private let book: Mutex<Book>
+
+    init(isImmediate: Bool, keepsRecords: Bool = true) {
+        self.keepsRecords = keepsRecords
+        book = Mutex(Book(isImmediate: isImmediate))
+    }
+
+    func commit(_ batch: [Record], ended: @escaping Ended) -> Commit {
+        book.withLock { book in
+            // The journal's law: batches end in order, so none overtakes one that pends.
+            guard book.isImmediate, book.pending.isEmpty else {
+                book.pending.append((batch, ended))
+                return .pending
+            }
+            book.kept += batch
+            return .done
+        }
+    }
+
+    /// From now on every commit is done at once, or none is.
+    func setImmediate(_ isImmediate: Bool) {
+        book.withLock { $0.isImmediate = isImmediate }
+    }
+
+    /// Batches that were handed in and have not ended.
+    var pendingCount: Int { book.withLock { $0.pending.count } }
+
+    /// Every record that was committed, in order.
+    var kept: [Record] { book.withLock { $0.kept } }
+
+    /// Ends the oldest batch that pends, well or with a failure.
+    func endNext(_ failure: JournalFailure? = nil) {
+        let ending = book.withLock { book -> (Ended, JournalFailure?)? in
+            guard !book.pending.isEmpty else { return nil }
+            let first = book.pending.removeFirst()
+            let failure = failure ?? (Self.hasGap(first.batch, after: book.kept) ? .gap : nil)
+            if failure == nil { book.kept += first.batch }
+            return (first.ended, failure)
+        }
+        if let (ended, failure) = ending { ended(failure) }
+    }
+
+    private static func hasGap(_ batch: [Record], after kept: [Record]) -> Bool {
+        var next: [String: UInt64] = [:]
+        for record in kept + batch {
+            let life = "\(record.session) \(record.generation)"
+            guard record.number == next[life, default: 0] else { return true }
+            next[life] = record.number + 1
+        }
+        return false
+    }
+}
+
+extension JournalFailure {
+    static let full = JournalFailure(reason: .full, detail: "no space left")
+    static let gap = JournalFailure(reason: .unavailable, detail: "a record is missing")
+    static let unavailable = JournalFailure(reason: .unavailable, detail: "input/output error")
+}

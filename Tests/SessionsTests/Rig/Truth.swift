@@ -1,0 +1,93 @@
+import JSONCoding
+import Sessions
+import Storage
+
+/// What a session's streams must have said, told from its committed records alone: the model
+/// that the real thing is compared with. It knows nothing of logs, offsets and steps.
+struct Truth {
+    /// The state's JSON at each version, and the record at which it came to be.
+    private(set) var states: [String] = []
+    /// The version at each record number.
+    private(set) var versions: [UInt64] = [0]
+    private let records: [Record]
+    private let generation: String
+
+    init(_ kept: [Record], of session: Session) throws {
+        generation = session.generation.text
+        records = kept.filter { $0.session == session.id.text && $0.kind != .created }
+        var state = Ledger().initialState
+        states.append(try Self.json(state))
+        for record in records {
+            if record.kind == .mutation {
+                let mutation = try JSON.decode(Ledger.Mutation.self, from: record.content)
+                Ledger().reduce(state: &state, mutation: mutation)
+                states.append(try Self.json(state))
+            }
+            versions.append(UInt64(states.count - 1))
+        }
+    }
+
+    /// Whether record numbers and versions rise by one.
+    var isGapless: Bool {
+        records.map(\.number) == Array(1..<UInt64(records.count + 1))
+            && records.map(\.version) == Array(versions.dropFirst())
+    }
+
+    /// Every event of a stream of this selection, from the creation on.
+    func events(_ selection: Selection) -> [Heard] {
+        var events: [Heard] = []
+        for record in records { events += self.events(selection, of: record) }
+        return events
+    }
+
+    /// The pulses `a`, `b` and `filling` at a record, as a snapshot shows them.
+    func pulses(at number: UInt64) -> String {
+        let state = states[Int(versions[Int(number)])]
+        let parts = ["a", "b", "filling"].map { "\"\($0)\":\(Self.part("/\($0)", of: state))" }
+        return "{\(parts.joined(separator: ","))}"
+    }
+
+    private func events(_ selection: Selection, of record: Record) -> [Heard] {
+        var shown: [(index: Int, event: Heard)] = []
+        for (offset, event) in record.events.enumerated() {
+            let isChosen = record.kind == .activity ? selection.activities : selection.pulses != 0
+            guard isChosen else { continue }
+            let data = String(decoding: event.data, as: UTF8.self)
+            shown.append((offset + 1, Heard(name: event.name, id: "", data: data)))
+        }
+        if record.kind == .mutation, let state = shownState(selection, at: record.version) {
+            shown.append((record.events.count + 1, Heard(name: "state", id: "", data: state)))
+        }
+        let bare = "\(generation).\(record.number)"
+        for index in shown.indices {
+            let isLast = index == shown.count - 1
+            shown[index].event.id = isLast ? bare : "\(bare).\(shown[index].index)"
+        }
+        return shown.map(\.event)
+    }
+
+    private func shownState(_ selection: Selection, at version: UInt64) -> String? {
+        let state = states[Int(version)]
+        switch selection.states {
+        case .none: return nil
+        case .whole: return state
+        case .part(let pointer):
+            let part = Self.part(pointer.description, of: state)
+            return part == Self.part(pointer.description, of: states[Int(version) - 1])
+                ? nil : part
+        }
+    }
+
+    private static func part(_ pointer: String, of state: String) -> String {
+        let bytes = Array(state.utf8)
+        guard let pointer = try? JSONPointer(pointer), let range = JSON.slice(pointer, of: bytes)
+        else { return "null" }
+        return String(decoding: bytes[range], as: UTF8.self)
+    }
+
+    private static func json(_ state: Ledger.State) throws -> String {
+        var bytes: [UInt8] = []
+        try JSON.encode(state, into: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
