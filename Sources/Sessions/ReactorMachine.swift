@@ -216,11 +216,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 extension ReactorMachine: ReactorCoreObserver {
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         mutations.append(mutation)
+        let session = session
         let wantsState = session.wantsStates
-        // Looked at first: a look that fails is a record of its own.
-        let shown = !pulses.isEmpty || wantsState ? core.visibleState(observer: self) : nil
-        session.beginRecord(.mutation)
-        if let state = shown {
+        if pulses.isEmpty, !wantsState {
+            session.beginRecord(.mutation)
+        } else {
+            // Looked at first: a look that fails is a record of its own.
+            let state = core.visibleState(observer: self)
+            session.beginRecord(.mutation)
             recordPulses(of: state)
             if wantsState {
                 var encoded: [UInt8] = []

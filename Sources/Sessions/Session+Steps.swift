@@ -36,7 +36,6 @@ extension Session {
         step.records[step.records.count - 1].content = content
     }
 
-    var keepsRecords: Bool { table.journal.keepsRecords }
     var wantsStates: Bool { stateStreams > 0 }
 
     /// What an effect wants done when this is committed. After the end, and while something is

@@ -12,7 +12,10 @@ package final class Session {
     package let id: SessionID
     package let registration: Registration
     package let generation: Generation
-    unowned let table: SessionTable
+    /// Law: the table lets go of its sessions before it is let go of itself.
+    let table: SessionTable
+    /// Whether the journal wants records; asked for every record.
+    let keepsRecords: Bool
 
     enum Life {
         case running
@@ -61,6 +64,7 @@ package final class Session {
         self.registration = registration
         self.generation = generation
         self.table = table
+        self.keepsRecords = table.journal.keepsRecords
         machine = registration.makeMachine(self)
     }
 

@@ -40,6 +40,7 @@ package final class SessionTable {
     private var gathering: [Step] = []
     private var inFlight: Deque<[Step]> = []
     private var unanswered = 0
+    private var isStopped = false
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
 
@@ -109,6 +110,12 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.values { session.cancelTasks() }
+        for step in inFlight.flatMap({ $0 }) + gathering { step.giveUp() }
+        // They hold the table, and what comes in late finds nobody.
+        sessions = [:]
+        gathering = []
+        inFlight = []
+        isStopped = true
     }
 
     func remove(_ session: Session) {
@@ -156,7 +163,8 @@ package final class SessionTable {
 
     private func batchEnded(_ failure: JournalFailure?) {
         guard let batch = inFlight.popFirst() else {
-            preconditionFailure("the journal ended a batch that it was not given")
+            precondition(isStopped, "the journal ended a batch that it was not given")
+            return
         }
         if let failure {
             for step in batch { step.session.unsay(step, because: failure) }

@@ -30,4 +30,10 @@ final class Step {
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
     }
+
+    /// The process ends before the commit: nobody is told of anything, and tasks go their way.
+    func giveUp() {
+        for case .applied(let continuation) in replies { continuation.resume(returning: false) }
+        replies = []
+    }
 }

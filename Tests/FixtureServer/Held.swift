@@ -1,3 +1,4 @@
+import Foundation
 import Reactors
 
 /// Effects that wait until another action releases them: no clock is needed to see what is
@@ -42,7 +43,7 @@ final class Held: Reactor {
                     var iterator = gate.makeAsyncIterator()
                     guard await iterator.next() != nil else {
                         // What an ended session's effect sees, told where a test can see it.
-                        print("cancelled \(text)")
+                        FileHandle.standardError.write(Data("cancelled \(text)\n".utf8))
                         return
                     }
                     await send(.set(text: text))

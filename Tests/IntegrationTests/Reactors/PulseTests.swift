@@ -221,8 +221,10 @@ struct PulseStreamTests {
     }
 
     static let texts = [
-        "line\nline", "line\r\nline", "line\rline", "\n", " leading", "trailing ", "", "\u{2028}\u{2029}",
-        "👩‍👩‍👧‍👦 é e\u{301}", "\"quoted\" \\ back", "\u{0}\u{1}\u{1f}\u{7f}", "data: x", ": not a comment",
+        "line\nline", "line\r\nline", "line\rline", "\n", " leading", "trailing ", "",
+        "\u{2028}\u{2029}",
+        "👩‍👩‍👧‍👦 é e\u{301}", "\"quoted\" \\ back", "\u{0}\u{1}\u{1f}\u{7f}", "data: x",
+        ": not a comment",
         "\u{feff}", "\u{10ffff}", "null",
     ]
 

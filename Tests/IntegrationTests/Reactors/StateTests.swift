@@ -102,7 +102,9 @@ struct StateTests {
         let session = try await sharedFixtures().session("pulses")
         let second = try await session.open("states?select=/items/1")
         #expect(try await second.next().data == "null")
-        for number in [7, 8, 9] { try await session.post(#"{"type":"append","number":\#(number)}"#) }
+        for number in [7, 8, 9] {
+            try await session.post(#"{"type":"append","number":\#(number)}"#)
+        }
         try await session.post(#"{"type":"reset"}"#)
         #expect(try await second.next(2).map(\.data) == ["8", "null"])
         try expectProblem(
@@ -126,7 +128,8 @@ struct StateTests {
         #expect(try await stream.next().data == "3")
     }
 
-    @Test func `case 54: the default mutate passes equal types through, else nothing`() async throws {
+    @Test func `case 54: the default mutate passes equal types through, else nothing`() async throws
+    {
         let client = try await sharedFixtures()
         let passing = try await client.session("passing")
         let idle = try await client.session("idle")

@@ -30,7 +30,8 @@ struct ActionTests {
         let session = try await sharedServer().session("alerts")
         let stream = try await session.follow("pulses")
         let receipt = try await session.post(
-            #"[{"type":"alert","message":"a"},{"type":"doSomeAction"},{"type":"alert","message":"b"}]"#)
+            #"[{"type":"alert","message":"a"},{"type":"doSomeAction"},{"type":"alert","message":"b"}]"#
+        )
         #expect(receipt.version == 3)
         #expect(try await stream.next(2).map(\.data) == [#""a""#, #""b""#])
     }
@@ -80,7 +81,8 @@ struct ActionTests {
 
     @Test func `extra fields and any order of fields are fine`() async throws {
         let session = try await sharedServer().session("alerts")
-        try await session.post(#" { "message" : "Hello" , "more":[1,{"a":null}], "type":"alert" } "#)
+        try await session.post(
+            #" { "message" : "Hello" , "more":[1,{"a":null}], "type":"alert" } "#)
         #expect(try await session.state()["alertMessage"] == "Hello")
         // A missing optional is nil.
         try await session.post(#"{"type":"alert"}"#)
@@ -135,10 +137,12 @@ struct IfMatchTests {
         #expect(try await session.read()["version"] == 3)
     }
 
-    @Test func `case 137: another position is 412 with the present one, and no trace`() async throws {
+    @Test func `case 137: another position is 412 with the present one, and no trace`() async throws
+    {
         let session = try await sharedServer().session("alerts")
         let position = try await session.alert("Hello").position
-        for other in ["\"\(session.created)\"", "\"\(session.generation).2\"", "W/\"\(position)\""] {
+        for other in ["\"\(session.created)\"", "\"\(session.generation).2\"", "W/\"\(position)\""]
+        {
             let refused = try await post(session, ifMatch: other)
             try expectProblem(refused, 412, "position_changed", detail: "If-Match")
             #expect(refused["ETag"] == "\"\(position)\"")

@@ -91,7 +91,8 @@ enum ChildProcess {
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
         var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        // No loop: swift-format 6.3.1 joins the words of `for unsafe pointer in`.
+        defer { unsafe pointers.forEach { unsafe free($0) } }
         return unsafe pointers.withUnsafeMutableBufferPointer { buffer in
             // Why forced: the array has an element, the nil.
             unsafe body(buffer.baseAddress!)

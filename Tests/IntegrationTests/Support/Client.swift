@@ -62,7 +62,9 @@ private final class PendingAnswer: Sendable {
 
 // The requests that almost every test makes.
 extension Client {
-    func get(_ path: String, _ fields: [(name: String, value: String)] = []) async throws -> Response {
+    func get(_ path: String, _ fields: [(name: String, value: String)] = []) async throws
+        -> Response
+    {
         try await send(Request(path: path, fields: fields))
     }
 

@@ -93,7 +93,8 @@ final class RawConnection: Sendable {
         await receive { _ in false }
     }
 
-    private func receive(
+    /// Reads until the condition holds for what came so far, or to the end.
+    func receive(
         until isEnough: @escaping @Sendable ([UInt8]) -> Bool
     ) async -> Received {
         await onQueue { descriptor in

@@ -89,7 +89,8 @@ final class ServerProcess: Sendable {
 
     /// Where the test bundle is, the products are.
     private static var productsDirectory: String {
-        let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let test =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(filePath: test).deletingLastPathComponent().path(percentEncoded: false)
     }
 }
@@ -99,5 +100,20 @@ struct NotStarted: Error, CustomStringConvertible {
     var log: ProcessLog.Present
     var description: String {
         "not started, exit \(String(describing: log.exit)): \(log.output) \(log.errors)"
+    }
+}
+
+extension ServerProcess {
+    /// What the process holds in memory, from proc(5).
+    func residentKilobytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line.flatMap { Int($0.split(separator: " ", omittingEmptySubsequences: true)[1]) }
+            ?? 0
+    }
+
+    /// How many descriptors the process has open.
+    func descriptorCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 }

@@ -102,7 +102,8 @@ struct TransferPlan: Sendable {
         case .chunked(let bytes):
             unsent = bytes[...]
             set(CURLOPT_POST, 1)
-            _ = unsafe ccurl_set_transfer(easy, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            _ = unsafe ccurl_set_transfer(easy, CURLOPT_READFUNCTION) {
+                bytes, size, count, context in
                 guard let transfer = unsafe Transfer.from(context), let bytes = unsafe bytes
                 else { return 0 }
                 return unsafe transfer.give(bytes, size * count)

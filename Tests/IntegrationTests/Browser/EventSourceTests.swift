@@ -1,0 +1,98 @@
+import Testing
+
+@Suite(
+    "A browser's EventSource",
+    .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
+    .timeLimit(.minutes(5)))
+struct EventSourceTests {
+    /// Reports everything that the EventSource does, one after the other.
+    private func page(_ url: String) -> String {
+        """
+        <!doctype html><meta charset="utf-8"><title>EventSource</title><script>
+        let chain = Promise.resolve();
+        const report = (what) => {
+            const body = JSON.stringify(what);
+            chain = chain.then(() => fetch("/report", {method: "POST", body}));
+        };
+        const source = new EventSource("\(url)");
+        source.onopen = () => report({kind: "open"});
+        source.onerror = () => report({kind: "error", readyState: source.readyState});
+        for (const kind of ["message", "snapshot", "reset", "alertMessage", "end", "ping"]) {
+            source.addEventListener(kind, (event) =>
+                report({kind, data: event.data, id: event.lastEventId}));
+        }
+        </script>
+        """
+    }
+
+    /// What the page reported so far.
+    private func reports(_ host: PageHost) throws -> [JSONValue] {
+        try host.log.present.output.split(separator: "\n").map { try JSONValue(text: String($0)) }
+    }
+
+    private func kinds(_ host: PageHost) throws -> [String] {
+        try reports(host).compactMap { $0["kind"]?.string }
+    }
+
+    @Test func `sees every pulse once, over all its reconnections, and stops at the end`()
+        async throws
+    {
+        let program = try #require(Browser.program)
+        try await withServer(
+            .server, "--allow-origin", "*", "--connection-age", "700ms", "--retry", "50ms"
+        ) { server in
+            let session = try await server.client().session("alerts")
+            let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))
+            let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
+            try await host.log.wait { $0.output.contains(#""kind":"snapshot""#) }
+            var sent: [String] = []
+            // Each message is posted when the one before was seen; the connection ends every
+            // 700 ms or so, and we go on until it has ended three times.
+            while try kinds(host).count(where: { $0 == "open" }) < 4 {
+                let message = "message \(sent.count) — “é”\n"
+                sent.append(message)
+                let position = try await session.alert(message).position
+                try await host.log.wait { $0.output.contains(#""id":"\#(position)""#) }
+            }
+            _ = try await session.client.delete(session.path)
+            // 204 after the end: EventSource gives up for good, which is readyState 2.
+            try await host.log.wait { $0.output.contains(#""kind":"error","readyState":2"#) }
+            let seen = try reports(host)
+            let alerts = seen.filter { $0["kind"] == "alertMessage" }
+            let texts = try alerts.map { try JSONValue(text: $0["data"]?.string ?? "").string }
+            #expect(texts == sent)
+            #expect(
+                alerts.map { $0["id"]?.string }
+                    == (1...sent.count).map { "\(session.generation).\($0)" })
+            let kinds = try kinds(host)
+            // It came back with Last-Event-ID: no second snapshot, and never a reset.
+            #expect(kinds.count(where: { $0 == "snapshot" }) == 1)
+            #expect(!kinds.contains("reset"))
+            #expect(kinds.count(where: { $0 == "end" }) == 1)
+            #expect(kinds.last == "error")
+            try await browser.quit()
+        }
+    }
+
+    @Test func `is told by a reset when it has been away too long`() async throws {
+        let program = try #require(Browser.program)
+        try await withServer(
+            .server, "--allow-origin", "*", "--connection-age", "500ms", "--retry", "1500ms",
+            "--keep-records", "5"
+        ) { server in
+            let session = try await server.client().session("alerts")
+            let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))
+            let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
+            // The connection has ended; the browser comes back after a second or more.
+            try await host.log.wait { $0.output.contains(#""kind":"error","readyState":0"#) }
+            for number in 1...50 { try await session.alert("\(number)") }
+            try await host.log.wait { $0.output.contains(#""kind":"reset""#) }
+            try await host.log.wait {
+                $0.output.contains(#""kind":"snapshot","data":"{\"alertMessage\":\"50\"}""#)
+            }
+            let kinds = try kinds(host)
+            #expect(!kinds.contains("alertMessage"))
+            try await browser.quit()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Testing
+
+@Suite("Case 139 — SIGTERM drains", .timeLimit(.minutes(3)))
+struct DrainTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `streams get a spread retry and end in order, and the exit is 0`(
+        signal: Int32
+    ) async throws {
+        try await withServer { server in
+            let session = try await server.client().session("alerts")
+            var streams: [EventStream] = []
+            for _ in 1...20 { streams.append(try await session.follow("pulses")) }
+            try await session.alert("Hello")
+            server.signal(signal)
+            var retries: Set<Int> = []
+            for stream in streams {
+                #expect(try await stream.rest().map(\.data) == [#""Hello""#])
+                #expect(await stream.endedCleanly)
+                guard case .retry(let time)? = await stream.allItems.last else {
+                    Issue.record("no retry at the end")
+                    continue
+                }
+                retries.insert(time)
+            }
+            // Spread, so that they do not come back all at once.
+            #expect(retries.count > 10)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    @Test func `a request that is under way is answered`() async throws {
+        try await withServer { server in
+            let session = try await server.client().session("alerts")
+            let connection = try RawConnection(port: server.port)
+            let body = #"{"type":"doSomeAction"}"#
+            await connection.send(
+                "POST \(session.path)/actions HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            )
+            // The server has the head, and so a request under way.
+            #expect(await connection.answers(1).first?.head.status == 100)
+            server.signal(SIGTERM)
+            // It drains when nobody new gets in.
+            while (try? RawConnection(port: server.port)) != nil {}
+            await connection.send(body)
+            let (answers, ending) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [200])
+            #expect(answers.first?.head["Connection"] == "close")
+            #expect(ending == .finished)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    @Test func `who waits for effects is answered with what there is`() async throws {
+        try await withServer(.fixtures) { server in
+            let session = try await server.client().session("held")
+            let states = try await session.follow("states")
+            async let waiting = session.client.post(
+                "\(session.path)/actions?wait=settled&timeout=60s", #"{"type":"hold","text":"x"}"#)
+            _ = try await states.next()
+            server.signal(SIGTERM)
+            #expect(try await waiting.status == 202)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    @Test func `idle connections do not hold it up`() async throws {
+        try await withServer { server in
+            let idle = try RawConnection(port: server.port)
+            let used = try RawConnection(port: server.port)
+            await used.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = await used.answers(1)
+            server.signal(SIGTERM)
+            #expect(await idle.receiveAll().ending == .finished)
+            #expect(await used.receiveAll().ending == .finished)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    @Test func `the grace time bounds it`() async throws {
+        try await withServer(.server, "--grace", "500ms", "--request-timeout", "10m") { server in
+            let connection = try RawConnection(port: server.port)
+            await connection.send(
+                "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                    + "Content-Length: 9\r\n\r\n")
+            _ = await connection.answers(1)
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    @Test func `an idle server just ends`() async throws {
+        try await withServer { server in
+            server.signal(SIGTERM)
+            let exit = try await server.exit()
+            #expect(exit == .code(0))
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Where the server listens", .timeLimit(.minutes(3)))
+struct ListeningTests {
+    /// A new directory; a Unix socket's path must be short.
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let path = "/tmp/rs-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await body(path)
+    }
+
+    @Test func `IPv6`() async throws {
+        guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
+        try await withServer(.server, "--host", "::1") { server in
+            #expect(server.address.hasPrefix("http://[::1]:"))
+            let session = try await server.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            try await session.alert("Hello")
+            #expect(try await stream.next().data == #""Hello""#)
+        }
+    }
+
+    @Test func `every address of both versions`() async throws {
+        guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
+        try await withServer(.server, "--host", "::") { server in
+            for host in ["127.0.0.1", "[::1]", "localhost"] {
+                let answer = try await Client(base: "http://\(host):\(server.port)").get("/livez")
+                #expect(answer.status == 200)
+            }
+        }
+    }
+
+    @Test func `a Unix socket, which is removed at the end`() async throws {
+        try await withDirectory { directory in
+            let path = "\(directory)/socket"
+            try await withServer(.server, "--unix", path) { server in
+                #expect(server.address == "unix:\(path)")
+                let session = try await server.client().session("alerts")
+                let stream = try await session.follow("pulses")
+                try await session.alert("Hello")
+                #expect(try await stream.next().data == #""Hello""#)
+                let check = try await ServerProcess.run(
+                    .server, ["healthcheck", "--unix", path])
+                #expect(check.exit == .code(0))
+                server.signal(SIGTERM)
+                #expect(try await server.exit() == .code(0))
+                #expect(!FileManager.default.fileExists(atPath: path))
+            }
+        }
+    }
+
+    @Test func `a Unix socket that a dead server left is taken over, a living one's not`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let path = "\(directory)/socket"
+            try await withServer(.server, "--unix", path) { server in
+                let second = try await ServerProcess.run(.server, ["--unix", path])
+                #expect(second.exit == .code(1))
+                #expect(second.errors.contains(path))
+                #expect(try await server.client().get("/livez").status == 200)
+                server.signal(SIGKILL)
+                #expect(try await server.exit() == .signal(SIGKILL))
+                #expect(FileManager.default.fileExists(atPath: path))
+            }
+            try await withServer(.server, "--unix", path) { server in
+                let answer = try await server.client().get("/livez")
+                #expect(answer.status == 200)
+            }
+        }
+    }
+
+    @Test func `at the connection limit new ones are refused, old ones never evicted`()
+        async throws
+    {
+        try await withServer(.server, "--connection-limit", "5") { server in
+            let session = try await server.client().session("alerts")
+            var streams: [EventStream] = []
+            for _ in 1...4 { streams.append(try await session.follow("pulses")) }
+            // The fifth is the one that the session's client keeps.
+            await #expect(throws: CurlFailure.self) {
+                _ = try await server.client().get("/livez")
+            }
+            try await session.alert("Hello")
+            for stream in streams { #expect(try await stream.next().data == #""Hello""#) }
+            // A place that is given up can be taken.
+            _ = try await session.client.delete(session.path)
+            for stream in streams { _ = try await stream.rest() }
+            let late = server.client()
+            while (try? await late.get("/livez").status) != 200 {
+                // The old connections are gone when both sides have said so.
+                #expect(try await session.client.get("/livez").status == 200)
+            }
+        }
+    }
+
+    @Test func `browsers of an allowed origin may call`() async throws {
+        try await withServer(.server, "--allow-origin", "https://app.example") { server in
+            let client = server.client()
+            let session = try await client.session("alerts")
+            let preflight = try await client.send(
+                Request(
+                    method: "OPTIONS", path: "\(session.path)/actions",
+                    fields: [
+                        ("Origin", "https://app.example"),
+                        ("Access-Control-Request-Method", "POST"),
+                        ("Access-Control-Request-Headers", "content-type"),
+                    ]))
+            #expect(preflight.status == 204)
+            #expect(preflight["Access-Control-Allow-Origin"] == "https://app.example")
+            let methods = try #require(preflight["Access-Control-Allow-Methods"])
+            #expect(methods.contains("POST"))
+            let headers = try #require(preflight["Access-Control-Allow-Headers"])
+            #expect(headers.lowercased().contains("content-type"))
+            for response in [
+                try await client.get(session.path), try await client.get("/nothing"),
+                try await client.post("\(session.path)/actions", #"{"type":"doSomeAction"}"#),
+            ] {
+                #expect(response["Access-Control-Allow-Origin"] == "https://app.example")
+                #expect(response["Vary"] == "Origin")
+            }
+            let stream = try await session.open("pulses")
+            #expect(await stream.head["Access-Control-Allow-Origin"] == "https://app.example")
+        }
+    }
+
+    @Test func `nobody else's browser may call`() async throws {
+        let response = try await sharedServer().get("/livez", [("Origin", "https://other")])
+        #expect(response["Access-Control-Allow-Origin"] == nil)
+    }
+}

@@ -1,0 +1,118 @@
+import Testing
+
+@Suite("The options of reactor-server", .timeLimit(.minutes(3)))
+struct OptionTests {
+    static let names = [
+        "host", "port", "unix", "loops", "poller", "journal", "head-limit", "body-limit",
+        "batch-limit", "connection-limit", "session-limit", "keep-records", "keep-bytes",
+        "heartbeat", "connection-age", "stall-timeout", "idle-timeout", "request-timeout",
+        "retry", "grace", "allow-origin", "log-level",
+    ]
+
+    @Test func `help tells every option, its variable and its default`() async throws {
+        let run = try await ServerProcess.run(.server, ["--help"])
+        #expect(run.exit == .code(0))
+        for name in Self.names {
+            let variable =
+                "REACTOR_" + name.uppercased().replacing("-", with: "_")
+            #expect(run.output.contains("--\(name) "))
+            // A long line may be broken inside the parentheses.
+            #expect(run.output.contains(variable), "\(variable)")
+        }
+        #expect(run.output.contains("healthcheck"))
+    }
+
+    @Test func `every bad value is told at once, and nothing is started`() async throws {
+        let run = try await ServerProcess.run(
+            .server,
+            [
+                "--port", "70000", "--loops", "0", "--journal", "paper", "--heartbeat", "15",
+                "--poller", "magic", "--body-limit", "1",
+            ],
+            environment: ["REACTOR_LOG_LEVEL": "loud", "REACTOR_GRACE": "-1s"])
+        #expect(run.exit == .code(64))
+        #expect(run.output.isEmpty)
+        for sentence in [
+            "--port is \"70000\"", "--loops is \"0\"", "--journal is \"paper\"",
+            "--heartbeat is \"15\"", "--poller is \"magic\"", "--body-limit is \"1\"",
+            "REACTOR_LOG_LEVEL is \"loud\"", "REACTOR_GRACE is \"-1s\"",
+        ] {
+            #expect(run.errors.contains(sentence), "\(sentence)")
+        }
+    }
+
+    @Test func `an option that is none is refused`() async throws {
+        let run = try await ServerProcess.run(.server, ["--colour", "red"])
+        #expect(run.exit == .code(64))
+        #expect(run.errors.contains("--colour"))
+    }
+
+    @Test func `the environment sets what options do not`() async throws {
+        try await withServer(
+            .server, "--retry", "100ms",
+            environment: ["REACTOR_RETRY": "50s", "REACTOR_KEEP_RECORDS": "3"]
+        ) { server in
+            let session = try await server.client().session("alerts")
+            guard case .retry(let time) = try await session.open("pulses").nextItem() else {
+                Issue.record("no retry")
+                return
+            }
+            #expect(time < 1_000)
+            for number in 1...30 { try await session.alert("\(number)") }
+            let first = try await session.open("pulses?after=\(session.created)").next()
+            #expect(first.name == "reset")
+        }
+    }
+
+    @Test func `a variable that looks like a setting and is none is warned of`() async throws {
+        try await withServer(.server, environment: ["REACTOR_PROT": "80"]) { server in
+            #expect(server.log.present.errors.contains("REACTOR_PROT"))
+        }
+    }
+
+    @Test func `an address that is taken is told, and exits 1`() async throws {
+        try await withServer { server in
+            let run = try await ServerProcess.run(.server, ["--port", String(server.port)])
+            #expect(run.exit == .code(1))
+            #expect(run.output.isEmpty)
+            #expect(run.errors.contains(String(server.port)))
+        }
+    }
+
+    @Test func `a name that is no host is told, and exits 1`() async throws {
+        let run = try await ServerProcess.run(
+            .server, ["--host", "no-such-host.invalid", "--port", "0"])
+        #expect(run.exit == .code(1))
+        #expect(run.errors.contains("no-such-host.invalid"))
+    }
+
+    @Test func `healthcheck exits 0 for a ready server, and 1 where none is`() async throws {
+        try await withServer { server in
+            let port = String(server.port)
+            let well = try await ServerProcess.run(.server, ["healthcheck", "--port", port])
+            #expect(well.exit == .code(0), "\(well.errors)")
+            server.signal(15)
+            _ = try await server.exit()
+            let gone = try await ServerProcess.run(.server, ["healthcheck", "--port", port])
+            #expect(gone.exit == .code(1))
+            #expect(!gone.errors.isEmpty)
+        }
+    }
+
+    @Test func `the log has a line for each request, and says no more than asked`() async throws {
+        try await withServer(.server, "--log-level", "debug") { server in
+            _ = try await server.client().get("/v1/reactors")
+            try await server.log.wait { $0.errors.contains("operation=listReactors") }
+            let line = server.log.present.errors.split(separator: "\n").first {
+                $0.contains("operation=listReactors")
+            }
+            #expect(try #require(line).contains("status=200"))
+        }
+        try await withServer(.server, "--log-level", "critical") { server in
+            _ = try await server.client().get("/nothing")
+            server.signal(15)
+            _ = try await server.exit()
+            #expect(server.log.present.errors.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Glibc
+import Testing
+
+@Suite("Contract §3.2 — how a stream lives and ends", .timeLimit(.minutes(3)))
+struct LifeTests {
+    @Test func `case 42: a heartbeat is a comment, and leaves the last id alone`() async throws {
+        try await withServer(.server, "--heartbeat", "200ms") { server in
+            let session = try await server.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            let position = try await session.alert("Hello").position
+            _ = try await stream.next()
+            var beats = 0
+            while beats < 3 {
+                guard case .comment = try await stream.nextItem() else {
+                    Issue.record("something other than a comment")
+                    return
+                }
+                beats += 1
+                #expect(await stream.lastID == position)
+            }
+            try await session.alert("after")
+            #expect(try await stream.next().data == #""after""#)
+        }
+    }
+
+    @Test func `ping=events makes the heartbeat an event without an id`() async throws {
+        try await withServer(.server, "--heartbeat", "200ms") { server in
+            let session = try await server.client().session("alerts")
+            let stream = try await session.open("pulses?ping=events")
+            let snapshot = try await stream.next()
+            for _ in 1...3 {
+                let event = try await stream.next()
+                #expect(event.name == "ping")
+                #expect(event.id == snapshot.id)
+            }
+            let text = String(decoding: await stream.bytes, as: UTF8.self)
+            #expect(text.components("id:") == 1)
+        }
+    }
+
+    @Test func `an old connection closes in order, with a retry, and is resumed`() async throws {
+        try await withServer(.server, "--connection-age", "400ms", "--heartbeat", "10s") { server in
+            let session = try await server.client().session("alerts")
+            let first = try await session.follow("pulses")
+            try await session.alert("before")
+            let rest = try await first.rest()
+            #expect(rest.map(\.data) == [#""before""#])
+            #expect(await first.endedCleanly)
+            guard case .retry(let milliseconds)? = await first.allItems.last else {
+                Issue.record("no retry at the end")
+                return
+            }
+            #expect((1_500...2_500).contains(milliseconds))
+            try await session.alert("between")
+            let again = try await session.open(
+                "pulses", [("Last-Event-ID", await first.lastID)])
+            try await session.alert("after")
+            #expect(try await again.rest().map(\.data) == [#""between""#, #""after""#])
+        }
+    }
+
+    @Test func `retry and age are settings`() async throws {
+        try await withServer(.server, "--retry", "100ms") { server in
+            let session = try await server.client().session("alerts")
+            guard case .retry(let time) = try await session.open("pulses").nextItem() else {
+                Issue.record("no retry")
+                return
+            }
+            #expect((75...125).contains(time))
+        }
+    }
+
+    @Test(arguments: ["pulses", "activities", "states", "events"])
+    func `case 87: the end of a session is an event, then the connection ends`(
+        path: String
+    ) async throws {
+        let session = try await sharedServer().session("chat")
+        let stream = try await session.open(path)
+        try await session.post(#"{"type":"say","author":"ada","text":"last words"}"#)
+        #expect(try await session.client.delete(session.path).status == 204)
+        let events = try await stream.rest()
+        #expect(events.last?.name == "end")
+        #expect(events.count(where: { $0.name == "end" }) == 1)
+        #expect(await stream.endedCleanly)
+        #expect(try await session.client.get("\(session.path)/\(path)").status == 204)
+    }
+
+    @Test func `case 87: running effects see the end`() async throws {
+        let fixtures = try await Servers.shared.process(.fixtures)
+        let session = try await fixtures.client().session("held")
+        try await session.post(#"{"type":"hold","text":"\#(session.id)"}"#)
+        #expect(try await fixtures.client().delete(session.path).status == 204)
+        try await fixtures.log.wait { $0.errors.contains("cancelled \(session.id)") }
+    }
+
+    @Test func `who waits for effects of a session that ends is told`() async throws {
+        let session = try await sharedFixtures().session("held")
+        let states = try await session.follow("states")
+        async let waiting = session.client.post(
+            "\(session.path)/actions?wait=settled", #"{"type":"hold","text":"x"}"#)
+        _ = try await states.next()
+        _ = try await session.client.delete(session.path)
+        try expectProblem(try await waiting, 410, "session_ended")
+    }
+
+    @Test func `case 30: who goes away is not counted, and the others go on`() async throws {
+        try await withServer(.server, "--heartbeat", "200ms") { server in
+            let session = try await server.client().session("alerts")
+            let staying = try await session.follow("pulses")
+            let leaving = [
+                try await session.follow("pulses"), try await session.follow("pulses"),
+            ]
+            #expect(try await server.client().metric("subscribers") == 3)
+            for stream in leaving { await stream.close() }
+            // A client's leaving shows at the next write at the latest: a heartbeat.
+            while try await server.client().metric("subscribers") != 1 {
+                while case .event = try await staying.nextItem() {}
+            }
+            try await session.alert("still here")
+            #expect(try await staying.next().data == #""still here""#)
+        }
+    }
+}
+
+@Suite("Case 134 — readers that do not read", .timeLimit(.minutes(5)))
+struct StalledReaderTests {
+    /// Large enough to fill both kernels' buffers soon.
+    private let text = String(repeating: "x", count: 200_000)
+
+    private func stall(_ server: ServerProcess, _ session: SessionHandle) async throws
+        -> RawConnection
+    {
+        let connection = try RawConnection(port: server.port, receiveBufferBytes: 4_096)
+        await connection.send("GET \(session.path)/pulses HTTP/1.1\r\nHost: a\r\n\r\n")
+        _ = await connection.receive(until: "snapshot")
+        return connection
+    }
+
+    @Test func `one that takes no byte is closed, others and posts go on`() async throws {
+        try await withServer(.server, "--stall-timeout", "1s") { server in
+            let session = try await server.client().session("alerts")
+            let stalled = try await stall(server, session)
+            let reading = try await session.follow("pulses")
+            for _ in 1...40 {
+                try await session.alert(text)
+                #expect(try await reading.next().data.utf8.count == text.utf8.count + 2)
+            }
+            while try await server.client().metric("stalled_total") == 0 {
+                // Each turn asks the server, which has its own clock for this.
+                try await session.alert("tick")
+                _ = try await reading.next()
+            }
+            #expect(try await server.client().metric("subscribers") == 1)
+            // What it got before is cut off, never thinned: it ends with an error.
+            let received = await stalled.receiveAll()
+            #expect(received.ending == .failed(ECONNRESET))
+        }
+    }
+
+    @Test func `one that is slow but takes bytes gets a reset, never a gap`() async throws {
+        try await withServer(.server, "--keep-records", "5") { server in
+            let session = try await server.client().session("alerts")
+            let slow = try await stall(server, session)
+            for number in 1...60 { try await session.alert("\(number) \(text)") }
+            try await session.alert("sentinel")
+            let received = await slow.receive(until: "sentinel")
+            var parser = EventParser()
+            let events = parser.take(received.bytes).compactMap {
+                if case .event(let event) = $0 { event } else { nil }
+            }
+            let reset = try #require(events.firstIndex { $0.name == "reset" })
+            #expect(events[reset].data == #"{"reason":"trimmed"}"#)
+            #expect(events[reset + 1].name == "snapshot")
+            // Up to the reset nothing is missing; behind it nothing either.
+            for (index, event) in events[..<reset].enumerated() {
+                #expect(event.data.hasPrefix("\"\(index + 1) "))
+                #expect(event.id == "\(session.generation).\(index + 1)")
+            }
+        }
+    }
+
+    @Test func `many readers that do not read cost the others nothing`() async throws {
+        try await withServer(.server, "--keep-bytes", "1000000") { server in
+            let session = try await server.client().session("alerts")
+            var stalled: [RawConnection] = []
+            for _ in 1...50 { stalled.append(try await stall(server, session)) }
+            let reading = try await session.follow("pulses")
+            let before = try server.residentKilobytes()
+            for _ in 1...100 {
+                try await session.alert(text)
+                _ = try await reading.next()
+            }
+            let growth = try server.residentKilobytes() - before
+            // 100 × 200 KB went out; a queue for each reader would hold a gigabyte.
+            #expect(growth < 100_000, "grew by \(growth) kB")
+            withExtendedLifetime(stalled) {}
+        }
+    }
+}
+
+extension String {
+    /// How often the text is in it.
+    fileprivate func components(_ text: String) -> Int {
+        split(separator: text, omittingEmptySubsequences: false).count - 1
+    }
+}

@@ -1,0 +1,172 @@
+import Testing
+
+@Suite("RFC 9112 — what is no request is answered, then closed", .timeLimit(.minutes(3)))
+struct RefusalTests {
+    static let host = "Host: a\r\n"
+
+    static let requests: [(name: String, bytes: String, status: Int)] = [
+        ("no request line", "hello\r\n\r\n", 400),
+        ("a bare LF behind the request line", "GET / HTTP/1.1\nHost: a\r\n\r\n", 400),
+        ("a bare LF behind a field", "GET / HTTP/1.1\r\nHost: a\n\r\n", 400),
+        ("a bare CR in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", 400),
+        ("a folded field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", 400),
+        ("a space before the colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+        ("a space before the first field", "GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400),
+        ("a field without a name", "GET / HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n", 400),
+        ("a field without a colon", "GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", 400),
+        ("NUL in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n", 400),
+        ("a control character in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: \u{1}\r\n\r\n", 400),
+        ("no Host", "GET / HTTP/1.1\r\n\r\n", 400),
+        ("two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+        ("a Host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+        ("two spaces in the request line", "GET  / HTTP/1.1\r\n\(host)\r\n", 400),
+        ("a tab in the request line", "GET\t/ HTTP/1.1\r\n\(host)\r\n", 400),
+        ("no version", "GET /\r\n\(host)\r\n", 400),
+        ("a lower-case version", "GET / http/1.1\r\n\(host)\r\n", 400),
+        ("HTTP/2.0", "GET / HTTP/2.0\r\n\(host)\r\n", 505),
+        ("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        ("CONNECT", "CONNECT a:80 HTTP/1.1\r\n\(host)\r\n", 501),
+        ("a relative target", "GET livez HTTP/1.1\r\n\(host)\r\n", 400),
+        ("a fragment", "GET /livez#x HTTP/1.1\r\n\(host)\r\n", 400),
+        ("Content-Length: x", "POST / HTTP/1.1\r\n\(host)Content-Length: x\r\n\r\n", 400),
+        ("Content-Length: -1", "POST / HTTP/1.1\r\n\(host)Content-Length: -1\r\n\r\n", 400),
+        ("Content-Length: +1", "POST / HTTP/1.1\r\n\(host)Content-Length: +1\r\n\r\nx", 400),
+        ("an empty Content-Length", "POST / HTTP/1.1\r\n\(host)Content-Length: \r\n\r\n", 400),
+        (
+            "two Content-Lengths",
+            "POST / HTTP/1.1\r\n\(host)Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400
+        ),
+        (
+            "Content-Length and Transfer-Encoding",
+            "POST / HTTP/1.1\r\n\(host)Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400
+        ),
+        (
+            "an unknown coding",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501
+        ),
+        (
+            "chunked not last",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked, gzip\r\n\r\n", 400
+        ),
+        (
+            "chunked in HTTP/1.0",
+            "POST / HTTP/1.0\r\n\(host)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400
+        ),
+        (
+            "a chunk size that is none",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400
+        ),
+        (
+            "a chunk size that overflows",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n", 413
+        ),
+        (
+            "a chunk longer than its size",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\r\nxx\r\n0\r\n\r\n", 400
+        ),
+        (
+            "a bare LF behind a chunk size",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n", 400
+        ),
+        (
+            "another expectation",
+            "POST / HTTP/1.1\r\n\(host)Expect: tea\r\nContent-Length: 1\r\n\r\nx", 417
+        ),
+        (
+            "a long target", "GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\n\(host)\r\n",
+            414
+        ),
+        (
+            "a large head",
+            "GET / HTTP/1.1\r\n\(host)X: \(String(repeating: "a", count: 17_000))\r\n\r\n", 431
+        ),
+        (
+            "many fields",
+            "GET / HTTP/1.1\r\n\(host)\(String(repeating: "X: a\r\n", count: 101))\r\n", 431
+        ),
+        ("a large body", "POST / HTTP/1.1\r\n\(host)Content-Length: 1048577\r\n\r\n", 413),
+    ]
+
+    @Test(arguments: requests)
+    func `refused with its status, and the connection ends`(
+        name: String, bytes: String, status: Int
+    ) async throws {
+        let port = try await Servers.shared.process(.server).port
+        let connection = try RawConnection(port: port)
+        // What comes behind it must never be taken for a request.
+        await connection.send(bytes + "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        let (answers, ending) = await connection.answersToTheEnd()
+        #expect(answers.map(\.head.status) == [status])
+        let answer = try #require(answers.first)
+        #expect(answer.head["Connection"] == "close")
+        #expect(answer.head["Content-Type"] == "application/problem+json")
+        let problem = try JSONValue(text: answer.body)
+        #expect(problem["status"] == .integer(status))
+        #expect(problem["code"]?.string != nil)
+        // In order, and no reset that would take the answer away from the client.
+        #expect(ending == .finished)
+    }
+
+    @Test func `a client that sends on and on still gets its refusal`() async throws {
+        let port = try await Servers.shared.process(.server).port
+        let connection = try RawConnection(port: port)
+        await connection.send(
+            "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 90000000\r\n\r\n")
+        async let sending = connection.send([UInt8](repeating: 0x20, count: 150_000))
+        let received = await connection.receive(until: "body_too_large")
+        #expect(received.text.hasPrefix("HTTP/1.1 413 "))
+        _ = await sending
+    }
+
+    @Test func `a refusal behind good requests leaves their answers alone`() async throws {
+        let port = try await Servers.shared.process(.server).port
+        let connection = try RawConnection(port: port)
+        let get = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+        await connection.send(get + get + "nonsense\r\n\r\n" + get)
+        let (answers, ending) = await connection.answersToTheEnd()
+        #expect(answers.map(\.head.status) == [200, 200, 400])
+        #expect(ending == .finished)
+    }
+
+    @Test func `a request that does not arrive in time is 408`() async throws {
+        try await withServer(.server, "--request-timeout", "300ms") { server in
+            let connection = try RawConnection(port: server.port)
+            await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\nX: ")
+            let (answers, ending) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [408])
+            #expect(ending == .finished)
+        }
+    }
+
+    @Test func `an idle connection is closed, without an answer`() async throws {
+        try await withServer(.server, "--idle-timeout", "300ms") { server in
+            let connection = try RawConnection(port: server.port)
+            await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            let (answers, ending) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [200])
+            #expect(ending == .finished)
+        }
+    }
+
+    @Test func `limits are settings`() async throws {
+        try await withServer(
+            .server, "--body-limit", "100", "--head-limit", "1024", "--batch-limit", "2"
+        ) { server in
+            let client = server.client()
+            let session = try await client.session("counter")
+            let one = #"{"type":"increment","number":1}"#
+            try expectProblem(
+                try await client.post(
+                    "\(session.path)/actions", one + String(repeating: " ", count: 100)),
+                413, "body_too_large")
+            try expectProblem(
+                try await client.post("\(session.path)/actions", "[\(one),\(one),\(one)]"), 422,
+                "batch_too_large")
+            try expectProblem(
+                try await client.get("/livez", [("X", String(repeating: "a", count: 1_024))]), 431,
+                "head_too_large")
+        }
+    }
+}
