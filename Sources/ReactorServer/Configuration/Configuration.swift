@@ -11,8 +11,9 @@ public struct Configuration: Sendable, Equatable {
     public var port: UInt16 = 8080
     /// Path of a Unix socket to listen on instead of TCP. Default none.
     public var unixPath: String?
-    /// Event loops. Default: one for each processor. At least 1.
-    public var loops = ProcessorCount.available
+    /// Event loops, at least 1. Default: half as many as there are processors. The other half is for
+    /// the kernel's side of the connections, effects and the journal; a loop more would take it away.
+    public var loops = max(1, ProcessorCount.available / 2)
     /// How a loop asks the kernel: default the platform's best.
     public var poller = PollerChoice.platform
     /// What holds the records. Default memory.

@@ -24,7 +24,7 @@ package struct Setting: Sendable {
             set: { $0.port = UInt16($1) }),
         text("unix", "path", "none", "listen on a Unix socket instead", \.unixPath),
         number(
-            "loops", "one per processor", "event loops", 1...256, set: { $0.loops = $1 }),
+            "loops", "half the processors", "event loops", 1...256, set: { $0.loops = $1 }),
         choice("poller", "platform", "how loops ask the kernel", \.poller),
         Setting(
             name: "journal", placeholder: "journal", defaultText: "memory",

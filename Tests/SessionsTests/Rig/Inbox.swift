@@ -29,15 +29,28 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Returns when there is something to take. One waiter at a time.
+    /// Returns when there is something to take, or when the test has run out of time. One waiter
+    /// at a time.
     func hasJob() async {
-        await withCheckedContinuation { continuation in
-            let isThere = book.withLock { book in
-                guard book.jobs.isEmpty else { return true }
-                book.waiter = continuation
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = book.withLock { book in
+                    guard book.jobs.isEmpty, !Task.isCancelled else { return true }
+                    book.waiter = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            wake()
         }
+    }
+
+    private func wake() {
+        let waiter = book.withLock { book in
+            defer { book.waiter = nil }
+            return book.waiter
+        }
+        waiter?.resume()
     }
 }

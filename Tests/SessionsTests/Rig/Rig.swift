@@ -14,10 +14,12 @@ final class Rig {
 
     /// - Parameter slow: every commit waits for the test.
     init(
-        slow: Bool = false, keepsRecords: Bool = true, retention: Retention = Retention(),
+        slow: Bool = false, keepsRecords: Bool = true, seesGaps: Bool = true,
+        retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000
     ) {
-        journal = ScriptedJournal(isImmediate: !slow, keepsRecords: keepsRecords)
+        journal = ScriptedJournal(
+            isImmediate: !slow, keepsRecords: keepsRecords, seesGaps: seesGaps)
         var limits = SessionLimits(sessions: 1_000, batch: batch, retention: retention)
         limits.unanswered = unanswered
         limits.remembered = remembered
@@ -58,7 +60,7 @@ final class Rig {
 
     /// Waits for tasks to bring something, and does it, until `isEnough`.
     func work(until isEnough: () -> Bool) async {
-        while !isEnough() {
+        while !isEnough(), !Task.isCancelled {
             await inbox.hasJob()
             letIn()
             settleAll()

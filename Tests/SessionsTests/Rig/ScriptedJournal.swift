@@ -16,9 +16,12 @@ final class ScriptedJournal: Journal {
 
     let name = "scripted"
     let keepsRecords: Bool
+    private let seesGaps: Bool
     private let book: Mutex<Book>
 
-    init(isImmediate: Bool, keepsRecords: Bool = true) {
+    /// - Parameter seesGaps: false is a journal that breaks the law above.
+    init(isImmediate: Bool, keepsRecords: Bool = true, seesGaps: Bool = true) {
+        self.seesGaps = seesGaps
         self.keepsRecords = keepsRecords
         book = Mutex(Book(isImmediate: isImmediate))
     }
@@ -51,7 +54,8 @@ final class ScriptedJournal: Journal {
         let ending = book.withLock { book -> (Ended, JournalFailure?)? in
             guard !book.pending.isEmpty else { return nil }
             let first = book.pending.removeFirst()
-            let failure = failure ?? (Self.hasGap(first.batch, after: book.kept) ? .gap : nil)
+            let isGapped = seesGaps && Self.hasGap(first.batch, after: book.kept)
+            let failure = failure ?? (isGapped ? .gap : nil)
             if failure == nil { book.kept += first.batch }
             return (first.ended, failure)
         }
