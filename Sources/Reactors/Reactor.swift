@@ -32,18 +32,9 @@
 ///
 /// The order for one action: `transform(action:)` → `mutate` → for each mutation of the effect
 /// `transform(mutation:)` → `reduce` → `transform(state:)` for those who look.
-public protocol Reactor: SendableMetatype {
-    /// What users ask for.
-    associatedtype Action: Sendable
-
-    /// A change to the state. Where a reactor declares none, its actions are its mutations.
-    associatedtype Mutation: Sendable = Action
-
+public protocol Reactor: ReactorTypes, SendableMetatype {
     /// What the reactor knows. A struct, as a rule.
     associatedtype State: Sendable
-
-    /// An event that is told and never stored in the state. None by default.
-    associatedtype Activity: Sendable = Never
 
     /// The state of version 0. Read once per session.
     var initialState: State { get }

@@ -21,16 +21,26 @@ extension ReactorServer {
     /// }
     /// ```
     public static func main(hosting hosted: [Hosted]) async -> Never {
-        let command: any ParsableCommand
+        var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()
         } catch {
             ServerCommand.exit(withError: error)
         }
         if let check = command as? HealthCheckCommand { exit(check.check()) }
-        guard let serve = command as? ServerCommand else { ServerCommand.exit(withError: nil) }
+        guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         exit(await serve.serve(hosted))
+    }
+
+    /// `--help` and `help` parse as a command of the library's own, which prints when it is run.
+    private static func runBuiltIn(_ command: inout any ParsableCommand) -> Never {
+        do {
+            try command.run()
+            ServerCommand.exit(withError: nil)
+        } catch {
+            ServerCommand.exit(withError: error)
+        }
     }
 }
 

@@ -84,10 +84,6 @@ extension Shard {
         _ session: SessionID, _ connection: ConnectionID
     ) throws(Problem) -> Bool {
         let items = try queryItems()
-        guard let wait = items.first("wait") else { return false }
-        guard wait == "settled" else {
-            throw Problem(400, "bad_wait", "wait is \(wait); the only thing to wait for is settled")
-        }
         var patience = Duration.seconds(10)
         if let text = items.first("timeout") {
             guard let time = DurationText.parse(text), time <= .seconds(600) else {
@@ -95,6 +91,10 @@ extension Shard {
                     400, "bad_timeout", "timeout is \(text); send a time such as 500ms or 10s")
             }
             patience = time
+        }
+        guard let wait = items.first("wait") else { return false }
+        guard wait == "settled" else {
+            throw Problem(400, "bad_wait", "wait is \(wait); the only thing to wait for is settled")
         }
         let until = connections.now + patience
         wish(connection) { wishes in

@@ -12,13 +12,12 @@ struct OptionTests {
     @Test func `help tells every option, its variable and its default`() async throws {
         let run = try await ServerProcess.run(.server, ["--help"])
         #expect(run.exit == .code(0))
-        for name in Self.names {
-            let variable =
-                "REACTOR_" + name.uppercased().replacing("-", with: "_")
-            #expect(run.output.contains("--\(name) "))
-            // A long line may be broken inside the parentheses.
-            #expect(run.output.contains(variable), "\(variable)")
+        // Words of a long line may stand on two.
+        let missing = Self.names.filter { name in
+            let variable = "REACTOR_" + name.uppercased().replacing("-", with: "_")
+            return !run.output.contains("--\(name) ") || !run.output.contains(variable)
         }
+        #expect(missing == [])
         #expect(run.output.contains("healthcheck"))
     }
 

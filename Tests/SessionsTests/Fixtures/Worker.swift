@@ -29,7 +29,6 @@ final class Worker: Reactor {
 
     // Why said though it is the default: in some orders of compilation Swift 6.3.1 does not find
     // it in time for `Effect` ("failed to produce diagnostic"); seen when this file came late.
-    typealias Activity = Never
 
     struct Failure: Error {}
 
