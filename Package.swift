@@ -104,7 +104,11 @@ let package = Package(
             dependencies: ["CCurl", "reactor-server", "fixture-server"],
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorServerTests", dependencies: ["ReactorServer", "Specification", "Wire"],
+            name: "ReactorServerTests",
+            dependencies: [
+                "ReactorServer", "Specification", "Wire", "JSONCoding", "Sessions", "Storage",
+                "Reactors", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorBenchTests", dependencies: ["reactor-bench"], swiftSettings: strict),

@@ -7,10 +7,11 @@ package import Reactors
 /// it in the present ``Step``.
 package protocol Machine: AnyObject {
     /// Decodes every action of the body, then applies them; nothing is applied if one does not
-    /// decode. Answers what became of them.
+    /// decode. Answers what became of them, or nil if all decode and `mayApply` is false: a
+    /// precondition is looked at after everything else (RFC 9110 §13.2.1).
     func receive(
-        _ body: [UInt8], batchLimit: Int, in session: Session
-    ) throws(ActionRefusal) -> Receipt
+        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+    ) throws(ActionRefusal) -> Receipt?
 
     /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they were shown at `version`.
     /// Precondition: as for ``encodeState(at:in:to:)``.
@@ -23,6 +24,9 @@ package protocol Machine: AnyObject {
     /// Appends the state as it was shown at `version`.
     /// Precondition: it was not forgotten and is not ahead of the present one.
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8])
+
+    /// States were shown one after the other, and no more will be just now.
+    func endReplay()
 
     /// States before this version will not be asked for any more. They are let go of in batches.
     func forget(before version: UInt64)

@@ -18,6 +18,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private var oldest: R.State
     private var oldestVersion: UInt64 = 0
     private var mutations: [R.Mutation] = []
+    /// How far a reader of old states has got: the next one goes on from there, so that showing
+    /// them all is one fold and not one for each.
+    private var replay: (version: UInt64, state: R.State)?
     private var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
     private unowned let session: Session
@@ -42,10 +45,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     // MARK: Actions
 
     func receive(
-        _ body: [UInt8], batchLimit: Int, in session: Session
-    ) throws(ActionRefusal) -> Receipt {
+        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+    ) throws(ActionRefusal) -> Receipt? {
         guard JSON.isArray(body) else {
             let action = try decode(R.Action.self, from: body)
+            guard mayApply else { return nil }
             var receipt = Receipt()
             receive(action, at: 0, &receipt)
             return receipt
@@ -53,6 +57,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         let actions = try decode([R.Action].self, from: body)
         guard !actions.isEmpty else { throw .empty }
         guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
+        guard mayApply else { return nil }
         var receipt = Receipt(isBatch: true)
         for (index, action) in actions.enumerated() { receive(action, at: index, &receipt) }
         return receipt
@@ -131,28 +136,38 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     private func state(at version: UInt64) -> R.State {
         precondition(version >= oldestVersion && version <= core.version, "not a kept version")
-        var state = oldest
-        for mutation in mutations.prefix(Int(version - oldestVersion)) {
-            reactor.reduce(state: &state, mutation: mutation)
+        var (reached, state) = (oldestVersion, oldest)
+        if let replay, replay.version <= version { (reached, state) = replay }
+        while reached < version {
+            reactor.reduce(state: &state, mutation: mutations[Int(reached - oldestVersion)])
+            reached += 1
         }
+        replay = (version, state)
         return state
+    }
+
+    func endReplay() {
+        replay = nil
     }
 
     func forget(before version: UInt64) {
         // In batches: taking one off the front of an array moves all the others.
         let count = Int(version) - Int(oldestVersion)
         guard count >= 256, count >= mutations.count / 2 else { return }
+        replay = nil
         for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
         mutations.removeFirst(count)
         oldestVersion = version
     }
 
     func rollBack(to version: UInt64, in session: Session) {
+        replay = nil
         var state = core.state
         if version < core.version {
             state = self.state(at: version)
             mutations.removeLast(Int(core.version - version))
         }
+        replay = nil
         core.restore(state: state, version: version, observer: self)
         marks = currentMarks()
     }

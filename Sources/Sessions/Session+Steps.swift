@@ -110,6 +110,7 @@ extension Session {
             frame(stream)
             stream.flush(through: table.output)
         }
+        if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
         guard log.count > retention.records || log.payloadBytes > retention.bytes else { return }
         log.trim(to: retention, keeping: committedNumber)

@@ -132,6 +132,7 @@ extension Session {
 
     /// What a stream of this selection shows of the moment of this version.
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
+        defer { endReplay() }
         var pulses: [UInt8] = []
         var state: [UInt8] = []
         if selection.pulses != 0 {
@@ -156,6 +157,11 @@ extension Session {
             : number > log.keptAfter ? log.entry(number).version : log.keptVersion
         machine.encodeState(at: version, in: self, to: &out)
         return out
+    }
+
+    /// No more old states are asked for just now.
+    func endReplay() {
+        machine.endReplay()
     }
 
     func prefix(of source: EventSource) -> [UInt8] {

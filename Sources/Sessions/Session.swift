@@ -96,13 +96,14 @@ package final class Session {
         traceparent: String? = nil, for token: UInt64
     ) throws(ActionRefusal) {
         guard life == .running else { return answer(content(.gone), token) }
-        if let condition, !condition.holds(at: Position(generation, log.lastNumber)) {
-            return answer(content(.conditionFailed), token)
-        }
         guard table.hasRoom else { throw .overloaded }
         self.traceparent = traceparent
         defer { self.traceparent = nil }
-        let receipt = try machine.receive(body, batchLimit: table.limits.batch, in: self)
+        let mayApply = condition?.holds(at: Position(generation, log.lastNumber)) ?? true
+        guard
+            let receipt = try machine.receive(
+                body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
+        else { return answer(content(.conditionFailed), token) }
         if waits, !receipt.unsettled.isEmpty {
             waiting.append(
                 Waiting(
@@ -143,6 +144,7 @@ package final class Session {
             return .versionUnknown(kept: log.keptVersion...log.lastVersion)
         }
         machine.encodeState(at: version, in: self, to: &state)
+        machine.endReplay()
         return .state(state, version: version)
     }
 

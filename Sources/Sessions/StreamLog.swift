@@ -117,7 +117,10 @@ final class StreamLog {
         var earlier: [Mark] = []
         let later = shownPart
         shownPart = part(of: session.state(at: number))
-        defer { shownPart = later }
+        defer {
+            shownPart = later
+            session.endReplay()
+        }
         for earlierNumber in (number + 1)...coveredAfter {
             let entry = session.log.entry(earlierNumber)
             appendFrames(of: entry, from: session, to: &framed) { index, end in

@@ -17,7 +17,9 @@ package protocol Journal: Sendable {
     /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
     /// called exactly once if and only if the answer is `.pending`, on any thread, never from
     /// inside this call; when a batch fails, every batch that its caller has handed in since fails
-    /// too, because it was decided upon what did not happen.
+    /// too, because it was decided upon what did not happen. More may be on their way before the
+    /// caller hears of the failure: a journal that keeps records refuses any that does not continue
+    /// what it has (a gap in `number` for a session and generation).
     func commit(
         _ batch: [Record], ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit

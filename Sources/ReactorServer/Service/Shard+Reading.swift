@@ -24,7 +24,9 @@ extension Shard {
             case .needsMore:
                 keepPartialRequest(slot)
             case .continueExpected:
+                // The body is yet to come: nothing of it was in this input.
                 out.append(contentsOf: ResponseEncoder.continueResponse)
+                keepPartialRequest(slot)
             case .complete:
                 exchanges[slot].requestBegan = nil
                 counters.requests += 1
