@@ -9,11 +9,14 @@ struct MarkLedger {
 
     private let publishers: Int
     private var next: [UInt32]
+    /// Per entry: the history was lost and said so, so the next mark may skip forward.
+    private var isReset: [Bool]
 
     /// A ledger in which everybody expects everybody's event 0.
     init(subscribers: Int, publishers: Int) {
         self.publishers = publishers
         next = [UInt32](repeating: 0, count: subscribers * publishers)
+        isReset = [Bool](repeating: false, count: subscribers * publishers)
     }
 
     /// Takes a mark that `subscriber` received.
@@ -30,9 +33,15 @@ struct MarkLedger {
         }
         if mark.sequence > expected {
             next[index] = mark.sequence &+ 1
-            return .gap
+            defer { isReset[index] = false }
+            return isReset[index] ? .inOrder : .gap
         }
         return mark.sequence &+ 1 == expected ? .double : .reordered
+    }
+
+    /// The server told `subscriber` that its history is lost: what was skipped is no gap, once.
+    mutating func reset(subscriber: Int) {
+        for publisher in 0..<publishers { isReset[subscriber * publishers + publisher] = true }
     }
 
     /// Lets `subscriber` begin where the publishers are: its stream starts with what comes next.

@@ -109,6 +109,7 @@ struct DeliveryLedger: EventSink {
             tally.snapshots += 1
         } else if bytes.equals("reset", in: event) {
             tally.resets += 1
+            if checks.marks { marks.reset(subscriber: current) }
         } else if bytes.equals("end", in: event) {
             tally.ends += 1
             hasEnded[current] = true

@@ -92,7 +92,7 @@
                 }
                 if sample.isDue(now) {
                     let usage = target.usage()
-                    curve.memory.append(Double(usage.proportional))
+                    curve.memory.append(Double(usage.unshared))
                     curve.descriptors.append(Double(usage.descriptors))
                 }
                 try driver.turn(until: min(end, churn.time, abandon.time, sample.time))
@@ -105,7 +105,11 @@
             _ driver: borrowing Driver, _ accounts: Accounts, _ cuts: Int, _ seconds: Double,
             to report: inout Report
         ) {
-            let delivered = driver.subscribers.ledger.tally
+            var delivered = driver.subscribers.ledger.tally
+            // A stalled reader is closed and comes back with an old position: it must be reset.
+            let expected = min(delivered.resets, UInt64(driver.subscribers.stalledClosed))
+            delivered.resets -= expected
+            report.add("stalled readers reset", Double(expected), .count)
             let published = driver.publishers.tally
             let hostile = driver.hostiles.tally
             report.add("seconds", seconds, .seconds)
@@ -139,9 +143,10 @@
             while after.descriptors > before.descriptors, Clock.now() < deadline {
                 after = target.usage()
             }
-            report.add("server memory before (PSS)", Double(before.proportional), .bytes)
-            report.add("server memory max (PSS)", curve.memory.max() ?? 0, .bytes)
-            report.add("server memory, all gone (PSS)", Double(after.proportional), .bytes)
+            // Its own memory: a page shared with another process would count more when that one ends.
+            report.add("server memory before (own)", Double(before.unshared), .bytes)
+            report.add("server memory max (own)", curve.memory.max() ?? 0, .bytes)
+            report.add("server memory, all gone (own)", Double(after.unshared), .bytes)
             report.add("descriptors before", Double(before.descriptors), .count)
             report.add("descriptors max", curve.descriptors.max() ?? 0, .count)
             report.add("descriptors, all gone", Double(after.descriptors), .count)

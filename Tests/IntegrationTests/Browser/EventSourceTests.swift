@@ -77,15 +77,17 @@ struct EventSourceTests {
     @Test func `is told by a reset when it has been away too long`() async throws {
         let program = try #require(Browser.program)
         try await withServer(
-            .server, "--allow-origin", "*", "--connection-age", "500ms", "--retry", "1500ms",
+            .server, "--allow-origin", "*", "--connection-age", "500ms", "--retry", "4s",
             "--keep-records", "5"
         ) { server in
             let session = try await server.client().session("alerts")
             let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))
             let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
-            // The connection has ended; the browser comes back after a second or more.
+            // The connection has ended; the browser comes back after three seconds or more, and
+            // meanwhile more happens than is kept.
             try await host.log.wait { $0.output.contains(#""kind":"error","readyState":0"#) }
-            for number in 1...50 { try await session.alert("\(number)") }
+            let alerts = (1...50).map { #"{"type":"alert","message":"\#($0)"}"# }
+            try await session.post("[\(alerts.joined(separator: ","))]")
             try await host.log.wait { $0.output.contains(#""kind":"reset""#) }
             try await host.log.wait {
                 $0.output.contains(#""kind":"snapshot","data":"{\"alertMessage\":\"50\"}""#)
