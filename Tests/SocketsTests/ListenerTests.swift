@@ -17,28 +17,6 @@ extension Loops {
             return port
         }
 
-        private func resolve(_ address: ListenAddress) throws -> [ResolvedAddress] {
-            try ResolvedAddress.all(host: "127.0.0.1", port: port(of: address))
-        }
-
-        /// While `body` runs every call for a descriptor fails with `EMFILE`.
-        private func withoutFreeDescriptors(_ body: () throws -> Void) throws {
-            // POSIX gives the lowest free number: below it all are taken.
-            let lowest = dup(0)
-            close(lowest)
-            var limit = rlimit()
-            try #require(unsafe getrlimit(descriptors, &limit) == 0)
-            let before = limit.rlim_cur
-            limit.rlim_cur = rlim_t(lowest)
-            try #require(unsafe setrlimit(descriptors, &limit) == 0)
-            defer {
-                limit.rlim_cur = before
-                _ = unsafe setrlimit(descriptors, &limit)
-            }
-            #expect(dup(0) == -1)
-            try body()
-        }
-
         private func check(_ client: Client) {
             client.send("hello")
             #expect(client.receiveText(5) == "hello")
@@ -133,32 +111,6 @@ extension Loops {
             // One leaves, and there is room for one.
             clients.removeLast().finishWriting()
             while host.loops.reduce(0, { $0 + $1.connections }) > 2 { await Task.yield() }
-            check(try host.connect())
-            await host.end()
-        }
-
-        @Test(arguments: PollerKind.allCases)
-        func `Without descriptors new ones are reset, and served again when there are some`(
-            _ poller: PollerKind
-        ) async throws {
-            let host = try Host(poller, Self.echo)
-            let first = try host.connect()
-            check(first)
-            var unused: [Client] = []
-            let bound = try #require(host.listener).boundAddress
-            // What the clients need exists before nothing more can be had.
-            let late = (0..<3).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
-            let target = try #require(try resolve(bound).first)
-            try withoutFreeDescriptors {
-                for descriptor in late {
-                    #expect(target.connect(descriptor) == 0)
-                    let client = Client(owning: descriptor)
-                    #expect(client.receiveAll().ending == .failed(ECONNRESET))
-                    check(first)
-                    // Whoever closed it would free a number.
-                    unused.append(client)
-                }
-            }
             check(try host.connect())
             await host.end()
         }

@@ -133,4 +133,30 @@ struct ListeningTests {
         let response = try await sharedServer().get("/livez", [("Origin", "https://other")])
         #expect(response["Access-Control-Allow-Origin"] == nil)
     }
+
+    /// The limit is the server's own: in this process it would hit every other test.
+    @Test func `without a free descriptor new ones are reset, and taken again when there is one`()
+        async throws
+    {
+        let server = try await ServerProcess.start(descriptorLimit: 48)
+        let client = server.client()
+        var served: [RawConnection] = []
+        var refused = 0
+        for _ in 0..<80 {
+            let connection = try RawConnection(port: server.port)
+            await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            let received = await connection.receive(until: "alive")
+            if received.text.contains("alive") { served.append(connection) } else { refused += 1 }
+        }
+        #expect(refused > 0)
+        #expect(served.count > 16)
+        // Those inside are served on.
+        await served[0].send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(await served[0].receive(until: "alive").text.contains("alive"))
+        served = []
+        // The server hears of the ends in its own time; each try is a new connection.
+        while (try? await client.get("/livez").status) != 200 { await Task.yield() }
+        server.signal(SIGTERM)
+        #expect(try await server.exit() == .code(0))
+    }
 }

@@ -1,22 +1,12 @@
 import Foundation
 import Glibc
-import Synchronization
 
 /// Starting a process with both of its outputs caught.
 ///
 /// posix_spawn(3) and pipes that are closed on exec, because Foundation's `Process` was not made
 /// for many at once: a pipe's end that leaks into another child never ends.
 enum ChildProcess {
-    /// Children that may still live. They are killed when this process exits in its own way.
-    private static let living: Mutex<Set<pid_t>> = {
-        atexit { ChildProcess.killAll() }
-        return Mutex([])
-    }()
-
-    private static func killAll() {
-        for pid in living.withLock({ $0 }) { kill(pid, SIGKILL) }
-    }
-
+    /// Starts it; what it writes and how it ends goes to the log.
     static func spawn(
         _ path: String, _ arguments: [String], _ environment: [String: String], _ log: ProcessLog
     ) throws -> pid_t {
@@ -26,26 +16,42 @@ enum ChildProcess {
             close(output.writing)
             close(errors.writing)
         }
+        do {
+            let pid = try spawn(
+                path, arguments, environment, input: nil, output: output.writing,
+                errors: errors.writing)
+            Watchdog.shared.born(pid)
+            watch(pid, output.reading, errors.reading, log)
+            return pid
+        } catch {
+            close(output.reading)
+            close(errors.reading)
+            throw error
+        }
+    }
+
+    /// Starts it with these standard streams; nil stands for /dev/null.
+    static func spawn(
+        _ path: String, _ arguments: [String], _ environment: [String: String], input: Int32?,
+        output: Int32?, errors: Int32?
+    ) throws -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errors.writing, 2)
+        for (stream, descriptor) in [(0, input), (1, output), (2, errors)] as [(Int32, Int32?)] {
+            if let descriptor {
+                unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+            } else {
+                unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
+            }
+        }
         var pid: pid_t = 0
         let code = unsafe withStrings([path] + arguments) { argv in
             unsafe withStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
                 unsafe posix_spawn(&pid, path, &actions, nil, argv, envp)
             }
         }
-        guard code == 0 else {
-            close(output.reading)
-            close(errors.reading)
-            throw SystemCallFailure(call: "posix_spawn \(path)", code: code)
-        }
-        let child = pid
-        _ = living.withLock { $0.insert(child) }
-        watch(child, output.reading, errors.reading, log)
+        guard code == 0 else { throw SystemCallFailure(call: "posix_spawn \(path)", code: code) }
         return pid
     }
 
@@ -57,7 +63,7 @@ enum ChildProcess {
             read(output, errors, into: log)
             var status: Int32 = 0
             while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-            _ = living.withLock { $0.remove(pid) }
+            Watchdog.shared.died(pid)
             let signal = status & 0x7f
             log.change { $0.exit = signal == 0 ? .code(status >> 8 & 0xff) : .signal(signal) }
         }

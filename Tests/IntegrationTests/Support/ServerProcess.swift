@@ -3,7 +3,8 @@ import Glibc
 
 /// A real server process, on a port that the system chose.
 ///
-/// It is killed when nobody holds it any more, and with the test process at the latest.
+/// It is killed when nobody holds it any more, and after the test process at the latest
+/// (``Watchdog``).
 final class ServerProcess: Sendable {
     enum Program: String, Sendable {
         case server = "reactor-server"
@@ -16,12 +17,15 @@ final class ServerProcess: Sendable {
     let address: String
 
     /// Starts a server and waits until it says that it is ready.
+    ///
+    /// - Parameter descriptorLimit: how many descriptors it may have; as many as we, if nil.
     static func start(
         _ program: Program = .server, _ options: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], descriptorLimit: Int? = nil
     ) async throws -> ServerProcess {
         let process = try launch(
-            program, ["--port", "0"] + options, environment: environment)
+            program, ["--port", "0"] + options, environment: environment,
+            descriptorLimit: descriptorLimit)
         try await process.log.wait { $0.output.contains("\n") || $0.exit != nil }
         let line = process.log.present.output.prefix { $0 != "\n" }
         guard line.hasPrefix("reactor-server listening on "), line.hasSuffix(" (journal: memory)")
@@ -74,17 +78,27 @@ final class ServerProcess: Sendable {
     var port: UInt16 { UInt16(address.split(separator: ":").last ?? "") ?? 0 }
 
     private static func launch(
-        _ program: Program, _ options: [String], environment: [String: String]
+        _ program: Program, _ options: [String], environment: [String: String],
+        descriptorLimit: Int? = nil
     ) throws -> (pid: pid_t, log: ProcessLog) {
-        // What a caller of the tests has set for servers counts for no test but for the poller,
-        // by which CI runs the suite twice.
+        // What a caller of the tests has set for servers counts for no test but for poller and
+        // loops, by which CI runs the suite twice. Two loops at least: connections have to move.
+        let kept = ["REACTOR_POLLER", "REACTOR_LOOPS"]
         var variables = ProcessInfo.processInfo.environment.filter {
-            !$0.key.hasPrefix("REACTOR_") || $0.key == "REACTOR_POLLER"
+            !$0.key.hasPrefix("REACTOR_") || kept.contains($0.key)
         }
+        variables["REACTOR_LOOPS"] = variables["REACTOR_LOOPS"] ?? "2"
         variables.merge(environment) { $1 }
         let log = ProcessLog()
         let path = productsDirectory + "/" + program.rawValue
-        return (try ChildProcess.spawn(path, options, variables, log), log)
+        guard let descriptorLimit else {
+            return (try ChildProcess.spawn(path, options, variables, log), log)
+        }
+        // Both limits, soft and hard, of that process alone.
+        let script = "ulimit -n \(descriptorLimit); exec \"$0\" \"$@\""
+        return (
+            try ChildProcess.spawn("/bin/sh", ["-c", script, path] + options, variables, log), log
+        )
     }
 
     /// Where the test bundle is, the products are.

@@ -2,7 +2,7 @@ import Testing
 
 /// The two servers with default settings that most tests share; each test has sessions of its own.
 ///
-/// They live as long as the test process, which kills them when it exits.
+/// They live as long as the test process; then ``Watchdog`` kills them.
 actor Servers {
     static let shared = Servers()
 
