@@ -2,7 +2,7 @@
 ///
 /// The version is HTTP/1.1 whatever the request's is: RFC 9110 §6.2, it tells what the sender
 /// can do.
-enum StatusLine {
+package enum StatusLine {
     /// Law: the line of 200, which is nearly every answer, ready made.
     private static let success: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
 
@@ -23,7 +23,7 @@ enum StatusLine {
     }
 
     /// The registered phrase (RFC 9110 §15, RFC 6585, RFC 4918), or nothing.
-    static func reason(_ status: Int) -> String {
+    package static func reason(_ status: Int) -> String {
         switch status {
         case 100: "Continue"
         case 101: "Switching Protocols"

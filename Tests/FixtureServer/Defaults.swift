@@ -2,7 +2,6 @@ import Reactors
 
 /// Writes no `mutate`; its actions are its mutations (case 54).
 struct Passing: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
@@ -23,7 +22,6 @@ struct Passing: Reactor {
 
 /// Writes no `mutate`, and its actions are not its mutations (case 54).
 struct Idle: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
@@ -42,7 +40,6 @@ struct Idle: Reactor {
 
 /// Writes no `reduce` (case 55).
 struct Unreduced: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)

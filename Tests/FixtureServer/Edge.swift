@@ -2,7 +2,6 @@ import Reactors
 
 /// A pulse that has been assigned as often as can be counted (case 5).
 struct Edge: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         case set(number: Int)

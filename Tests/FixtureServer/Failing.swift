@@ -2,7 +2,6 @@ import Reactors
 
 /// Code of its own that fails in every place where it may (cases 77, 89).
 struct Failing: Reactor {
-    typealias Activity = Never
 
     struct Fault: Error {}
 

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Listens to a stream from outside, and counts how often that was started (case 56).
 final class Feed: Reactor {
-    typealias Activity = Never
 
     enum Mutation: TaggedCodable, Sendable {
         case started(times: Int)

@@ -4,7 +4,6 @@ import Reactors
 /// Effects that wait until another action releases them: no clock is needed to see what is
 /// synchronous and what is not (cases 37, 71, 87, 90, 91).
 final class Held: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         /// Begins to wait; once released, sets the text.

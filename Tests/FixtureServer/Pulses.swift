@@ -2,7 +2,6 @@ import Reactors
 
 /// Pulses of several kinds, and every way of assigning them (cases 2, 7, 11 to 15, 24, 26).
 struct Pulses: Reactor {
-    typealias Activity = Never
 
     enum Action: TaggedCodable, Sendable {
         case setValue(number: Int)

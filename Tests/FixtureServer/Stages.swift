@@ -2,7 +2,6 @@ import Reactors
 
 /// Every hook appends its name (cases 44, 45).
 struct Stages: Reactor {
-    typealias Activity = Never
 
     struct Action: Codable, Sendable {
         var names: [String]

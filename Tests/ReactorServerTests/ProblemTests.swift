@@ -44,7 +44,7 @@ struct ProblemTests {
             #expect(body["status"] == .number(String(problem.status)))
             #expect(body["code"] == .string(problem.code))
             #expect(body["detail"] == .string(problem.detail))
-            #expect(body["title"] == .string(StatusText.of(problem.status)))
+            #expect(body["title"] == .string(StatusLine.reason(problem.status)))
             guard case .string(let type)? = body["type"] else {
                 Issue.record("a type is a URI reference")
                 continue
@@ -57,7 +57,7 @@ struct ProblemTests {
     @Test func `Codes are plain words and titles are those of RFC 9110`() {
         for (problem, _, _) in Self.all {
             #expect(problem.code.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") })
-            #expect(StatusText.of(problem.status) != StatusText.of(500))
+            #expect(StatusLine.reason(problem.status) != StatusLine.reason(500))
         }
     }
 

@@ -27,7 +27,7 @@ package struct Problem: Error, Sendable, Equatable {
         out.append(contentsOf: "{\"type\":".utf8)
         JSON.appendString("/openapi.yaml#\(code)", to: &out)
         out.append(contentsOf: ",\"title\":".utf8)
-        JSON.appendString(StatusText.of(status), to: &out)
+        JSON.appendString(StatusLine.reason(status), to: &out)
         out.append(contentsOf: ",\"status\":\(status),\"detail\":".utf8)
         JSON.appendString(detail, to: &out)
         out.append(contentsOf: ",\"code\":".utf8)
