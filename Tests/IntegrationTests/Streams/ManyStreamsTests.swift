@@ -47,7 +47,11 @@ struct ManyStreamsTests {
             while try await server.client().metric("connections") ?? 0 > 2 {
                 try await session.alert("who is there?")
             }
-            #expect(try server.descriptorCount() <= before + 3)
+            // The portable poller closes behind the last event of its sources, a moment later; one
+            // that leaks is found by the suite's time limit.
+            while try server.descriptorCount() > before + 3 {
+                _ = try await server.client().get("/livez")
+            }
         }
     }
 
