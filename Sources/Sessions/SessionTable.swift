@@ -155,7 +155,10 @@ package final class SessionTable {
         let records = journal.keepsRecords ? batch.flatMap(\.records) : []
         inFlight.append(batch)
         let hop = hop
-        switch journal.commit(records, ended: { failure in hop { $0.batchEnded(failure) } }) {
+        let ending = journal.commit(Batch(records: records)) { failure in
+            hop { $0.batchEnded(failure) }
+        }
+        switch ending {
         case .done: batchEnded(nil)
         case .pending: break
         }

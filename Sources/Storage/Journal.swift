@@ -8,9 +8,15 @@ package protocol Journal: Sendable {
     /// The word for logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
 
-    /// Whether records must be encoded for this journal. A journal that keeps none spares the
-    /// sessions that work; positions and versions are the same either way.
+    /// What it keeps, for reading; nil if it keeps no records.
+    var archive: (any Archive)? { get }
+
+    /// Whether records must be encoded for this journal; default: if it has an archive. One that
+    /// keeps none spares the sessions that work; positions and versions are the same either way.
     var keepsRecords: Bool { get }
+
+    /// Why nothing can be committed just now, for `/readyz`; nil while all is well.
+    var failure: JournalFailure? { get }
 
     /// Commits the batch whole or not at all.
     ///
@@ -21,8 +27,13 @@ package protocol Journal: Sendable {
     /// caller hears of the failure: a journal that keeps records refuses any that does not continue
     /// what it has (a gap in `number` for a session and generation).
     func commit(
-        _ batch: [Record], ended: @escaping @Sendable (JournalFailure?) -> Void
+        _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit
+}
+
+extension Journal {
+    /// Whether there is an archive.
+    package var keepsRecords: Bool { archive != nil }
 }
 
 /// What a journal says to a batch.

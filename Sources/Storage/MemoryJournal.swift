@@ -6,10 +6,11 @@ package struct MemoryJournal: Journal {
     package init() {}
 
     package var name: String { "memory" }
-    package var keepsRecords: Bool { false }
+    package var archive: (any Archive)? { nil }
+    package var failure: JournalFailure? { nil }
 
     package func commit(
-        _ batch: [Record], ended: @escaping @Sendable (JournalFailure?) -> Void
+        _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit {
         .done
     }

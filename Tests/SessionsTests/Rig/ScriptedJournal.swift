@@ -16,6 +16,8 @@ final class ScriptedJournal: Journal {
 
     let name = "scripted"
     let keepsRecords: Bool
+    var archive: (any Archive)? { nil }
+    var failure: JournalFailure? { nil }
     private let seesGaps: Bool
     private let book: Mutex<Book>
 
@@ -26,7 +28,8 @@ final class ScriptedJournal: Journal {
         book = Mutex(Book(isImmediate: isImmediate))
     }
 
-    func commit(_ batch: [Record], ended: @escaping Ended) -> Commit {
+    func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
+        let batch = batch.records
         book.withLock { book in
             // The journal's law: batches end in order, so none overtakes one that pends.
             guard book.isImmediate, book.pending.isEmpty else {

@@ -1,0 +1,77 @@
+/// What is committed together: all or nothing.
+package struct Batch: Sendable, Equatable {
+    /// In the order in which they were decided; those of one session are in its order.
+    package var records: [Record] = []
+    package var snapshots: [Snapshot] = []
+    /// What requests with an `Idempotency-Key` were answered, in the commit of what they did.
+    package var answers: [StoredAnswer] = []
+    /// Actions whose effects are running from this commit on.
+    package var started: [RunningAction] = []
+    /// Actions whose effects are not running any more.
+    package var settled: [SettledAction] = []
+
+    package init(records: [Record] = []) {
+        self.records = records
+    }
+
+    package var isEmpty: Bool {
+        records.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
+            && settled.isEmpty
+    }
+}
+
+/// The answer to a request with an `Idempotency-Key`, for whoever sends it again.
+package struct StoredAnswer: Sendable, Equatable {
+    package var session: String
+    package var generation: String
+    package var key: String
+    /// Tells whether the repeated request is the same one.
+    package var bodyDigest: [UInt8]
+    package var status: Int
+    package var body: [UInt8]
+    /// Milliseconds since 1970 (UTC). Kept for 24 hours at least.
+    package var time: Int64
+
+    package init(
+        session: String, generation: String, key: String, bodyDigest: [UInt8], status: Int,
+        body: [UInt8], time: Int64
+    ) {
+        self.session = session
+        self.generation = generation
+        self.key = key
+        self.bodyDigest = bodyDigest
+        self.status = status
+        self.body = body
+        self.time = time
+    }
+}
+
+/// An action with effects that run after its answer: what a restart has to do something about.
+package struct RunningAction: Sendable, Equatable {
+    package var session: String
+    package var generation: String
+    /// The action's number within its session.
+    package var action: UInt64
+    /// The action as one line of JSON.
+    package var content: [UInt8]
+
+    package init(session: String, generation: String, action: UInt64, content: [UInt8]) {
+        self.session = session
+        self.generation = generation
+        self.action = action
+        self.content = content
+    }
+}
+
+/// Names a ``RunningAction`` that is over.
+package struct SettledAction: Sendable, Equatable {
+    package var session: String
+    package var generation: String
+    package var action: UInt64
+
+    package init(session: String, generation: String, action: UInt64) {
+        self.session = session
+        self.generation = generation
+        self.action = action
+    }
+}

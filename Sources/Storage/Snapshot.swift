@@ -1,0 +1,30 @@
+/// The state of a session after a record, so that it can be rebuilt without reducing everything.
+package struct Snapshot: Sendable, Equatable {
+    package var session: String
+    package var generation: String
+    /// It contains everything up to this record.
+    package var number: UInt64
+    package var version: UInt64
+    /// How many actions the session had received: their numbers go on from here.
+    package var lastAction: UInt64
+    /// The reactor's `stateVersion` when it was written.
+    package var stateVersion: Int
+    /// The state, as `reduce` made it, as one line of JSON.
+    package var state: [UInt8]
+    /// Milliseconds since 1970 (UTC).
+    package var time: Int64
+
+    package init(
+        session: String, generation: String, number: UInt64, version: UInt64, lastAction: UInt64,
+        stateVersion: Int, state: [UInt8], time: Int64
+    ) {
+        self.session = session
+        self.generation = generation
+        self.number = number
+        self.version = version
+        self.lastAction = lastAction
+        self.stateVersion = stateVersion
+        self.state = state
+        self.time = time
+    }
+}
