@@ -34,6 +34,36 @@ extension Reactor {
     /// No streams.
     @inlinable
     public var sources: [Source] { [] }
+
+    /// 1.
+    public static var stateVersion: Int { 1 }
+
+    /// Abandoned.
+    public func recovery(of action: Action) -> Recovery { .abandon }
+}
+
+extension Reactor {
+    /// Fails: a state that is not `Decodable` is nowhere saved.
+    public static func migrate(state saved: SavedValue) throws -> State { throw NotSaved() }
+
+    /// Fails: a mutation that is not `Decodable` is nowhere saved.
+    public static func migrate(mutation saved: SavedValue) throws -> Mutation { throw NotSaved() }
+}
+
+private struct NotSaved: Error {}
+
+extension Reactor where State: Decodable {
+    /// Reads it as it is.
+    public static func migrate(state saved: SavedValue) throws -> State {
+        try saved.decode(State.self)
+    }
+}
+
+extension Reactor where Mutation: Decodable {
+    /// Reads it as it is.
+    public static func migrate(mutation saved: SavedValue) throws -> Mutation {
+        try saved.decode(Mutation.self)
+    }
 }
 
 extension Reactor where Action == Mutation {

@@ -86,6 +86,31 @@ public protocol Reactor: ReactorTypes, SendableMetatype {
     ///
     /// Read once per session, when it starts. Default: none.
     var sources: [Source] { get }
+
+    // What follows matters where sessions are kept: a server with a journal in a file.
+
+    /// The form that states and mutations have when they are saved.
+    ///
+    /// Raise it when a change to `State` or `Mutation` makes what is saved unreadable or wrong,
+    /// and say in ``migrate(state:)`` and ``migrate(mutation:)`` what becomes of the old form.
+    /// Default: 1.
+    static var stateVersion: Int { get }
+
+    /// Makes a state from one that was saved with an earlier ``stateVersion``.
+    ///
+    /// Default: reads it as it is. An error sets the session aside, its data untouched, until a
+    /// later deployment can read it.
+    static func migrate(state saved: SavedValue) throws -> State
+
+    /// Makes a mutation from one that was saved with an earlier ``stateVersion``.
+    ///
+    /// Default: reads it as it is. An error is as in ``migrate(state:)``.
+    static func migrate(mutation saved: SavedValue) throws -> Mutation
+
+    /// What becomes of an action whose effects were running when the process ended.
+    ///
+    /// Default: ``Recovery/abandon``, which never does a thing twice. Either way it is a record.
+    func recovery(of action: Action) -> Recovery
 }
 
 extension Reactor {

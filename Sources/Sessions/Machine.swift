@@ -1,5 +1,6 @@
 package import JSONCoding
 package import Reactors
+package import Storage
 
 /// A reactor at work in a session, its types erased: bytes in, bytes out.
 ///
@@ -43,6 +44,30 @@ package protocol Machine: AnyObject {
 
     /// Cancels everything; nothing follows.
     func end(in session: Session)
+
+    // MARK: What is saved
+
+    /// The reactor's `stateVersion`.
+    var stateVersion: Int { get }
+
+    /// How many actions were received: their numbers go on from here.
+    var lastAction: UInt64 { get }
+
+    /// Nothing that an action started is running.
+    var isQuiet: Bool { get }
+
+    /// Appends the state as `reduce` made it, for a snapshot.
+    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure)
+
+    /// The same as it was at `version`. Precondition: as for ``encodeState(at:in:to:)``.
+    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure)
+
+    /// A state that is rebuilt from what is saved, beside the present one.
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
+
+    /// What becomes of an action that was running when the process ended: it is received again,
+    /// or a failure is recorded.
+    func recover(_ action: RunningAction, in session: Session)
 }
 
 /// What became of the actions of one request.
@@ -60,6 +85,8 @@ package enum ActionRefusal: Error, Sendable {
     case empty
     case tooMany(limit: Int)
     case overloaded
+    /// A session remembers as many `Idempotency-Key`s as it may.
+    case tooManyKeys(limit: Int)
 }
 
 /// What an effect wants done once its step is committed.

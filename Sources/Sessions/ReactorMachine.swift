@@ -9,35 +9,40 @@ internal import Storage
 /// since: any kept version is a fold of it, and forgetting is one more fold.
 final class ReactorMachine<R: Reactor>: Machine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
-    private let reactor: R
-    private let core: ReactorCore<R>
+    let reactor: R
+    let core: ReactorCore<R>
     private let pulses: [PulseField<R.State>]
     /// The marks after the newest mutation, in the order of `pulses`.
     private var marks: [PulseMark]
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
-    private var oldestVersion: UInt64 = 0
+    private var oldestVersion: UInt64
     private var mutations: [R.Mutation] = []
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
-    private var lastTag: UInt64 = 0
+    var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
-    private unowned let session: Session
+    unowned let session: Session
     private let clock: any Clock<Duration>
     /// Where a pulse is encoded before it goes into the log; its capacity is kept.
     private var scratch: [UInt8] = []
 
+    /// - Parameter saved: where to go on; nil: from the initial state.
     init(
-        _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>
-    ) {
+        _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>,
+        saved: SavedSession?
+    ) throws(RecoveryFault) {
         self.reactor = reactor
         self.pulses = pulses
         self.session = session
         self.clock = clock
-        let state = reactor.initialState
-        core = ReactorCore(reactor: reactor, state: state)
-        oldest = state
+        let fold = try ReactorFold(reactor, from: saved?.snapshot)
+        for record in saved?.mutations ?? [] { try fold.apply(record) }
+        core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
+        oldest = fold.state
+        oldestVersion = fold.version
+        lastTag = saved?.lastAction ?? 0
         marks = []
         marks = currentMarks()
     }
@@ -63,12 +68,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         return receipt
     }
 
-    private func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
+    func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
         lastTag += 1
         let tag = ActionTag(lastTag)
         switch core.receive(action, tag: tag, observer: self) {
         case .accepted(_, let isSettled):
-            if !isSettled { receipt.unsettled.append(tag) }
+            guard !isSettled else { return }
+            receipt.unsettled.append(tag)
+            if session.keepsRecords { noteRunning(action, tag) }
         case .rejected, .ended:
             receipt.rejected.append(index)
         }
@@ -134,7 +141,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
     }
 
-    private func state(at version: UInt64) -> R.State {
+    func state(at version: UInt64) -> R.State {
         precondition(version >= oldestVersion && version <= core.version, "not a kept version")
         var (reached, state) = (oldestVersion, oldest)
         if let replay, replay.version <= version { (reached, state) = replay }
@@ -246,7 +253,10 @@ extension ReactorMachine: ReactorCoreObserver {
                 session.record(.state, encoded)
             }
         }
-        if session.keepsRecords { session.recordContent(content(of: mutation)) }
+        if session.keepsRecords {
+            session.recordContent(content(of: mutation))
+            session.considerSnapshot()
+        }
     }
 
     private func recordPulses(of state: R.State) {
@@ -320,6 +330,7 @@ extension ReactorMachine: ReactorCoreObserver {
 
     func settled(_ action: ActionTag) {
         session.somethingSettled()
+        if session.keepsRecords { session.noteSettled(action.number) }
     }
 
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {

@@ -1,15 +1,18 @@
 internal import JSONCoding
 package import Reactors
+internal import Storage
 
 /// A reactor as it is hosted: a name, what its streams carry, and how to make one for a session.
 package struct Registration: Sendable {
     package let name: String
+    /// The reactor's own.
+    package let stateVersion: Int
     /// In declaration order; an event source's index points here.
     package let pulses: [String]
     package let activities: [String]
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
-    let makeMachine: @Sendable (Session) -> any Machine
+    let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
     let activityPrefixes: [[UInt8]]
@@ -46,13 +49,15 @@ package struct Registration: Sendable {
         }
         guard faults.isEmpty else { throw RegistrationFailure(reactor: name, faults: faults) }
         self.name = name
+        self.stateVersion = R.stateVersion
         self.pulses = fields.map(\.name)
         self.activities = activities
         self.examples = encodedExamples
         self.pulsePrefixes = fields.map { Framing.prefix($0.name) }
         self.activityPrefixes = activities.map { Framing.prefix($0) }
-        self.makeMachine = { session in
-            ReactorMachine(make(), pulses: fields, session: session, clock: clock)
+        self.makeMachine = { (session, saved) throws(RecoveryFault) in
+            try ReactorMachine(
+                make(), pulses: fields, session: session, clock: clock, saved: saved)
         }
     }
 

@@ -33,6 +33,16 @@ extension Reply {
         case ended
         /// The commit failed: nothing of it happened.
         case failed(JournalFailure)
+        /// Nothing was tried; for requests that had to wait before it was known.
+        case refused(ActionRefusal)
+        /// The `Idempotency-Key` was used before: the answer of then.
+        case replayed(StoredAnswer)
+        /// The request with this `Idempotency-Key` has no answer yet.
+        case keyRunning
+        /// The `Idempotency-Key` belongs to a request with another body.
+        case keyReused
+        /// What was asked for is in the journal, and that can't be read.
+        case unreadable(JournalFailure)
         /// The session has ended.
         case gone
     }

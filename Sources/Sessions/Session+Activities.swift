@@ -5,7 +5,10 @@ extension Session {
     /// The place of an encoded activity's name in the session's table of names: that of
     /// `{"type":"x",…}`, of `"x"`, or of `{"x":…}`. Nil if it has none that an event can bear.
     func activityIndex(naming encoded: [UInt8]) -> Int? {
-        guard let name = Self.name(of: encoded) else { return nil }
+        Self.name(of: encoded).flatMap { activityIndex(named: $0) }
+    }
+
+    func activityIndex(named name: String) -> Int? {
         if let index = registration.activities.firstIndex(of: name) { return index }
         let announced = registration.activities.count
         if let index = unannounced.firstIndex(where: { $0.name == name }) {

@@ -11,6 +11,7 @@ extension Session {
         let step = Step(self, lastNumber: log.lastNumber, lastVersion: log.lastVersion)
         uncommitted.append(step)
         table.gather(step)
+        if keeping != nil { payWhatIsOwed(in: step) }
         return step
     }
 
@@ -19,7 +20,7 @@ extension Session {
         let step = step()
         step.lastNumber = log.lastNumber
         step.lastVersion = log.lastVersion
-        if keepsRecords { step.records.append(journalRecord(kind, number: log.lastNumber)) }
+        if keepsRecords { step.batch.records.append(journalRecord(kind, number: log.lastNumber)) }
     }
 
     /// Adds an event to the record that was begun last.
@@ -27,13 +28,13 @@ extension Session {
         log.append(source, data)
         guard keepsRecords, source != .state else { return }
         let step = step()
-        step.records[step.records.count - 1].events.append(
+        step.batch.records[step.batch.records.count - 1].events.append(
             Record.Event(name: name(of: source), data: data))
     }
 
     func recordContent(_ content: [UInt8]) {
         let step = step()
-        step.records[step.records.count - 1].content = content
+        step.batch.records[step.batch.records.count - 1].content = content
     }
 
     var wantsStates: Bool { stateStreams > 0 }
@@ -46,6 +47,7 @@ extension Session {
     }
 
     func answer(_ content: Reply.Content, _ token: UInt64) {
+        if let keys { store(content, for: token, in: keys) }
         guard let step = uncommitted.last else { return table.output.reply(content, to: token) }
         table.attach(.content(content, token: token), to: step)
     }
@@ -97,6 +99,7 @@ extension Session {
         if uncommitted.first === step { uncommitted.removeFirst() }
         committedNumber = step.lastNumber
         committedVersion = step.lastVersion
+        commitAnswers(of: step)
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
         if step.creates { sources = machine.startSources(in: self) }
@@ -154,10 +157,13 @@ extension Session {
         life = .ended
         machine.end(in: self)
         cancelTasks()
+        for token in keeping?.readers ?? [] { table.output.reply(content(.gone), to: token) }
+        keeping?.readers = []
         for one in waiting { table.output.reply(content(.gone), to: one.token) }
         waiting = []
         for stream in streams {
             frame(stream)
+            for subscriber in stream.subscribers { subscriber.stopReplaying() }
             stream.appendEnd(position, scratch: &table.scratch)
             stream.flush(through: table.output)
             for subscriber in stream.subscribers { subscriber.finishIfDone() }
@@ -180,6 +186,8 @@ extension Session {
     func unsay(_ step: Step, because failure: JournalFailure) {
         guard let first = uncommitted.firstIndex(where: { $0 === step }) else { return }
         let fallen = uncommitted[first...]
+        // It may be among what fell; another one is taken in time.
+        keeping?.snapshotNumber = 0
         uncommitted.removeSubrange(first...)
         log.rollBack(to: committedNumber)
         cancelEffects()
@@ -187,11 +195,13 @@ extension Session {
         let neverWas = fallen.contains(where: \.creates)
         for step in fallen {
             table.withdraw(step)
+            forgetAnswers(of: step)
             for reply in step.replies { fail(reply, failure, neverWas: neverWas) }
         }
         failWaiting(fallen, failure)
         note(.commitFailed(failure.detail))
-        if neverWas { table.remove(self) }
+        if neverWas { return table.remove(self) }
+        if keeping != nil { doubt() }
     }
 
     /// Takes the machine back to what is committed. No effect goes on: what the machine thinks
@@ -215,6 +225,7 @@ extension Session {
                 fell
                 ? .failed(failure)
                 : .received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch)
+            if !fell { keys?.endWaiting(one.token) }
             table.output.reply(content(kind), to: one.token)
         }
     }

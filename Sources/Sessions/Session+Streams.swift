@@ -3,6 +3,7 @@ extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
         guard life == .running else { return answer(content(.gone), request.token) }
+        keeping?.lastUse = table.ticks
         guard let newestStep = uncommitted.last else {
             return open(request, at: committedNumber, snapshot: nil)
         }
@@ -22,7 +23,7 @@ extension Session {
         switch request.start {
         case .now: break
         case .snapshot: wantsSnapshot = true
-        case .start: after = Position(generation, log.keptAfter)
+        case .start: after = Position(generation, min(log.keptAfter, keeping?.keptAfter ?? .max))
         case .after(let text):
             switch resumption(text) {
             case .success(let position): after = position
@@ -31,8 +32,11 @@ extension Session {
                 Framing.appendReset(reason, Position(generation, number), to: &opening)
             }
         }
+        if keeping != nil, after.neededAfter < log.keptAfter {
+            return openReplaying(request, after: after)
+        }
         guard let stream = stream(request.selection, covering: after.neededAfter) else {
-            return openAnew(request)
+            return keeping == nil ? openAnew(request) : openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
@@ -55,6 +59,17 @@ extension Session {
         finish(request, subscriber, opening, true, at: position, nil)
     }
 
+    /// The journal has what memory has not.
+    private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
+        guard let stream = stream(request.selection, covering: committedNumber) else {
+            preconditionFailure("a stream always covers the present")
+        }
+        let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
+        let replay = Replay(subscriber, of: self, after: position)
+        finish(request, subscriber, [], false, at: position, nil)
+        if !subscriber.isBlocked { replay.proceed() }
+    }
+
     private func finish(
         _ request: SubscriptionRequest, _ subscriber: Subscriber, _ opening: [UInt8],
         _ wantsSnapshot: Bool, at after: Position, _ snapshot: [UInt8]?
@@ -73,7 +88,8 @@ extension Session {
         stream.add(subscriber)
         table.output.reply(
             content(.subscribed(subscriber, opening: opening, snapshot: shared)), to: request.token)
-        if !subscriber.isBlocked { stream.advance(subscriber, through: table.output) }
+        guard !subscriber.isBlocked, !subscriber.isReplaying else { return }
+        stream.advance(subscriber, through: table.output)
     }
 
     /// Where to go on after a position that a client sent, or why that can't be.
@@ -81,7 +97,10 @@ extension Session {
         guard let position = Position(text) else { return .failure(.malformed) }
         guard position.generation == generation else { return .failure(.generation) }
         guard position.number <= committedNumber else { return .failure(.ahead) }
-        guard position.neededAfter >= log.keptAfter else { return .failure(.trimmed) }
+        // What the journal has of it is seen when it is read.
+        guard position.neededAfter >= log.keptAfter || keeping != nil else {
+            return .failure(.trimmed)
+        }
         return .success(position)
     }
 
@@ -105,6 +124,7 @@ extension Session {
         guard let index = streams.firstIndex(where: { $0 === stream }) else { return }
         streams.remove(at: index)
         if stream.selection.readsStates { stateStreams -= 1 }
+        if life == .asleep, streams.isEmpty { table.forget(self) }
     }
 
     /// Makes the opening of a stream for a subscriber that was left behind.

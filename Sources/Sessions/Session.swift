@@ -22,12 +22,17 @@ package final class Session {
         /// Its end is decided and not committed yet.
         case ending
         case ended
+        /// Its state is in the journal alone; only its readers are still here.
+        case asleep
     }
 
     var life = Life.running
     var log = RecordLog()
-    // Why implicitly unwrapped: a machine is made for a session that exists.
+    // Why implicitly unwrapped: a machine is made for a session that exists, and leaves with its
+    // state when the session sleeps.
     private(set) var machine: (any Machine)!
+    /// Only where the journal has an archive.
+    let keeping: Keeping?
     /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
     package internal(set) var committedNumber: UInt64 = 0
     var committedVersion: UInt64 = 0
@@ -44,6 +49,8 @@ package final class Session {
     var isUnsaying = false
     /// Of the request that is being received; it goes into the records that it leaves.
     private(set) var traceparent: String?
+    /// Made for the first request that has one.
+    var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
     var unannounced: [(name: String, prefix: [UInt8])] = []
 
@@ -58,15 +65,39 @@ package final class Session {
 
     init(
         _ id: SessionID, _ registration: Registration, _ generation: Generation,
-        _ table: SessionTable
-    ) {
+        _ table: SessionTable, saved: SavedSession? = nil
+    ) throws(RecoveryFault) {
         self.id = id
         self.registration = registration
         self.generation = generation
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
-        machine = registration.makeMachine(self)
+        self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
+        try restore(saved)
     }
+
+    /// Comes back into memory; those who read have stayed.
+    func wake(_ saved: SavedSession) throws(RecoveryFault) {
+        try restore(saved)
+        keeping?.wake(saved)
+        life = .running
+        // Whoever read the life before has not seen what was committed without its knowledge.
+        for stream in streams where stream.framedThrough < committedNumber {
+            if stream.selection.readsStates { stream.showsPart(of: state(at: committedNumber)) }
+            stream.goOn(from: committedNumber)
+        }
+    }
+
+    private func restore(_ saved: SavedSession?) throws(RecoveryFault) {
+        log = RecordLog(
+            lastNumber: saved?.lastNumber ?? 0, lastVersion: saved?.lastVersion ?? 0)
+        committedNumber = log.lastNumber
+        committedVersion = log.lastVersion
+        machine = try registration.makeMachine(self, saved)
+        keeping?.lastUse = table.ticks
+    }
+
+    func dropMachine() { machine = nil }
 
     package var position: Position { Position(generation, committedNumber) }
     package var version: UInt64 { committedVersion }
@@ -79,8 +110,9 @@ package final class Session {
         step.creates = true
         if keepsRecords {
             // Before whatever looking at the initial state left.
-            step.records.insert(journalRecord(.created, number: 0), at: 0)
+            step.batch.records.insert(journalRecord(.created, number: 0), at: 0)
         }
+        if keeping != nil { takeSnapshot() }
         answer(content(.created(isNew: true)), token)
     }
 
@@ -89,28 +121,39 @@ package final class Session {
         answer(content(.created(isNew: false)), token)
     }
 
-    /// Receives the actions of one request. The answer comes when they are committed, or, with
-    /// `waits`, when what they started has ended.
-    package func post(
-        _ body: [UInt8], condition: PositionCondition? = nil, waits: Bool = false,
-        traceparent: String? = nil, for token: UInt64
-    ) throws(ActionRefusal) {
-        guard life == .running else { return answer(content(.gone), token) }
+    /// Receives the actions of one request. The answer comes when they are committed, or, if it
+    /// waits, when what they started has ended.
+    package func post(_ post: ActionPost) throws(ActionRefusal) {
+        guard life == .running else { return answer(content(.gone), post.token) }
         guard table.hasRoom else { throw .overloaded }
-        self.traceparent = traceparent
-        defer { self.traceparent = nil }
-        let mayApply = condition?.holds(at: Position(generation, log.lastNumber)) ?? true
+        keeping?.lastUse = table.ticks
+        if post.key != nil, try !admits(post) { return }
+        do {
+            try receive(post)
+        } catch {
+            keys?.forget(post.token)
+            throw error
+        }
+    }
+
+    func receive(_ post: ActionPost) throws(ActionRefusal) {
+        traceparent = post.traceparent
+        defer { traceparent = nil }
+        let mayApply = post.condition?.holds(at: Position(generation, log.lastNumber)) ?? true
         guard
             let receipt = try machine.receive(
-                body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
-        else { return answer(content(.conditionFailed), token) }
-        if waits, !receipt.unsettled.isEmpty {
+                post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
+        else { return answer(content(.conditionFailed), post.token) }
+        let content = content(
+            .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
+        if post.waits, !receipt.unsettled.isEmpty {
+            storePreliminary(content, for: post.token)
             waiting.append(
                 Waiting(
-                    token: token, actions: receipt.unsettled, receipt: receipt,
+                    token: post.token, actions: receipt.unsettled, receipt: receipt,
                     step: uncommitted.last))
         } else {
-            answer(content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)), token)
+            answer(content, post.token)
         }
         // A cancellation among the actions settles others, or even these.
         if mayHaveSettled { answerSettled() }
@@ -125,12 +168,18 @@ package final class Session {
 
     /// The connection is gone; its effects go on (case 90).
     package func forget(_ token: UInt64) {
-        waiting.removeAll { $0.token == token }
+        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return }
+        waiting.remove(at: index)
+        keys?.endWaiting(token)
     }
 
     /// Reads the state as it is now, or as it was at `version`.
     package func read(version: UInt64?, for token: UInt64) {
         guard life == .running else { return answer(content(.gone), token) }
+        keeping?.lastUse = table.ticks
+        if let version, keeping != nil, version < log.keptVersion {
+            return readArchived(version, for: token)
+        }
         answer(.state(content(reading(version)), version: version, token: token))
     }
 

@@ -28,4 +28,6 @@ package enum SessionNote {
     case dropped(_ what: String)
     /// The journal did not take the step; everything in it was unsaid.
     case commitFailed(String)
+    /// What the journal keeps of it can't be read, or today's code can't use it.
+    case unreadable(String)
 }

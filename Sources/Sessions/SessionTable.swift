@@ -12,6 +12,8 @@ package struct SessionLimits: Sendable {
     package var unanswered = 20_000
     /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
     package var remembered = 100_000
+    /// Records between two snapshots of a session, where the journal keeps them.
+    package var snapshotEvery = 1_000
 
     package init(sessions: Int, batch: Int, retention: Retention) {
         self.sessions = sessions
@@ -32,10 +34,20 @@ package final class SessionTable {
     package let journal: any Journal
     package let limits: SessionLimits
     let hop: Hop
+    let now: () -> Int64
+    private let registrations: [Registration]
     // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
     package unowned var output: (any SessionOutput)!
 
+    /// Those in memory, and those asleep that somebody reads.
     private var sessions: [SessionID: Session] = [:]
+    /// What to do when a session has come from the journal.
+    var waking: [SessionID: [(Found) -> Void]] = [:]
+    /// Sessions that today's code can't rebuild, 10 000 at the most; others are tried again.
+    private var quarantined: [SessionID: RecoveryFault] = [:]
+    /// Counts calls of ``tick()``.
+    var ticks: UInt64 = 0
+    private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []
     private var inFlight: Deque<[Step]> = []
@@ -44,9 +56,17 @@ package final class SessionTable {
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
 
-    package init(journal: any Journal, limits: SessionLimits, hop: @escaping Hop) {
+    /// - Parameters:
+    ///   - registrations: the reactors that sessions in the journal may be of.
+    ///   - now: milliseconds since 1970 (UTC), for records.
+    package init(
+        journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
+        now: @escaping () -> Int64 = { 0 }, hop: @escaping Hop
+    ) {
         self.journal = journal
         self.limits = limits
+        self.registrations = registrations
+        self.now = now
         self.hop = hop
     }
 
@@ -57,6 +77,12 @@ package final class SessionTable {
         /// It was deleted.
         case ended
         case nothing
+        /// The journal may have it: ``SessionTable/wake(_:then:)``.
+        case notInMemory
+        /// It is there, and today's code can't rebuild it.
+        case quarantined(RecoveryFault)
+        /// The journal can't be read.
+        case unreadable(JournalFailure)
     }
 
     package var count: Int { sessions.count }
@@ -68,8 +94,12 @@ package final class SessionTable {
     }
 
     package func find(_ id: SessionID) -> Found {
-        if let session = sessions[id] { return .session(session) }
-        return ended.contains(id) ? .ended : .nothing
+        if let session = sessions[id] {
+            return session.life == .asleep ? .notInMemory : .session(session)
+        }
+        if ended.contains(id) { return .ended }
+        if let fault = quarantined[id] { return .quarantined(fault) }
+        return journal.archive == nil ? .nothing : .notInMemory
     }
 
     func session(_ id: SessionID, _ generation: Generation) -> Session? {
@@ -82,10 +112,59 @@ package final class SessionTable {
 
     /// Creates a session; the answer comes when that is committed.
     /// Precondition: there is none with this id, and there is room.
-    package func create(_ id: SessionID, _ registration: Registration, for token: UInt64) {
-        let session = Session(id, registration, Generation(using: &randomness), self)
+    ///
+    /// - Parameter saved: what it begins with, instead of the initial state.
+    /// - Throws: ``RecoveryFault`` if today's code can't use that.
+    package func create(
+        _ id: SessionID, _ registration: Registration, for token: UInt64,
+        from saved: SavedSession? = nil
+    ) throws(RecoveryFault) {
+        let generation = Generation(using: &randomness)
+        let session = try Session(id, registration, generation, self, saved: saved)
         sessions[id] = session
         session.create(for: token)
+    }
+
+    // MARK: Sessions that come and go
+
+    func registration(_ name: String) -> Registration? {
+        registrations.first { $0.name == name }
+    }
+
+    func asleep(_ id: SessionID) -> Session? { sessions[id] }
+
+    func keep(_ session: Session) { sessions[session.id] = session }
+
+    /// It leaves memory; the journal has it.
+    func forget(_ session: Session) {
+        guard sessions[session.id] === session else { return }
+        sessions[session.id] = nil
+    }
+
+    func remember(_ ended: SessionID) {
+        self.ended.insert(ended, limit: limits.remembered)
+    }
+
+    func setAside(_ id: SessionID, _ fault: RecoveryFault) {
+        if quarantined.count >= 10_000 { quarantined.removeAll() }
+        quarantined[id] = fault
+    }
+
+    func idle(since count: UInt64) -> [Session] {
+        sessions.values.filter { session in
+            session.keeping.map { $0.lastUse + count <= ticks } ?? false
+        }
+    }
+
+    func takeSnapshots() {
+        for session in sessions.values where session.life == .running && !session.isSaved {
+            session.takeSnapshot()
+        }
+    }
+
+    func whenCommitted(_ act: @escaping () -> Void) {
+        guard !inFlight.isEmpty else { return act() }
+        committed = act
     }
 
     /// The first `limit` sessions after `id` in the order of their ids.
@@ -152,10 +231,13 @@ package final class SessionTable {
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
         for step in batch { step.isGathering = false }
-        let records = journal.keepsRecords ? batch.flatMap(\.records) : []
+        var whole = Batch()
+        if journal.keepsRecords {
+            for step in batch { whole.append(step.batch) }
+        }
         inFlight.append(batch)
         let hop = hop
-        let ending = journal.commit(Batch(records: records)) { failure in
+        let ending = journal.commit(whole) { failure in
             hop { $0.batchEnded(failure) }
         }
         switch ending {
@@ -169,6 +251,7 @@ package final class SessionTable {
             precondition(isStopped, "the journal ended a batch that it was not given")
             return
         }
+        defer { tellCommitted() }
         if let failure {
             for step in batch { step.session.unsay(step, because: failure) }
             return
@@ -178,6 +261,14 @@ package final class SessionTable {
             step.session.commit(step)
         }
         for step in batch where !step.hasFallen { step.session.publish() }
+    }
+}
+
+extension SessionTable {
+    private func tellCommitted() {
+        guard inFlight.isEmpty, let act = committed else { return }
+        committed = nil
+        act()
     }
 }
 

@@ -9,7 +9,7 @@ internal import Storage
 final class Step {
     let session: Session
     /// For the journal; empty if it keeps none.
-    var records: [Record] = []
+    var batch = Batch()
     /// The last record of the step, and the version then: what is committed when the step is.
     var lastNumber: UInt64
     var lastVersion: UInt64
@@ -22,6 +22,10 @@ final class Step {
     var hasFallen = false
     /// Due after the commit, in this order.
     var replies: [Reply] = []
+    /// Answers to requests with an `Idempotency-Key` that are decided with it, by their token.
+    var answered: [(token: UInt64, answer: StoredAnswer)] = []
+    /// The same for those that go on waiting for effects.
+    var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
     /// What effects do: started and cancelled after the commit, in this order.
     var effects: [EffectOrder] = []
 

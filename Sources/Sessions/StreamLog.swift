@@ -1,6 +1,12 @@
 internal import DequeModule
 internal import Wire
 
+/// An event of a record, counted from 1; 0 is the whole record.
+struct RecordEvent {
+    var number: UInt64
+    var index: UInt16
+}
+
 /// One selection's events, framed as Server-Sent Events once for all who read them.
 ///
 /// Design: a subscriber is an offset in these bytes and nothing else. Live delivery and resume
@@ -89,7 +95,7 @@ final class StreamLog {
 
     /// Writes to everyone who can take it. Nobody waits for anybody.
     func flush(through output: any SessionOutput) {
-        for subscriber in subscribers where !subscriber.isBlocked {
+        for subscriber in subscribers where !subscriber.isBlocked && !subscriber.isReplaying {
             advance(subscriber, through: output)
         }
     }
@@ -166,14 +172,17 @@ final class StreamLog {
         coveredAfter = max(number, min(keptAfter, framedThrough))
     }
 
-    /// Law: `subscriber.unsent` holds the rest of the event it is in the middle of, if any.
+    /// Law: `subscriber.unsent` holds the rest of the event it is in the middle of, if any;
+    /// `lostAfter` is what it has seen when it has taken that.
     private func loseTrack(_ subscriber: Subscriber) {
         subscriber.isLost = true
         let next = markIndex(endingAfter: subscriber.cursor)
+        subscriber.lostAfter = position(before: next, of: subscriber)
         guard next < marks.count else { return }
         let mark = marks[next]
         let start = next == 0 ? bytes.start : marks[next - 1].end
         guard start < subscriber.cursor else { return }
+        subscriber.lostAfter = position(before: next + 1, of: subscriber)
         var rest: [UInt8] = []
         bytes.read(from: subscriber.cursor) { span in
             let wanted = min(span.count, mark.end - subscriber.cursor - rest.count)
@@ -183,6 +192,42 @@ final class StreamLog {
             return rest.count < mark.end - subscriber.cursor
         }
         subscriber.unsent.append(contentsOf: rest)
+    }
+
+    /// What has been seen by whoever has everything before the mark of this index.
+    private func position(before index: Int, of subscriber: Subscriber) -> RecordEvent {
+        // Whoever has every event has also what this stream shows nothing of.
+        guard index < marks.count else { return RecordEvent(number: framedThrough, index: 0) }
+        guard index > 0 else { return RecordEvent(number: coveredAfter, index: 0) }
+        return RecordEvent(number: marks[index - 1].number, index: marks[index - 1].index)
+    }
+
+    /// Everybody has everything, and nothing is on its way.
+    var isAtRest: Bool {
+        subscribers.allSatisfy {
+            !$0.isBlocked && !$0.isReplaying && !$0.isLost && $0.unsent.isEmpty
+                && $0.cursor == bytes.end
+        }
+    }
+
+    /// Drops every byte. Precondition: at rest.
+    func forgetAll() {
+        marks.removeAll(keepingCapacity: false)
+        bytes.drop(before: bytes.end)
+        coveredAfter = framedThrough
+        snapshot = nil
+    }
+
+    /// The session is back in memory, at this record. What is between is in the journal alone.
+    func goOn(from number: UInt64) {
+        for subscriber in subscribers where !subscriber.isLost && !subscriber.isReplaying {
+            loseTrack(subscriber)
+        }
+        forgetAll()
+        coveredAfter = number
+        framedThrough = number
+        // They go on by themselves when they have taken what they are in the middle of.
+        for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
 
     /// The first event that ends behind `offset`; `marks.count` if there is none.
@@ -250,13 +295,13 @@ final class StreamLog {
         return (part ?? Framing.null)[...]
     }
 
-    /// What the readers know of the state already. Precondition: nothing is framed yet.
+    /// What the readers know of the state when the next record comes.
     func showsPart(of state: [UInt8]) {
         shownPart = part(of: state)
     }
 
     /// The selected part of an encoded state; nil if it has none.
-    private func part(of state: [UInt8]) -> [UInt8]? {
+    func part(of state: [UInt8]) -> [UInt8]? {
         guard case .part(let pointer) = selection.states else { return nil }
         return StatePart.slice(pointer, of: state)
     }

@@ -12,8 +12,16 @@ package final class Subscriber {
     var cursor: Int
     /// It did not take all it was given: nothing is written until there is room again.
     package internal(set) var isBlocked = false
-    /// The stream dropped what it had not read: `reset` comes next.
+    /// The way back to the stream, over what only the journal has.
+    var replay: Replay? {
+        didSet { isReplaying = replay != nil }
+    }
+    /// Law: `replay != nil`. Beside `isBlocked`: both are asked for every event.
+    private(set) var isReplaying = false
+    /// The stream dropped what it had not read: `reset` comes next, or what the journal has.
     var isLost = false
+    /// Lost after this event.
+    var lostAfter: RecordEvent?
     /// What must be written before anything from the stream: the rest of the opening bytes, or
     /// of the event in which the reader was left behind. Storage is shared where it can be.
     var unsent: ArraySlice<UInt8> = []
@@ -39,8 +47,16 @@ package final class Subscriber {
     package func resume() {
         isBlocked = false
         guard sendUnsent() else { return }
+        goOn()
+    }
+
+    /// Everything that was held back is written: on with what comes next.
+    func goOn() {
+        guard !isBlocked else { return }
+        if let replay { return replay.proceed() }
         if isLost {
             isLost = false
+            if replayLost() { return }
             unsent = comeBack()[...]
             guard sendUnsent() else { return }
         }
@@ -48,10 +64,38 @@ package final class Subscriber {
         if stream.isEnded { finishIfDone() }
     }
 
+    /// What was dropped here may be in the journal.
+    private func replayLost() -> Bool {
+        guard let session, let lostAfter, stream.ending == nil, session.keeping != nil else {
+            return false
+        }
+        self.lostAfter = nil
+        let part = UInt16(clamping: lostAfter.index)
+        // The last event of a record stands for the whole of it; that skips nothing.
+        let position = Position(session.generation, lostAfter.number, part: part)
+        Replay(self, of: session, after: position).proceed()
+        return true
+    }
+
+    /// The connection ends here; the client comes back with the id it has.
+    func abandon() {
+        cancel()
+        output.finish(self)
+    }
+
     /// The connection is gone.
     package func cancel() {
+        replay?.cancel()
         stream.remove(self)
         if stream.isUnused { session?.removeStream(stream) }
+    }
+
+    /// The session has ended: what is only in the journal goes with it.
+    func stopReplaying() {
+        guard let replay else { return }
+        replay.cancel()
+        isLost = true
+        lostAfter = nil
     }
 
     /// After the session's end: nothing is left to write.
@@ -73,7 +117,8 @@ package final class Subscriber {
         return session?.reset(self) ?? []
     }
 
-    private func sendUnsent() -> Bool {
+    /// Answers whether everything went out.
+    func sendUnsent() -> Bool {
         guard !unsent.isEmpty else { return true }
         let held = unsent
         let taken = output.write(held.span, to: id)

@@ -44,7 +44,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     }
 
     /// Seconds since 1970 by the wall clock, for `Date` fields and logs.
-    static func readWallClockSeconds() -> Int64 {
+    static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)
             // Good to a timer interrupt (at most 10 ms) and half the price.
@@ -52,6 +52,6 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         #else
             _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
         #endif
-        return Int64(time.tv_sec)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

@@ -1,10 +1,13 @@
+/// Takes what an archive found, or why it could not be read.
+package typealias ArchiveAnswer<Value: Sendable> =
+    @Sendable (Result<Value, JournalFailure>) -> Void
+
 /// What a journal keeps, for reading.
 ///
 /// Laws: only committed records are seen; every answer comes exactly once, on any thread, never
 /// from inside the call; a read never holds up a commit.
 package protocol Archive: Sendable {
-    /// What `load`, `records` … could not read.
-    typealias Answer<Value: Sendable> = @Sendable (Result<Value, JournalFailure>) -> Void
+    typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
 
     /// What is needed to go on with a session; nil if there never was one of this id.
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)

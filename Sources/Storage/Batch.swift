@@ -14,6 +14,15 @@ package struct Batch: Sendable, Equatable {
         self.records = records
     }
 
+    /// Adds what is decided after everything that is in here.
+    package mutating func append(_ other: Batch) {
+        records += other.records
+        snapshots += other.snapshots
+        answers += other.answers
+        started += other.started
+        settled += other.settled
+    }
+
     package var isEmpty: Bool {
         records.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
             && settled.isEmpty

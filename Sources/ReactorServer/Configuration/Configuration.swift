@@ -34,6 +34,9 @@ public struct Configuration: Sendable, Equatable {
     /// Bytes of events kept per session; the newest event is kept in any case. Default 1 MiB.
     public var keptBytes = 1_048_576
 
+    /// How long a session may be unused before it leaves memory, where the journal keeps records;
+    /// it comes back when it is asked for. Default 5 min.
+    public var sessionIdle = Duration.seconds(300)
     /// Silence on a stream after which a heartbeat is written. Default 15 s.
     public var heartbeat = Duration.seconds(15)
     /// A stream's life, ± 20 %, after which it is closed cleanly to be resumed. Default 10 min.

@@ -16,6 +16,7 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("session-limit")) var sessionLimit: String?
     @Option(help: help("keep-records")) var keepRecords: String?
     @Option(help: help("keep-bytes")) var keepBytes: String?
+    @Option(help: help("session-idle")) var sessionIdle: String?
     @Option(help: help("heartbeat")) var heartbeat: String?
     @Option(help: help("connection-age")) var connectionAge: String?
     @Option(help: help("stall-timeout")) var stallTimeout: String?
@@ -33,7 +34,8 @@ struct ServerArguments: ParsableArguments {
             ("poller", poller), ("journal", journal), ("head-limit", headLimit),
             ("body-limit", bodyLimit), ("batch-limit", batchLimit),
             ("connection-limit", connectionLimit), ("session-limit", sessionLimit),
-            ("keep-records", keepRecords), ("keep-bytes", keepBytes), ("heartbeat", heartbeat),
+            ("keep-records", keepRecords), ("keep-bytes", keepBytes),
+            ("session-idle", sessionIdle), ("heartbeat", heartbeat),
             ("connection-age", connectionAge), ("stall-timeout", stallTimeout),
             ("idle-timeout", idleTimeout), ("request-timeout", requestTimeout),
             ("retry", retry), ("grace", grace), ("allow-origin", allowOrigin),

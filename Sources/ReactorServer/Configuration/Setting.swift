@@ -58,6 +58,7 @@ package struct Setting: Sendable {
     ]
 
     private static let times: [Setting] = [
+        time("session-idle", "5m", "unused time before a session leaves memory", \.sessionIdle),
         time("heartbeat", "15s", "silence after which a heartbeat is written", \.heartbeat),
         time("connection-age", "10m", "life of a stream, ±20 %", \.connectionAge),
         time("stall-timeout", "30s", "how long a reader may take no byte", \.stallTimeout),

@@ -78,7 +78,7 @@ private struct RunningServer {
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel.rawValue) ?? .info
         let service = Service(
             configuration: configuration, reactors: try Self.registrations(hosted),
-            journalName: journal.name, logger: logger)
+            journal: journal, logger: logger)
         self.service = service
         let peers = Peers(count: configuration.loops)
         do {
@@ -88,7 +88,7 @@ private struct RunningServer {
                 ) { loop, connections in
                     Shard(
                         index: index, service: service, peers: peers, loop: loop,
-                        connections: connections, journal: journal)
+                        connections: connections)
                 }
             }
         } catch let failure as SystemFailure {
@@ -153,7 +153,13 @@ private struct RunningServer {
         timer.cancel()
     }
 
+    /// Saves what a restart would otherwise have to reduce again, then ends.
     func stop() async {
+        for loop in loops {
+            await withCheckedContinuation { continuation in
+                loop.enqueue { $0.sessions.save { continuation.resume() } }
+            }
+        }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
     }

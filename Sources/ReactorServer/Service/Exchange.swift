@@ -69,8 +69,12 @@ struct Exchange {
         var unsent: ArraySlice<UInt8> = []
         /// A part of a request is in `head` and `body`.
         var hasPartialRequest = false
+        /// The whole request is in `head` and `body`, and waits for its session.
+        var isParked = false
 
-        var isIdle: Bool { pending.isEmpty && unsent.isEmpty && !hasPartialRequest }
+        var isIdle: Bool {
+            pending.isEmpty && unsent.isEmpty && !hasPartialRequest && !isParked
+        }
     }
 
     var connection = ConnectionID(slot: 0, generation: 0)

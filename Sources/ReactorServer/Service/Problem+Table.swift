@@ -29,6 +29,11 @@ extension Problem {
                 422, "batch_too_large", "the body is an array of more than \(limit) actions")
         case .empty:
             self.init(422, "empty_batch", "the body is an empty array; post at least one action")
+        case .tooManyKeys(let limit):
+            self.init(
+                503, "too_many_keys",
+                "the session remembers \(limit) Idempotency-Keys; the oldest goes after 24 hours",
+                fields: [("Retry-After", "60")])
         case .overloaded:
             self.init(
                 503, "too_busy", "the journal is behind; nothing was applied",
@@ -48,6 +53,26 @@ extension Problem {
                 fields: [("Retry-After", "1")])
         }
     }
+
+    static func unreadable(_ failure: JournalFailure) -> Problem {
+        Problem(
+            503, "journal_unreadable", "the journal can't be read: \(failure.detail)",
+            fields: [("Retry-After", "1")])
+    }
+
+    static func quarantined(_ id: String, _ fault: RecoveryFault) -> Problem {
+        Problem(
+            500, "session_quarantined",
+            "the session \(id) can't be rebuilt at \(fault.place): \(fault.reason); its data are "
+                + "kept for a deployment that can read them")
+    }
+
+    static let keyRunning = Problem(
+        409, "request_running", "the request with this Idempotency-Key has no answer yet",
+        fields: [("Retry-After", "1")])
+
+    static let keyReused = Problem(
+        422, "key_reused", "this Idempotency-Key belongs to a request with another body")
 
     static func unknownSession(_ id: String) -> Problem {
         Problem(404, "unknown_session", "there is no session \(id); PUT it first")

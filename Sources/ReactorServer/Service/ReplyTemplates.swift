@@ -16,11 +16,6 @@ struct ReplyTemplates {
     private static let exposedHeaders =
         "ETag, Location, Durability, Retry-After, Allow, traceparent"
 
-    private static let version = Array("{\"version\":".utf8)
-    private static let position = Array(",\"position\":\"".utf8)
-    private static let accepted = Array("\",\"accepted\":false}".utf8)
-    private static let end = Array("\"}".utf8)
-
     init(_ service: Service) {
         var common: [(String, String)] = []
         if let origin = service.configuration.allowedOrigin {
@@ -37,20 +32,5 @@ struct ReplyTemplates {
                 ("Content-Type", "text/event-stream"),
                 ("Cache-Control", "no-store, no-transform"), ("X-Accel-Buffering", "no"),
             ] + common)
-    }
-
-    /// `{"version":3,"position":"abcdefgh.3"}`, and what was rejected, if anything was.
-    func fill(_ body: inout [UInt8], with content: Reply.Content) {
-        body.removeAll(keepingCapacity: true)
-        body.append(contentsOf: Self.version)
-        Decimal.append(content.version, to: &body)
-        body.append(contentsOf: Self.position)
-        content.position.append(to: &body)
-        guard case .received(let rejected, let isBatch) = content.kind, !rejected.isEmpty else {
-            return body.append(contentsOf: Self.end)
-        }
-        guard isBatch else { return body.append(contentsOf: Self.accepted) }
-        let places = rejected.map(String.init).joined(separator: ",")
-        body.append(contentsOf: "\",\"accepted\":false,\"rejected\":[\(places)]}".utf8)
     }
 }

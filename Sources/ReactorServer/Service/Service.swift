@@ -1,5 +1,6 @@
 internal import Logging
 internal import Sessions
+internal import Storage
 internal import Synchronization
 internal import Wire
 
@@ -9,18 +10,19 @@ final class Service: Sendable {
     let reactors: [Registration]
     let router = Router()
     let limits: RequestLimits
-    let journalName: String
+    let journal: any Journal
+    var journalName: String { journal.name }
     let logger: Logger
     /// Law: only ever goes from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
 
     init(
-        configuration: Configuration, reactors: [Registration], journalName: String, logger: Logger
+        configuration: Configuration, reactors: [Registration], journal: any Journal, logger: Logger
     ) {
         self.configuration = configuration
         self.reactors = reactors
-        self.journalName = journalName
+        self.journal = journal
         self.logger = logger
         self.drain = Drain(loops: configuration.loops)
         var limits = RequestLimits()

@@ -1,6 +1,7 @@
 internal import JSONCoding
 internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Specification
 internal import Wire
 
@@ -35,6 +36,12 @@ extension Shard {
     /// Ready to serve, said fast: nothing is waited for.
     private func readiness(_ connection: ConnectionID) throws(Problem) {
         guard !service.isDraining else { throw .draining }
+        if let failure = service.journal.failure {
+            throw Problem(
+                503, "journal_unavailable",
+                "the \(service.journalName) journal takes no commits: \(failure.detail)",
+                fields: [("Retry-After", "1")])
+        }
         answerJSON(
             connection, 200,
             "{\"status\":\"ready\",\"journal\":\"\(service.journalName)\"}\n")
@@ -66,18 +73,36 @@ extension Shard {
     }
 
     private func createSession(_ connection: ConnectionID) throws(Problem) {
-        let registration = try wantedReactor()
+        let (registration, origin) = try wantedSession()
         guard sessions.hasRoomForSession else { throw .noRoomForSession }
-        // Any id is as good as any other, so this loop takes one that it owns.
+        if let origin { return try fork(origin, registration, connection) }
+        try create(newID(), registration, connection)
+    }
+
+    /// Any id is as good as any other, so this loop takes one that it owns.
+    func newID() -> SessionID {
         var id = SessionID.random(using: &randomness)
         while id.owner(of: peers.count) != index { id = SessionID.random(using: &randomness) }
-        sessions.create(id, registration, for: connection.token)
+        return id
     }
 
     /// The body's `{"reactor":"<name>"}`.
     func wantedReactor() throws(Problem) -> Registration {
+        let (registration, origin) = try wantedSession()
+        guard origin == nil else {
+            throw Problem(
+                422, "not_a_session", "\"from\" makes a new session: POST /v1/sessions takes it")
+        }
+        return registration
+    }
+
+    /// `{"reactor":"<name>"}`, and `"from":{"session":"<id>","version":<n>}` for a fork.
+    private func wantedSession() throws(Problem) -> (Registration, Origin?) {
         try requireJSON()
-        struct Wanted: Decodable { var reactor: String }
+        struct Wanted: Decodable {
+            var reactor: String
+            var from: Origin?
+        }
         let wanted: Wanted
         do {
             wanted = try JSON.decode(Wanted.self, from: body)
@@ -87,7 +112,7 @@ extension Shard {
         guard let registration = service.registration(named: wanted.reactor) else {
             throw .unknownReactor(wanted.reactor)
         }
-        return registration
+        return (registration, wanted.from)
     }
 
     /// RFC 9110 §8.3: the body's type decides what it is.

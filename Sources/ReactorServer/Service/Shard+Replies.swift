@@ -2,6 +2,7 @@ internal import JSONCoding
 internal import Logging
 internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Wire
 
 // What sessions have to say: answers that are due, events, notes.
@@ -60,13 +61,24 @@ extension Shard: SessionOutput {
                     "If-Match does not name the present position, \(content.position.text)",
                     fields: [("ETag", "\"\(content.position.text)\"")]))
         case .versionUnknown(let kept):
-            answer(
-                connection,
-                Problem(
-                    404, "unknown_version",
-                    "version is not among those kept, \(kept.lowerBound) to \(kept.upperBound)"))
+            answer(connection, .unknownVersion(kept))
         case .failed(let failure):
             answer(connection, Problem(failure))
+        case .unreadable(let failure):
+            answer(connection, .unreadable(failure))
+        case .refused(let refusal):
+            answer(connection, Problem(refusal))
+        case .keyRunning:
+            answer(connection, .keyRunning)
+        case .keyReused:
+            answer(connection, .keyReused)
+        case .replayed(let stored):
+            answer(
+                connection, stored.status,
+                [
+                    ("Content-Type", "application/json"), durability,
+                    ("Idempotency-Replayed", "true"),
+                ], stored.body)
         case .gone:
             answerGone(connection, id)
         case .received, .unsettled, .subscribed:
@@ -212,6 +224,8 @@ extension Shard: SessionOutput {
         case .dropped(let what):
             counters.dropped += 1
             logger.debug("\(what) of an ended effect was dropped", metadata: metadata)
+        case .unreadable(let what):
+            logger.error("what the journal keeps can't be read: \(what)", metadata: metadata)
         case .commitFailed(let detail):
             logger.error("a commit failed, nothing of it happened: \(detail)", metadata: metadata)
         }

@@ -2,48 +2,75 @@ internal import JSONCoding
 internal import Reactors
 internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Wire
 
 // Operations on one session, which this loop owns.
 extension Shard {
+    /// Carries it out now, or when the session has come from the journal.
     func carryOut(
         _ operation: Operation, on id: SessionID, _ connection: ConnectionID
     ) throws(Problem) {
+        let found = sessions.find(id)
+        if case .notInMemory = found { return fetch(id, for: operation, connection) }
+        try carryOut(operation, on: id, found, connection)
+    }
+
+    func carryOut(
+        _ operation: Operation, on id: SessionID, _ found: SessionTable.Found,
+        _ connection: ConnectionID
+    ) throws(Problem) {
         switch operation {
-        case .postActions: try postActions(session(id), connection)
+        case .postActions: try postActions(session(id, found), connection)
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
-            try stream(operation, id, connection)
-        case .readSession: try readSession(session(id), connection)
-        case .putSession: try putSession(id, connection)
-        case .deleteSession: try session(id).end(for: connection.token)
+            try stream(operation, id, found, connection)
+        case .readSession: try readSession(session(id, found), connection)
+        case .putSession: try putSession(id, found, connection)
+        case .deleteSession: try session(id, found).end(for: connection.token)
         case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi:
             preconditionFailure("\(operation) concerns no session")
         }
     }
 
-    func session(_ id: SessionID) throws(Problem) -> Session {
-        switch sessions.find(id) {
+    func session(
+        _ id: SessionID, _ found: SessionTable.Found
+    ) throws(Problem) -> Session {
+        switch found {
         case .session(let session): return session
         case .ended: throw .endedSession(id.text)
         case .nothing: throw .unknownSession(id.text)
+        case .quarantined(let fault): throw .quarantined(id.text, fault)
+        case .unreadable(let failure): throw .unreadable(failure)
+        case .notInMemory: preconditionFailure("it was fetched")
         }
     }
 
-    private func putSession(_ id: SessionID, _ connection: ConnectionID) throws(Problem) {
+    private func putSession(
+        _ id: SessionID, _ found: SessionTable.Found, _ connection: ConnectionID
+    ) throws(Problem) {
         let registration = try wantedReactor()
-        switch sessions.find(id) {
+        switch found {
         case .session(let session):
             guard session.registration.name == registration.name else {
-                throw Problem(
-                    409, "other_reactor",
-                    "the session \(id.text) has the reactor \(session.registration.name)")
+                throw .otherReactor(id.text, session.registration.name)
             }
             session.greet(for: connection.token)
-        case .ended:
-            throw .endedSession(id.text)
         case .nothing:
             guard sessions.hasRoomForSession else { throw .noRoomForSession }
-            sessions.create(id, registration, for: connection.token)
+            try create(id, registration, connection)
+        case .ended, .quarantined, .unreadable, .notInMemory:
+            _ = try session(id, found)
+        }
+    }
+
+    func create(
+        _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
+        _ connection: ConnectionID
+    ) throws(Problem) {
+        do {
+            try sessions.create(id, registration, for: connection.token, from: saved)
+        } catch {
+            throw .quarantined(id.text, error)
         }
     }
 
@@ -69,10 +96,13 @@ extension Shard {
         let condition = try positionCondition()
         let traceparent = self.traceparent()
         if let traceparent { wish(connection) { $0.traceparent = traceparent } }
+        var post = ActionPost(body: body, token: connection.token)
+        post.condition = condition
+        post.waits = waits
+        post.traceparent = traceparent
+        post.key = try idempotencyKey()
         do {
-            try session.post(
-                body, condition: condition, waits: waits, traceparent: traceparent,
-                for: connection.token)
+            try session.post(post)
         } catch {
             throw Problem(error)
         }
@@ -111,6 +141,19 @@ extension Shard {
         return tags.isAny ? .any : .oneOf(tags.strong)
     }
 
+    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
+    private func idempotencyKey() throws(Problem) -> String? {
+        guard let key = head.text(of: .idempotencyKey) else { return nil }
+        guard (1...255).contains(key.utf8.count),
+            key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Problem(
+                400, "bad_idempotency_key",
+                "Idempotency-Key must be 1 to 255 visible ASCII characters")
+        }
+        return key
+    }
+
     /// W3C Trace Context §3.2: what does not have its form is ignored.
     private func traceparent() -> String? {
         guard let text = head.text(of: .traceparent) else { return nil }
@@ -128,14 +171,19 @@ extension Shard {
     // MARK: Streams
 
     private func stream(
-        _ operation: Operation, _ id: SessionID, _ connection: ConnectionID
+        _ operation: Operation, _ id: SessionID, _ found: SessionTable.Found,
+        _ connection: ConnectionID
     ) throws(Problem) {
         let session: Session
-        switch sessions.find(id) {
-        case .session(let found): session = found
+        switch found {
+        case .session(let present): session = present
         // 204 tells EventSource to stop (contract §3.2).
         case .ended: return answer(connection, 204, [], [])
-        case .nothing: throw .unknownSession(id.text)
+        // Any status but 200 would stop it too, and this may pass.
+        case .quarantined(let fault):
+            return answerStream(connection, with: .quarantined(id.text, fault))
+        case .unreadable(let failure): return answerStream(connection, with: .unreadable(failure))
+        case .nothing, .notInMemory: throw .unknownSession(id.text)
         }
         try requireEventStreamAccepted()
         let items = try queryItems()

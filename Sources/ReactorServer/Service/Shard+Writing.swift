@@ -60,7 +60,8 @@ extension Shard {
             return
         }
         let closes = asked.closes || service.isDraining
-        templates.fill(&actionBody, with: content)
+        actionBody.removeAll(keepingCapacity: true)
+        content.appendReceipt(to: &actionBody)
         var lines = templates.action
         if let traceparent = wishes?.traceparent { lines.append("traceparent", traceparent) }
         ResponseEncoder.append(

@@ -45,7 +45,7 @@ final class Shard: LoopHandler {
 
     init(
         index: Int, service: Service, peers: Peers, loop: EventLoop<Shard>,
-        connections: ConnectionTable, journal: any Journal
+        connections: ConnectionTable
     ) {
         self.index = index
         self.service = service
@@ -55,14 +55,17 @@ final class Shard: LoopHandler {
         self.templates = ReplyTemplates(service)
         let configuration = service.configuration
         self.sessions = SessionTable(
-            journal: journal,
+            journal: service.journal,
             limits: SessionLimits(
                 sessions: max(1, configuration.sessionLimit / max(1, peers.count)),
                 batch: configuration.batchLimit,
                 retention: Retention(
                     records: configuration.keptRecords, bytes: configuration.keptBytes)),
+            registrations: service.reactors,
+            now: { [unowned connections] in connections.wallClockMilliseconds },
             hop: { job in loop.enqueue { job($0.sessions) } })
         sessions.output = self
+        if service.journal.keepsRecords { setTick() }
     }
 
     // MARK: LoopHandler
@@ -119,8 +122,15 @@ final class Shard: LoopHandler {
         vacate(connection)
     }
 
-    /// No timer of the loop is used.
-    func timerReached(_ token: UInt64) {}
+    /// The only timer there is: sessions that are not used fall asleep.
+    func timerReached(_ token: UInt64) {
+        sessions.tick()
+        setTick()
+    }
+
+    private func setTick() {
+        connections.setTimer(token: 0, at: connections.now + service.configuration.sessionIdle / 4)
+    }
 
     func roundEnded() {
         sessions.commit()

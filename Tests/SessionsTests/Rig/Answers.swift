@@ -21,6 +21,11 @@ extension Reply.Content {
         case .ended: "ended"
         case .failed(let failure): failure.reason == .full ? "failed full" : "failed unavailable"
         case .gone: "gone"
+        case .unreadable: "unreadable"
+        case .refused(let refusal): "refused \(refusal)"
+        case .replayed(let answer): "replayed \(String(decoding: answer.body, as: UTF8.self))"
+        case .keyRunning: "keyRunning"
+        case .keyReused: "keyReused"
         }
     }
 }
@@ -47,6 +52,7 @@ extension Rig {
             case .unnamedActivity(let text): "unnamedActivity \(text)"
             case .dropped(let what): "dropped \(what)"
             case .commitFailed(let detail): "commitFailed \(detail)"
+            case .unreadable(let what): "unreadable \(what)"
             }
         }
     }

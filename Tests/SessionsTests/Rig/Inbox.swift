@@ -21,6 +21,8 @@ final class Inbox: Sendable {
         waiter?.resume()
     }
 
+    var isEmpty: Bool { book.withLock { $0.jobs.isEmpty } }
+
     /// All that has come, in order; nothing is left.
     func take() -> [Job] {
         book.withLock { book in

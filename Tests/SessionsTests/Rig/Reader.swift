@@ -36,7 +36,11 @@ struct Reader {
 
     /// Every step from one event to the next is the very next one, or a reset with a snapshot
     /// that is right; at the end nothing is missing.
-    func check(_ rig: Rig, against truth: Truth, _ comment: Comment) {
+    ///
+    /// - Parameter mayReset: false where the journal has everything.
+    func check(
+        _ rig: Rig, against truth: Truth, _ comment: Comment, mayReset: Bool = true
+    ) {
         let all = truth.events(selection)
         var place: Int?
         for connection in connections {
@@ -45,6 +49,7 @@ struct Reader {
             place = connection.after.flatMap { Self.place(after: $0, in: all) }
             if place == nil, let id = Self.primed(bytes) { place = Self.place(after: id, in: all) }
             for heard in rig.transcript(connection.token).events {
+                #expect(heard.name != "reset" || mayReset, comment)
                 if heard.name == "reset" || heard.name == "snapshot" {
                     place = Self.place(after: heard.id, in: all)
                     checkSnapshot(heard, truth, comment)

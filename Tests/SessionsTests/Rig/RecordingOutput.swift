@@ -39,6 +39,7 @@ final class RecordingOutput: SessionOutput {
 
     func finish(_ subscriber: Subscriber) {
         finished.append(subscriber.id)
+        subscribers[subscriber.id] = nil
     }
 
     func note(_ note: SessionNote, of session: Session) {
@@ -56,6 +57,11 @@ final class RecordingOutput: SessionOutput {
     /// The reader's connection is gone.
     func disconnect(_ subscriber: UInt64) {
         subscribers.removeValue(forKey: subscriber)?.cancel()
+    }
+
+    /// The process ends: every connection breaks, and nobody cleans up.
+    func breakAll() {
+        subscribers = [:]
     }
 
     /// Forgets what was answered, and with it the sessions that the answers hold.

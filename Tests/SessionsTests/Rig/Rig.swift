@@ -7,25 +7,48 @@ import Testing
 /// One loop's sessions without the loop: nothing happens but what the test does, in its order.
 final class Rig {
     let journal: ScriptedJournal
-    let output = RecordingOutput()
+    let output: RecordingOutput
     let inbox = Inbox()
     let table: SessionTable
     private(set) var lastToken: UInt64 = 0
 
-    /// - Parameter slow: every commit waits for the test.
+    /// - Parameters:
+    ///   - slow: every commit waits for the test.
+    ///   - journal: of another rig, whose process has ended.
+    ///   - last: that rig, if the same clients go on.
+    ///   - registrations: what sessions in the journal may be of.
     init(
-        slow: Bool = false, keepsRecords: Bool = true, seesGaps: Bool = true,
-        retention: Retention = Retention(),
-        batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000
+        slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
+        seesGaps: Bool = true, journal: ScriptedJournal? = nil, after last: Rig? = nil,
+        registrations: [Registration] = [], retention: Retention = Retention(),
+        batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
+        snapshotEvery: Int = 1_000
     ) {
-        journal = ScriptedJournal(
-            isImmediate: !slow, keepsRecords: keepsRecords, seesGaps: seesGaps)
+        output = last?.output ?? RecordingOutput()
+        lastToken = last?.lastToken ?? 0
+        self.journal =
+            journal ?? last?.journal
+            ?? ScriptedJournal(
+                isImmediate: !slow, keepsRecords: keepsRecords, answers: answers,
+                seesGaps: seesGaps)
         var limits = SessionLimits(sessions: 1_000, batch: batch, retention: retention)
         limits.unanswered = unanswered
         limits.remembered = remembered
+        limits.snapshotEvery = snapshotEvery
         let inbox = inbox
-        table = SessionTable(journal: journal, limits: limits) { inbox.put($0) }
+        table = SessionTable(
+            journal: self.journal, limits: limits, registrations: registrations
+        ) { inbox.put($0) }
         table.output = output
+    }
+
+    /// Fetches a session from the journal.
+    func wake(_ id: String) throws -> SessionTable.Found {
+        let name = try #require(SessionID(id))
+        var found: SessionTable.Found?
+        table.wake(name) { found = $0 }
+        letIn()
+        return try #require(found)
     }
 
     func nextToken() -> UInt64 {
@@ -73,7 +96,7 @@ final class Rig {
     @discardableResult
     func create(_ id: String, _ registration: Registration) throws -> Session {
         let name = try #require(SessionID(id))
-        table.create(name, registration, for: nextToken())
+        try table.create(name, registration, for: nextToken())
         endRound()
         return try session(id)
     }
@@ -94,10 +117,14 @@ final class Rig {
     @discardableResult
     func post(
         _ body: String, to session: Session, condition: PositionCondition? = nil,
-        waits: Bool = false
+        waits: Bool = false, key: String? = nil
     ) throws -> UInt64 {
         let token = nextToken()
-        try session.post(Array(body.utf8), condition: condition, waits: waits, for: token)
+        var post = ActionPost(body: Array(body.utf8), token: token)
+        post.condition = condition
+        post.waits = waits
+        post.key = key
+        try session.post(post)
         return token
     }
 

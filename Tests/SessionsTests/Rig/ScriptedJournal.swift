@@ -1,42 +1,48 @@
 import Storage
 import Synchronization
 
-/// A journal that commits when the test says so.
+/// A journal that commits when the test says so, and outlives the table that uses it.
 ///
 /// It refuses what does not continue what it has, as any journal must: a batch that was decided
 /// upon one that failed may be under way before its session knows of the failure.
 final class ScriptedJournal: Journal {
     typealias Ended = @Sendable (JournalFailure?) -> Void
 
-    private struct Book {
+    struct Book {
         var isImmediate: Bool
-        var pending: [(batch: [Record], ended: Ended)] = []
-        var kept: [Record] = []
+        var pending: [(batch: Batch, ended: Ended)] = []
+        var kept = Batch()
+        var unreadable: JournalFailure?
     }
 
     let name = "scripted"
     let keepsRecords: Bool
-    var archive: (any Archive)? { nil }
+    var archive: (any Archive)? { answers ? self : nil }
     var failure: JournalFailure? { nil }
+    private let answers: Bool
     private let seesGaps: Bool
-    private let book: Mutex<Book>
+    let book: Mutex<Book>
 
-    /// - Parameter seesGaps: false is a journal that breaks the law above.
-    init(isImmediate: Bool, keepsRecords: Bool = true, seesGaps: Bool = true) {
+    /// - Parameters:
+    ///   - answers: false keeps records for the test alone: nobody can read them.
+    ///   - seesGaps: false is a journal that breaks the law above.
+    init(
+        isImmediate: Bool, keepsRecords: Bool = true, answers: Bool = false, seesGaps: Bool = true
+    ) {
+        self.answers = answers
         self.seesGaps = seesGaps
         self.keepsRecords = keepsRecords
         book = Mutex(Book(isImmediate: isImmediate))
     }
 
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
-        let batch = batch.records
         book.withLock { book in
             // The journal's law: batches end in order, so none overtakes one that pends.
             guard book.isImmediate, book.pending.isEmpty else {
                 book.pending.append((batch, ended))
                 return .pending
             }
-            book.kept += batch
+            book.kept.append(batch)
             return .done
         }
     }
@@ -46,28 +52,54 @@ final class ScriptedJournal: Journal {
         book.withLock { $0.isImmediate = isImmediate }
     }
 
+    /// From now on nothing can be read, or (nil) everything.
+    func setUnreadable(_ failure: JournalFailure?) {
+        book.withLock { $0.unreadable = failure }
+    }
+
     /// Batches that were handed in and have not ended.
     var pendingCount: Int { book.withLock { $0.pending.count } }
 
     /// Every record that was committed, in order.
-    var kept: [Record] { book.withLock { $0.kept } }
+    var kept: [Record] { book.withLock { $0.kept.records } }
+
+    /// Everything that was committed.
+    var keptBatch: Batch { book.withLock { $0.kept } }
+
+    /// Changes what is kept behind the sessions' backs.
+    func edit(_ change: (inout Batch) -> Void) {
+        book.withLock { change(&$0.kept) }
+    }
 
     /// Ends the oldest batch that pends, well or with a failure.
-    func endNext(_ failure: JournalFailure? = nil) {
+    ///
+    /// - Parameter isWritten: it is kept though it fails: the failure came after the write.
+    func endNext(_ failure: JournalFailure? = nil, isWritten: Bool = false) {
         let ending = book.withLock { book -> (Ended, JournalFailure?)? in
             guard !book.pending.isEmpty else { return nil }
             let first = book.pending.removeFirst()
-            let isGapped = seesGaps && Self.hasGap(first.batch, after: book.kept)
+            let isGapped = seesGaps && Self.hasGap(first.batch.records, after: book.kept.records)
             let failure = failure ?? (isGapped ? .gap : nil)
-            if failure == nil { book.kept += first.batch }
+            if failure == nil || (isWritten && !isGapped) { book.kept.append(first.batch) }
             return (first.ended, failure)
         }
         if let (ended, failure) = ending { ended(failure) }
     }
 
+    /// The process dies: of what pends, the first `count` batches were written, and nobody is told.
+    func crash(writing count: Int) {
+        book.withLock { book in
+            for (batch, _) in book.pending.prefix(count)
+            where !Self.hasGap(batch.records, after: book.kept.records) {
+                book.kept.append(batch)
+            }
+            book.pending = []
+        }
+    }
+
     private static func hasGap(_ batch: [Record], after kept: [Record]) -> Bool {
         var next: [String: UInt64] = [:]
-        for record in kept + batch {
+        for record in kept + batch where record.part == 0 {
             let life = "\(record.session) \(record.generation)"
             guard record.number == next[life, default: 0] else { return true }
             next[life] = record.number + 1

@@ -1,0 +1,10 @@
+/// What becomes of an action whose effects were running when the process ended.
+public enum Recovery: Sendable {
+    /// Its effects are not run again; a failure that says so is recorded. The default: whatever
+    /// an effect does in the world outside happens once at most.
+    case abandon
+
+    /// The action is received again, as if it had just come, once the session wakes: whatever its
+    /// effects do in the world outside may happen twice.
+    case runAgain
+}

@@ -1,0 +1,19 @@
+/// One request to post actions.
+package struct ActionPost {
+    package var body: [UInt8]
+    /// `If-Match`.
+    package var condition: PositionCondition?
+    /// `?wait=settled`.
+    package var waits = false
+    /// W3C Trace Context, for the records.
+    package var traceparent: String?
+    /// `Idempotency-Key`.
+    package var key: String?
+    /// Whom to answer.
+    package var token: UInt64
+
+    package init(body: [UInt8], token: UInt64) {
+        self.body = body
+        self.token = token
+    }
+}

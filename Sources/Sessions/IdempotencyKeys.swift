@@ -1,0 +1,100 @@
+internal import DequeModule
+internal import Storage
+
+/// The requests with an `Idempotency-Key` that a session has seen (contract §3.1).
+///
+/// Design: an entry exists from the moment a request is received. Its answer goes to the journal
+/// in the commit of what it did; where the journal keeps answers, this is a cache of the newest.
+/// Without such a journal it is all there is: then entries are kept for 24 hours, and at the limit
+/// a new key is refused instead of an old one being forgotten early.
+final class IdempotencyKeys {
+    enum Entry {
+        /// It was received and not answered yet.
+        case running(digest: [UInt8])
+        case answered(StoredAnswer)
+    }
+
+    /// Law: whoever is in `order` is in `entries`.
+    private var entries: [String: Entry] = [:]
+    /// The answered ones, oldest first.
+    private var order: Deque<(key: String, time: Int64)> = []
+    /// Whose answer is under way, by the token it goes to.
+    private var running: [UInt64: String] = [:]
+    /// What is committed of those that wait for effects to end: their answer if nothing better
+    /// comes.
+    private var preliminary: [UInt64: StoredAnswer] = [:]
+    /// There may be answers in the journal that are not here.
+    private(set) var isPartial: Bool
+
+    /// Precedent: Stripe keeps keys for 24 hours; so does the contract.
+    static let keptMilliseconds: Int64 = 86_400_000
+    static let limit = 10_000
+    /// With a journal that keeps answers.
+    static let cacheLimit = 1_000
+
+    init(isPartial: Bool) { self.isPartial = isPartial }
+
+    var hasRunning: Bool { !running.isEmpty }
+
+    func entry(_ key: String) -> Entry? { entries[key] }
+
+    /// Makes room for one more; false if there is none.
+    func makeRoom(at now: Int64, isKeptElsewhere: Bool) -> Bool {
+        if isKeptElsewhere {
+            while order.count >= Self.cacheLimit { dropOldest() }
+            return running.count < Self.limit
+        }
+        while let oldest = order.first, now - oldest.time > Self.keptMilliseconds { dropOldest() }
+        return entries.count < Self.limit
+    }
+
+    private func dropOldest() {
+        guard let oldest = order.popFirst() else { return }
+        entries[oldest.key] = nil
+        isPartial = true
+    }
+
+    func begin(_ key: String, digest: [UInt8], for token: UInt64) {
+        entries[key] = .running(digest: digest)
+        running[token] = key
+    }
+
+    func key(of token: UInt64) -> String? { running[token] }
+
+    func digest(of key: String) -> [UInt8]? {
+        if case .running(let digest)? = entries[key] { digest } else { nil }
+    }
+
+    /// The request's actions are committed, and it waits for their effects.
+    func keep(_ answer: StoredAnswer, for token: UInt64) {
+        if running[token] != nil { preliminary[token] = answer }
+    }
+
+    /// Nobody waits any more: what is committed is the answer, if anything is.
+    func endWaiting(_ token: UInt64) {
+        guard let answer = preliminary[token] else { return forget(token) }
+        end(token, with: answer)
+    }
+
+    /// The answer is committed.
+    func end(_ token: UInt64, with answer: StoredAnswer) {
+        preliminary[token] = nil
+        guard let key = running.removeValue(forKey: token) else { return }
+        entries[key] = .answered(answer)
+        order.append((key, answer.time))
+    }
+
+    /// Nothing of the request has happened: it may be sent again.
+    func forget(_ token: UInt64) {
+        preliminary[token] = nil
+        guard let key = running.removeValue(forKey: token) else { return }
+        entries[key] = nil
+    }
+
+    /// The journal has it; the next one need not ask.
+    func remember(_ answer: StoredAnswer) {
+        guard entries[answer.key] == nil else { return }
+        entries[answer.key] = .answered(answer)
+        order.append((answer.key, answer.time))
+    }
+}

@@ -1,0 +1,35 @@
+internal import Storage
+
+/// What a session needs besides where the journal keeps records; other sessions have none.
+final class Keeping {
+    /// The newest snapshot is of this record.
+    var snapshotNumber: UInt64
+    /// Everything after this record was kept when the session woke; the journal trims on its own.
+    private(set) var keptAfter: UInt64
+    private(set) var keptVersion: UInt64
+    private(set) var hasStoredAnswers: Bool
+    /// So many wait for the archive: the session stays in memory.
+    var pins = 0
+    /// Requests for states that are read from the archive.
+    var readers: Set<UInt64> = []
+    /// Actions that were settled by a commit that failed: said with the next step.
+    var owedSettled: [UInt64] = []
+    /// The table's tick when the session was last used.
+    var lastUse: UInt64 = 0
+
+    init(_ saved: SavedSession?) {
+        snapshotNumber = saved?.snapshot?.number ?? 0
+        keptAfter = saved?.keptAfter ?? 0
+        keptVersion = saved?.keptVersion ?? 0
+        hasStoredAnswers = saved?.hasStoredAnswers ?? false
+    }
+
+    /// The session comes back into memory.
+    func wake(_ saved: SavedSession) {
+        snapshotNumber = saved.snapshot?.number ?? 0
+        keptAfter = saved.keptAfter
+        keptVersion = saved.keptVersion
+        hasStoredAnswers = saved.hasStoredAnswers
+        owedSettled = []
+    }
+}

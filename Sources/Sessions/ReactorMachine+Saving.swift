@@ -1,0 +1,65 @@
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+
+// What a reactor's session leaves for the next process, and how it goes on from there.
+extension ReactorMachine {
+    var stateVersion: Int { R.stateVersion }
+
+    var lastAction: UInt64 { lastTag }
+
+    var isQuiet: Bool { core.runningCount == 0 }
+
+    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
+        try JSON.encode(core.state, into: &out)
+    }
+
+    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure) {
+        guard version != core.version else { return try encodeRawState(to: &out) }
+        defer { endReplay() }
+        try JSON.encode(state(at: version), into: &out)
+    }
+
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        try ReactorFold(reactor, from: snapshot)
+    }
+
+    /// The action is answered before its effects have ended: a restart has to know of it.
+    func noteRunning(_ action: R.Action, _ tag: ActionTag) {
+        var content: [UInt8] = []
+        do {
+            try JSON.encode(action, into: &content)
+        } catch {
+            return session.note(.unencodable("an action", String(describing: error)))
+        }
+        session.noteRunning(tag.number, content)
+    }
+
+    func recover(_ action: RunningAction, in session: Session) {
+        session.noteSettled(action.action)
+        do {
+            let saved = try JSON.decode(R.Action.self, from: action.content)
+            switch reactor.recovery(of: saved) {
+            case .runAgain:
+                var receipt = Receipt()
+                receive(saved, at: 0, &receipt)
+            case .abandon:
+                abandon(action, "abandoned: the server ended while it ran")
+            }
+        } catch {
+            abandon(action, "abandoned: the action can't be read any more: \(error.sentence)")
+        }
+    }
+
+    private func abandon(_ action: RunningAction, _ reason: String) {
+        failed(
+            ReactorFailure(
+                place: .effect, error: Abandoned(description: reason),
+                action: ActionTag(action.action)))
+    }
+}
+
+/// Effects did not outlive their process.
+private struct Abandoned: Error, CustomStringConvertible {
+    let description: String
+}

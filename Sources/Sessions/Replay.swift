@@ -1,0 +1,174 @@
+internal import JSONCoding
+internal import Storage
+
+/// Brings a subscriber from a position that is only in the journal to the live stream.
+///
+/// Design: slices, paced by the reader: the next one is asked for when the one before it has been
+/// written. Once the stream in memory covers what comes next, the subscriber becomes an offset in
+/// it like all others: no gap, no repeat. Between two slices nothing of it is in memory.
+final class Replay {
+    private let session: Session
+    private let subscriber: Subscriber
+    /// Everything up to this record has been written or is in the subscriber's `unsent`.
+    private var reached: UInt64
+    /// So many events of the record after it as well.
+    private var skipped: UInt16
+    /// The state at `reached`; only where states are read.
+    private var fold: (any StateFold)?
+    private var shownPart: [UInt8]?
+    private var isAsking = false
+    private var isOver = false
+
+    /// Precedent: a socket's send buffer takes a few hundred KB; more would only wait here.
+    private static let sliceBytes = 65_536
+
+    /// - Parameter position: what the client has seen.
+    init(_ subscriber: Subscriber, of session: Session, after position: Position) {
+        self.session = session
+        self.subscriber = subscriber
+        reached = position.neededAfter
+        skipped = position.part
+        // Law: behind everything in the stream, so that the stream leaves it alone.
+        subscriber.cursor = .max
+        subscriber.replay = self
+        session.pin()
+    }
+
+    /// The connection is gone, or the session has ended.
+    func cancel() {
+        guard !isOver else { return }
+        isOver = true
+        subscriber.replay = nil
+        session.unpin()
+    }
+
+    /// Everything so far is written: goes on with the stream if it can, else with a slice.
+    func proceed() {
+        guard !isOver, !isAsking else { return }
+        if reached >= subscriber.stream.coveredAfter { return join() }
+        ask(after: reached, through: session.committedNumber) { replay, records in
+            guard replay.reached + 1 == records.first?.number else { return replay.lose() }
+            replay.show(records)
+        }
+    }
+
+    private func join() {
+        cancel()
+        let number = skipped == 0 ? reached : reached + 1
+        let position = Position(session.generation, number, part: skipped)
+        subscriber.cursor = subscriber.stream.offset(after: position)
+        subscriber.goOn()
+    }
+
+    /// What comes next is no longer in the journal either.
+    private func lose() {
+        cancel()
+        subscriber.isLost = true
+        subscriber.goOn()
+    }
+
+    private func ask(
+        after number: UInt64, through last: UInt64,
+        _ act: @escaping (Replay, [Record]) -> Void
+    ) {
+        isAsking = true
+        let key = session.key
+        session.table.ask { archive, answer in
+            archive.records(
+                of: key, after: RecordPlace(number), through: last, limitBytes: Self.sliceBytes,
+                answer)
+        } then: { [self] result in
+            guard take(result), case .success(let records) = result else { return }
+            act(self, records.filter { $0.part == 0 })
+        }
+    }
+
+    /// False if nobody waits for the answer, or if there is none: then the connection ends, and
+    /// the client comes back with the id it has.
+    private func take<Value>(_ result: Result<Value, JournalFailure>) -> Bool {
+        isAsking = false
+        guard !isOver else { return false }
+        if case .failure(let failure) = result {
+            session.note(.unreadable(failure.detail))
+            cancel()
+            subscriber.abandon()
+            return false
+        }
+        return true
+    }
+
+    // MARK: Showing
+
+    private func show(_ records: [Record]) {
+        let first = records[0]
+        guard subscriber.stream.selection.readsStates, fold == nil else { return frame(records) }
+        prepareFold(first.kind == .mutation ? first.version - 1 : first.version) {
+            $0.frame(records)
+        }
+    }
+
+    private func frame(_ records: [Record]) {
+        var framed: [UInt8] = []
+        do {
+            for record in records { try frame(record, to: &framed) }
+        } catch {
+            session.note(.unreadable("\(error.place): \(error.reason)"))
+            cancel()
+            return subscriber.abandon()
+        }
+        subscriber.unsent = framed[...]
+        if subscriber.sendUnsent() { proceed() }
+    }
+
+    private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {
+        let stream = subscriber.stream
+        let events = record.events.map { (source: session.source(of: $0.name), data: $0.data) }
+        let state = try changedState(by: record)
+        let stateIndex = UInt16(clamping: events.count + 1)
+        let lastEvent = events.lastIndex { stream.selection.includes($0.source) }
+        let last = state == nil ? UInt16(clamping: (lastEvent ?? -1) + 1) : stateIndex
+        for (offset, event) in events.enumerated() where stream.selection.includes(event.source) {
+            let index = UInt16(clamping: offset + 1)
+            guard index > skipped else { continue }
+            let position = Position(
+                session.generation, record.number, part: index == last ? 0 : index)
+            Framing.append(session.prefix(of: event.source), position, event.data[...], to: &out)
+        }
+        if let state, stateIndex > skipped {
+            Framing.append(
+                Framing.state, Position(session.generation, record.number), state[...], to: &out)
+        }
+        reached = record.number
+        skipped = 0
+    }
+
+    /// The state to show for the record, if this stream shows one.
+    private func changedState(by record: Record) throws(RecoveryFault) -> [UInt8]? {
+        guard let fold, record.kind == .mutation else { return nil }
+        try fold.apply(record)
+        var state: [UInt8] = []
+        fold.encodeShown(to: &state)
+        guard case .part = subscriber.stream.selection.states else { return state }
+        let part = subscriber.stream.part(of: state)
+        guard part != shownPart else { return nil }
+        shownPart = part
+        return part ?? Framing.null
+    }
+
+    // MARK: The state before the first record
+
+    private func prepareFold(_ version: UInt64, then act: @escaping (Replay) -> Void) {
+        isAsking = true
+        session.rebuild(version) { [self] result in
+            guard take(result), case .success(let rebuilt) = result else { return }
+            guard let rebuilt else { return lose() }
+            fold = rebuilt
+            if case .part = subscriber.stream.selection.states {
+                var state: [UInt8] = []
+                rebuilt.encodeShown(to: &state)
+                shownPart = subscriber.stream.part(of: state)
+            }
+            act(self)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+internal import Wire
+
+extension Reply.Content {
+    private static let version = Array("{\"version\":".utf8)
+    private static let position = Array(",\"position\":\"".utf8)
+    private static let end = Array("\"}".utf8)
+
+    /// Appends `{"version":3,"position":"abcdefgh.3"}`, and what was rejected, if anything was.
+    package func appendReceipt(to body: inout [UInt8]) {
+        body.append(contentsOf: Self.version)
+        Decimal.append(version, to: &body)
+        body.append(contentsOf: Self.position)
+        position.append(to: &body)
+        guard case .received(let rejected, let isBatch) = kind, !rejected.isEmpty else {
+            return body.append(contentsOf: Self.end)
+        }
+        body.append(contentsOf: "\",\"accepted\":false".utf8)
+        if isBatch {
+            let places = rejected.map(String.init).joined(separator: ",")
+            body.append(contentsOf: ",\"rejected\":[\(places)]".utf8)
+        }
+        body.append(UInt8(ascii: "}"))
+    }
+}

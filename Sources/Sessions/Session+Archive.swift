@@ -1,0 +1,154 @@
+internal import JSONCoding
+internal import Reactors
+package import Storage
+
+// What a session reads back from the journal: states as they were, and answers that were given.
+extension Session {
+    var key: SessionKey { SessionKey(session: id.text, generation: generation.text) }
+
+    /// Somebody waits for the archive: the session stays in memory until then.
+    func pin() { keeping?.pins += 1 }
+
+    func unpin() { keeping?.pins -= 1 }
+
+    /// Rebuilds the state as it was at `version`, from the snapshot before it; nil if what that
+    /// needs is no longer kept.
+    func rebuild(
+        _ version: UInt64,
+        then act: @escaping (Result<(any StateFold)?, JournalFailure>) -> Void
+    ) {
+        let key = key
+        pin()
+        table.ask { archive, answer in
+            archive.snapshot(of: key, at: version, answer)
+        } then: { [self] result in
+            defer { unpin() }
+            switch result {
+            case .failure(let failure): act(.failure(failure))
+            case .success(let snapshot):
+                guard let snapshot, let machine else { return act(.success(nil)) }
+                do throws(RecoveryFault) {
+                    let fold = try machine.makeFold(from: snapshot)
+                    advance(fold, after: snapshot.number, to: version, then: act)
+                } catch {
+                    note(.unreadable("\(error.place): \(error.reason)"))
+                    act(.success(nil))
+                }
+            }
+        }
+    }
+
+    private func advance(
+        _ fold: any StateFold, after number: UInt64, to version: UInt64,
+        then act: @escaping (Result<(any StateFold)?, JournalFailure>) -> Void
+    ) {
+        guard fold.version < version else { return act(.success(fold)) }
+        let key = key
+        let last = committedNumber
+        pin()
+        table.ask { archive, answer in
+            archive.records(
+                of: key, after: RecordPlace(number), through: last, limitBytes: 262_144, answer)
+        } then: { [self] result in
+            defer { unpin() }
+            switch result {
+            case .failure(let failure): act(.failure(failure))
+            case .success(let records):
+                do throws(RecoveryFault) {
+                    guard let reached = try Self.apply(records, after: number, to: version, fold)
+                    else { return act(.success(nil)) }
+                    advance(fold, after: reached, to: version, then: act)
+                } catch {
+                    note(.unreadable("\(error.place): \(error.reason)"))
+                    act(.success(nil))
+                }
+            }
+        }
+    }
+
+    /// Answers the number of the last record that was looked at; nil if one is missing.
+    private static func apply(
+        _ records: [Record], after number: UInt64, to version: UInt64, _ fold: any StateFold
+    ) throws(RecoveryFault) -> UInt64? {
+        var reached = number
+        for record in records where record.part == 0 {
+            guard record.number == reached + 1 else { return nil }
+            reached = record.number
+            if record.kind == .mutation, fold.version < version { try fold.apply(record) }
+        }
+        return reached == number ? nil : reached
+    }
+
+    /// Reads a state that is no longer in memory.
+    func readArchived(_ version: UInt64, for token: UInt64) {
+        keeping?.readers.insert(token)
+        rebuild(version) { [self] result in
+            guard keeping?.readers.remove(token) != nil else { return }
+            guard life == .running else { return answer(content(.gone), token) }
+            switch result {
+            case .failure(let failure): answer(content(.unreadable(failure)), token)
+            case .success(nil):
+                let kept = (keeping?.keptVersion ?? 0)...log.lastVersion
+                answer(content(.versionUnknown(kept: kept)), token)
+            case .success(let fold?):
+                var state: [UInt8] = []
+                fold.encodeShown(to: &state)
+                answer(content(.state(state, version: version)), token)
+            }
+        }
+    }
+
+    /// The state at a committed version, as `reduce` made it; nil: the present one.
+    package func export(
+        _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
+    ) {
+        let wanted = version ?? committedVersion
+        guard wanted <= committedVersion else {
+            return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
+        }
+        if wanted >= log.keptVersion {
+            return act(
+                exported(wanted) { out throws(JSONEncodingFailure) in
+                    try machine.encodeRawState(at: wanted, to: &out)
+                })
+        }
+        guard keeping != nil else {
+            return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
+        }
+        rebuild(wanted) { [self] result in
+            switch result {
+            case .failure(let failure): act(.failure(.unreadable(failure)))
+            case .success(nil):
+                let kept = (keeping?.keptVersion ?? 0)...committedVersion
+                act(.failure(.versionUnknown(kept)))
+            case .success(let fold?):
+                act(
+                    exported(wanted) { out throws(JSONEncodingFailure) in
+                        try fold.encodeRaw(to: &out)
+                    })
+            }
+        }
+    }
+
+    private func exported(
+        _ version: UInt64, _ encode: (inout [UInt8]) throws(JSONEncodingFailure) -> Void
+    ) -> Result<Snapshot, ExportFault> {
+        var state: [UInt8] = []
+        do {
+            try encode(&state)
+        } catch {
+            return .failure(.unencodable(error.description))
+        }
+        return .success(
+            Snapshot(
+                session: id.text, generation: generation.text, number: committedNumber,
+                version: version, lastAction: 0, stateVersion: registration.stateVersion,
+                state: state, time: table.now()))
+    }
+
+    /// The source of an event by its name, as the journal keeps it.
+    func source(of name: String) -> EventSource {
+        if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
+        return .activity(activityIndex(named: name) ?? .max)
+    }
+}

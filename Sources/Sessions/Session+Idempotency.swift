@@ -1,0 +1,120 @@
+internal import Reactors
+internal import Storage
+
+// `Idempotency-Key` (contract §3.1): the same request twice is one request.
+extension Session {
+    /// Whether the request goes on to the reactor now. If not, it has been answered, or is as
+    /// soon as the journal has said whether it knows the key.
+    func admits(_ post: ActionPost) throws(ActionRefusal) -> Bool {
+        guard let key = post.key else { return true }
+        let keys = keys ?? makeKeys()
+        let digest = Digest.of(post.body)
+        switch keys.entry(key) {
+        case .running(let known):
+            table.output.reply(
+                content(known == digest ? .keyRunning : .keyReused), to: post.token)
+            return false
+        case .answered(let stored):
+            answerAgain(stored, digest, post.token)
+            return false
+        case nil: break
+        }
+        guard keys.makeRoom(at: table.now(), isKeptElsewhere: keeping != nil) else {
+            throw .tooManyKeys(limit: IdempotencyKeys.limit)
+        }
+        keys.begin(key, digest: digest, for: post.token)
+        guard keeping != nil, keys.isPartial else { return true }
+        lookUp(post, key, digest)
+        return false
+    }
+
+    private func makeKeys() -> IdempotencyKeys {
+        let keys = IdempotencyKeys(isPartial: keeping?.hasStoredAnswers ?? false)
+        self.keys = keys
+        return keys
+    }
+
+    private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
+        let sessionKey = self.key
+        pin()
+        table.ask { archive, answer in
+            archive.storedAnswer(of: sessionKey, key: key, answer)
+        } then: { [self] result in
+            unpin()
+            switch result {
+            case .failure(let failure):
+                keys?.forget(post.token)
+                table.output.reply(content(.unreadable(failure)), to: post.token)
+            case .success(let stored?):
+                keys?.forget(post.token)
+                keys?.remember(stored)
+                answerAgain(stored, digest, post.token)
+            case .success(nil):
+                do throws(ActionRefusal) {
+                    try receive(post)
+                } catch {
+                    keys?.forget(post.token)
+                    table.output.reply(content(.refused(error)), to: post.token)
+                }
+            }
+        }
+    }
+
+    private func answerAgain(_ stored: StoredAnswer, _ digest: [UInt8], _ token: UInt64) {
+        let kind: Reply.Kind = stored.bodyDigest == digest ? .replayed(stored) : .keyReused
+        answer(content(kind), token)
+    }
+
+    /// An answer is decided: it goes into the commit that it waits for.
+    func store(_ content: Reply.Content, for token: UInt64, in keys: IdempotencyKeys) {
+        guard let key = keys.key(of: token), let digest = keys.digest(of: key) else { return }
+        let status: Int
+        switch content.kind {
+        case .received: status = 200
+        case .unsettled: status = 202
+        default: return keys.forget(token)
+        }
+        var body: [UInt8] = []
+        content.appendReceipt(to: &body)
+        let stored = StoredAnswer(
+            session: id.text, generation: generation.text, key: key, bodyDigest: digest,
+            status: status, body: body, time: table.now())
+        let step = step()
+        if keepsRecords { step.batch.answers.append(stored) }
+        step.answered.append((token, stored))
+    }
+
+    /// Its actions are decided, and it waits for their effects: should the process end before
+    /// they do, this is its answer.
+    func storePreliminary(_ content: Reply.Content, for token: UInt64) {
+        guard let keys, keys.key(of: token) != nil else { return }
+        store(content, for: token, in: keys)
+        guard let last = step().answered.popLast() else { return }
+        step().preliminary.append(last)
+    }
+
+    func commitAnswers(of step: Step) {
+        guard let keys else { return }
+        for (token, answer) in step.preliminary { keys.keep(answer, for: token) }
+        for (token, answer) in step.answered { keys.end(token, with: answer) }
+    }
+
+    func forgetAnswers(of step: Step) {
+        guard let keys else { return }
+        for (token, _) in step.preliminary { keys.forget(token) }
+        for (token, _) in step.answered { keys.endWaiting(token) }
+    }
+}
+
+/// Tells whether two bodies are the same one.
+///
+/// FNV-1a with 128 bits. Why nothing stronger: whoever makes two bodies collide under one key has
+/// only answered their own request with their own earlier answer.
+/// Source: [FNV](http://www.isthe.com/chongo/tech/comp/fnv/).
+enum Digest {
+    static func of(_ body: [UInt8]) -> [UInt8] {
+        var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+        for byte in body { hash = (hash ^ UInt128(byte)) &* 0x0100_0000_0000_0000_0000_013B }
+        return (0..<16).map { UInt8(truncatingIfNeeded: hash >> (120 - 8 * UInt128($0))) }
+    }
+}

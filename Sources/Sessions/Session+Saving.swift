@@ -1,0 +1,121 @@
+internal import Storage
+
+// What a session leaves in the journal besides its records, and how it leaves memory.
+extension Session {
+    /// A snapshot is due after so many records.
+    func considerSnapshot() {
+        guard let keeping,
+            log.lastNumber - keeping.snapshotNumber >= UInt64(table.limits.snapshotEvery)
+        else { return }
+        takeSnapshot()
+    }
+
+    /// Puts the present state into the present step.
+    func takeSnapshot() {
+        var state: [UInt8] = []
+        do {
+            try machine.encodeRawState(to: &state)
+        } catch {
+            return note(.unencodable("the state", String(describing: error)))
+        }
+        keeping?.snapshotNumber = log.lastNumber
+        step().batch.snapshots.append(
+            Snapshot(
+                session: id.text, generation: generation.text, number: log.lastNumber,
+                version: log.lastVersion, lastAction: machine.lastAction,
+                stateVersion: machine.stateVersion, state: state, time: table.now()))
+    }
+
+    func noteRunning(_ action: UInt64, _ content: [UInt8]) {
+        step().batch.started.append(
+            RunningAction(
+                session: id.text, generation: generation.text, action: action, content: content))
+    }
+
+    /// Law: what is settled while a step is unsaid is said with the next one: the step in which
+    /// it was started may be committed.
+    func noteSettled(_ action: UInt64) {
+        guard !isUnsaying else {
+            keeping?.owedSettled.append(action)
+            return
+        }
+        guard life == .running else { return }
+        step().batch.settled.append(settled(action))
+    }
+
+    func payWhatIsOwed(in step: Step) {
+        guard let keeping, !keeping.owedSettled.isEmpty else { return }
+        step.batch.settled += keeping.owedSettled.map(settled)
+        keeping.owedSettled = []
+    }
+
+    private func settled(_ action: UInt64) -> SettledAction {
+        SettledAction(session: id.text, generation: generation.text, action: action)
+    }
+
+    // MARK: Waking
+
+    /// Goes on where another process, or this one, left the session.
+    func resume(_ saved: SavedSession) {
+        if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
+        for action in saved.running { machine.recover(action, in: self) }
+        sources = machine.startSources(in: self)
+    }
+
+    // MARK: When a commit fails
+
+    /// Nobody knows whether the journal has what it said that it has not: a flush that failed may
+    /// have written all the same. So memory is no longer believed; the next request, or the
+    /// reactor's sources at once, bring the session back from what the journal really has.
+    func doubt() {
+        let listens = !sources.isEmpty
+        cancelTasks()
+        // Whoever is between the journal and the stream needs a machine to go on.
+        for stream in streams {
+            for subscriber in stream.subscribers where subscriber.isLost || subscriber.isReplaying {
+                subscriber.abandon()
+            }
+        }
+        leaveMemory()
+        guard !streams.isEmpty || listens else { return table.forget(self) }
+        if listens { table.wake(id) { _ in } }
+    }
+
+    /// Precondition: memory holds nothing that is not decided or unsaid.
+    private func leaveMemory() {
+        life = .asleep
+        keys = nil
+        dropMachine()
+        log = RecordLog(lastNumber: log.lastNumber, lastVersion: log.lastVersion)
+    }
+
+    /// The session is not what its readers read any more: they come back with the id they have.
+    func abandonReaders() {
+        for stream in streams {
+            for subscriber in stream.subscribers { subscriber.abandon() }
+        }
+        streams = []
+        stateStreams = 0
+        table.forget(self)
+    }
+
+    // MARK: Sleeping
+
+    /// Nothing of it is under way, and everybody who reads has everything.
+    ///
+    /// A session that listens to sources is never at rest: whatever they bring would be lost.
+    var isAtRest: Bool {
+        guard let keeping, life == .running, keeping.pins == 0 else { return false }
+        return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && sources.isEmpty
+            && machine.isQuiet && streams.allSatisfy(\.isAtRest)
+    }
+
+    /// Whether the newest snapshot says everything.
+    var isSaved: Bool { keeping?.snapshotNumber == log.lastNumber }
+
+    /// Lets go of everything but those who read. Precondition: at rest, and saved.
+    func fallAsleep() {
+        leaveMemory()
+        for stream in streams { stream.forgetAll() }
+    }
+}

@@ -1,0 +1,101 @@
+internal import Storage
+
+// Sessions that are in the journal and not in memory.
+extension SessionTable {
+    /// Fetches a session from the journal; `act` comes later, on this loop, with what
+    /// ``find(_:)`` would say then.
+    package func wake(_ id: SessionID, then act: @escaping (Found) -> Void) {
+        if waking[id] != nil {
+            waking[id]?.append(act)
+            return
+        }
+        waking[id] = [act]
+        ask { archive, answer in
+            archive.load(id.text, answer)
+        } then: { [unowned self] result in
+            let found = self.found(id, result)
+            for act in waking.removeValue(forKey: id) ?? [] { act(present(id) ?? found) }
+        }
+    }
+
+    /// The session if it is in memory by now: whoever was told before may have created it.
+    private func present(_ id: SessionID) -> Found? {
+        if case .notInMemory = find(id) { return nil }
+        return find(id)
+    }
+
+    private func found(
+        _ id: SessionID, _ result: Result<SavedSession?, JournalFailure>
+    ) -> Found {
+        switch result {
+        case .failure(let failure): return .unreadable(failure)
+        case .success(nil):
+            asleep(id)?.abandonReaders()
+            return .nothing
+        case .success(let saved?):
+            guard !saved.isDeleted else {
+                asleep(id)?.abandonReaders()
+                remember(id)
+                return .ended
+            }
+            do {
+                let session = try restore(id, saved)
+                session.resume(saved)
+                return .session(session)
+            } catch {
+                setAside(id, error)
+                return .quarantined(error)
+            }
+        }
+    }
+
+    private func restore(
+        _ id: SessionID, _ saved: SavedSession
+    ) throws(RecoveryFault) -> Session {
+        if let session = asleep(id) {
+            guard session.generation.text != saved.key.generation else {
+                try session.wake(saved)
+                return session
+            }
+            session.abandonReaders()
+        }
+        guard let registration = registration(saved.reactor) else {
+            throw RecoveryFault(
+                place: "the reactor", reason: "nothing is hosted here as \(saved.reactor)")
+        }
+        guard let generation = Generation(saved.key.generation.utf8) else {
+            throw RecoveryFault(place: "the generation", reason: saved.key.generation)
+        }
+        let session = try Session(id, registration, generation, self, saved: saved)
+        keep(session)
+        return session
+    }
+
+    // MARK: Sleep
+
+    /// Puts to sleep who has not been used for four ticks, a thousand at the most: each may cost
+    /// a snapshot. Called once a tick; a quarter of the idle time is a good one.
+    package func tick() {
+        ticks += 1
+        var count = 0
+        for session in idle(since: 4) where session.isAtRest {
+            guard count < 1_000 else { return }
+            count += 1
+            if session.isSaved {
+                session.fallAsleep()
+                if session.streams.isEmpty { forget(session) }
+            } else {
+                // It sleeps at the next tick, when this is committed.
+                session.takeSnapshot()
+            }
+        }
+    }
+
+    /// Saves whatever is not saved, before the process ends; `act` comes when the journal has
+    /// ended everything that was handed in, well or not.
+    package func save(then act: @escaping () -> Void) {
+        if journal.archive != nil { takeSnapshots() }
+        commit()
+        whenCommitted(act)
+    }
+}

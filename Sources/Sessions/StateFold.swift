@@ -1,0 +1,117 @@
+package import JSONCoding
+internal import Reactors
+package import Storage
+
+/// A state that is rebuilt from what the journal keeps, one record after the other.
+package protocol StateFold: AnyObject {
+    /// Mutations so far.
+    var version: UInt64 { get }
+
+    /// Applies a record of the kind `mutation`.
+    func apply(_ record: Record) throws(RecoveryFault)
+
+    /// Appends the state as it is shown.
+    func encodeShown(to out: inout [UInt8])
+
+    /// Appends the state as `reduce` made it.
+    func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
+}
+
+/// Why a session can't be rebuilt by today's code: its data stay as they are.
+package struct RecoveryFault: Error, Sendable, Equatable {
+    /// `the snapshot of version 5`, `the mutation of version 7`, `the reactor`.
+    package var place: String
+    package var reason: String
+
+    package init(place: String, reason: String) {
+        self.place = place
+        self.reason = reason
+    }
+}
+
+/// Rebuilds the state of one reactor.
+///
+/// Law: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session that
+/// wakes under another one saves a new snapshot before anything else.
+final class ReactorFold<R: Reactor>: StateFold
+where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
+    private let reactor: R
+    private(set) var state: R.State
+    private(set) var version: UInt64
+    private let stateVersion: Int
+
+    /// - Parameter snapshot: where to begin; without one the initial state.
+    init(_ reactor: R, from snapshot: Snapshot?) throws(RecoveryFault) {
+        self.reactor = reactor
+        guard let snapshot else {
+            state = reactor.initialState
+            version = 0
+            stateVersion = R.stateVersion
+            return
+        }
+        version = snapshot.version
+        stateVersion = snapshot.stateVersion
+        state = try Self.read(
+            snapshot.state, of: snapshot.stateVersion, at: "the snapshot of version \(version)",
+            present: R.State.self, migrate: R.migrate(state:))
+    }
+
+    func apply(_ record: Record) throws(RecoveryFault) {
+        let mutation = try Self.read(
+            record.content, of: stateVersion, at: "the mutation of version \(record.version)",
+            present: R.Mutation.self, migrate: R.migrate(mutation:))
+        reactor.reduce(state: &state, mutation: mutation)
+        version += 1
+    }
+
+    func encodeShown(to out: inout [UInt8]) {
+        let shown = (try? reactor.transform(state: state)) ?? state
+        let start = out.count
+        do {
+            try JSON.encode(shown, into: &out)
+        } catch {
+            out.removeSubrange(start...)
+            out.append(contentsOf: Framing.null)
+        }
+    }
+
+    func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure) {
+        try JSON.encode(state, into: &out)
+    }
+
+    private static func read<Value: Decodable>(
+        _ bytes: [UInt8], of stateVersion: Int, at place: String, present: Value.Type,
+        migrate: (SavedValue) throws -> Value
+    ) throws(RecoveryFault) -> Value {
+        do {
+            guard stateVersion != R.stateVersion else {
+                return try JSON.decode(present, from: bytes)
+            }
+            return try migrate(
+                SavedValue(stateVersion: stateVersion, decoder: SavedBytes(bytes: bytes)))
+        } catch let refusal as JSONRefusal {
+            throw RecoveryFault(place: place, reason: refusal.sentence)
+        } catch {
+            throw RecoveryFault(place: place, reason: String(describing: error))
+        }
+    }
+}
+
+private struct SavedBytes: SavedValueDecoder {
+    let bytes: [UInt8]
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSON.decode(type, from: bytes)
+    }
+}
+
+extension JSONRefusal {
+    /// What is wrong, for people.
+    var sentence: String {
+        switch self {
+        case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"
+        case .mismatch(let path, let reason):
+            "does not fit at \(path.isEmpty ? "its root" : path): \(reason)"
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import JSONCoding
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §4 — after the end of a process every session goes on where it was")
+struct RecoveryTests {
+    /// The next process on the same journal.
+    private func next(
+        _ rig: Rig, _ registrations: [Registration]? = nil, retention: Retention = Retention()
+    ) throws -> Rig {
+        rig.table.stop()
+        return Rig(
+            journal: rig.journal, registrations: try registrations ?? [.ledger()],
+            retention: retention)
+    }
+
+    private func woken(_ rig: Rig, _ id: String = "s") throws -> Session {
+        guard case .session(let session) = try rig.wake(id) else { throw Rig.NoSession(id: id) }
+        return session
+    }
+
+    @Test(arguments: [1, 2, 5, 1_000])
+    func `State, version and position are there again`(snapshotEvery: Int) throws {
+        let rig = Rig(answers: true, snapshotEvery: snapshotEvery)
+        let session = try rig.create("s", .ledger())
+        for number in 1...7 { try rig.act(Post.several(number), on: session) }
+        try rig.act(Post.say("hi"), on: session)
+        let state = rig.state(session)
+        let later = try woken(next(rig))
+        #expect(later.version == 21)
+        #expect(later.position == session.position)
+        let again = try next(rig)
+        #expect(try again.state(woken(again)) == state)
+    }
+
+    @Test func `Nothing is known that was never committed`() throws {
+        let rig = Rig(slow: true, answers: true)
+        try rig.create("s", .ledger())
+        guard case .nothing = try next(rig).wake("s") else {
+            Issue.record("a session whose creation was not committed is not there")
+            return
+        }
+    }
+
+    @Test func `Case 17: waking is no assignment, and the next one is an event`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        try rig.act(Post.set(2), on: session)
+        let last = session.position.text
+        let later = try next(rig)
+        let reader = later.subscribe(try woken(later), .allPulses, .after(last))
+        #expect(later.transcript(reader).events.isEmpty)
+        #expect(later.transcript(reader).lastEventID == last)
+        try later.act(Post.set(2), on: later.session("s"))
+        #expect(later.transcript(reader).events.map(\.name) == ["a"])
+        #expect(later.transcript(reader).events.first?.id == "\(session.generation.text).3")
+    }
+
+    @Test(arguments: Simulation.selections)
+    func `Every position of the life before is resumed from the journal`(
+        selection: Selection
+    ) throws {
+        let rig = Rig(answers: true, snapshotEvery: 4)
+        let session = try rig.create("s", .ledger())
+        let uncut = rig.subscribe(session, selection, .now)
+        let start = session.position.text
+        for body in [Post.several(3), Post.say("x"), Post.name("n"), Post.touch, Post.both(1, 2)] {
+            try rig.act(body, on: session)
+        }
+        let all = rig.output.bytes(of: uncut)
+        for cut in Array("id: \(start)\n\n".utf8).count...all.count {
+            let seen = Transcript(all[..<cut])
+            let later = try next(rig)
+            let reader = later.subscribe(try woken(later), selection, .after(seen.lastEventID))
+            later.letIn()
+            later.letIn()
+            later.letIn()
+            later.letIn()
+            let resumed = later.transcript(reader)
+            #expect(seen.events + resumed.events == Transcript(all).events)
+        }
+    }
+
+    @Test func `A deleted session stays deleted`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        _ = rig.end(session)
+        rig.endRound()
+        guard case .ended = try next(rig).wake("s") else {
+            Issue.record("410 is for good")
+            return
+        }
+    }
+
+    @Test func `A state of long ago is rebuilt from the journal`() throws {
+        let rig = Rig(answers: true, retention: Retention(records: 2), snapshotEvery: 3)
+        let session = try rig.create("s", .ledger())
+        for number in 1...9 { try rig.act(Post.set(number), on: session) }
+        for version in 0...9 {
+            let token = rig.read(session, version: UInt64(version))
+            for _ in 0..<9 { rig.letIn() }
+            guard case .state(let state, UInt64(version))? = rig.answer(token)?.kind else {
+                Issue.record("version \(version) is kept: \(rig.line(token))")
+                continue
+            }
+            #expect(String(decoding: state, as: UTF8.self).hasPrefix("{\"a\":\(version),"))
+        }
+    }
+
+    @Test func `A journal that can't be read is an answer and no end`() throws {
+        let rig = Rig(answers: true)
+        try rig.create("s", .ledger())
+        let later = try next(rig)
+        rig.journal.setUnreadable(.unavailable)
+        guard case .unreadable = try later.wake("s") else {
+            Issue.record("nobody knows whether it is there")
+            return
+        }
+        rig.journal.setUnreadable(nil)
+        #expect(try woken(later).version == 0)
+    }
+}
+
+@Suite("Contract §4 — what today's code can't rebuild is set aside, not lost")
+struct QuarantineTests {
+    private func fault(_ rig: Rig) throws -> RecoveryFault {
+        guard case .quarantined(let fault) = try rig.wake("s") else {
+            throw Rig.NoSession(id: "s")
+        }
+        return fault
+    }
+
+    @Test func `A mutation that does not decode is named, and others are not touched`() throws {
+        let rig = Rig(answers: true)
+        try rig.act(Post.set(1), on: rig.create("s", .ledger()))
+        try rig.act(Post.set(1), on: rig.create("t", .ledger()))
+        rig.journal.edit { batch in
+            let index = batch.records.firstIndex { $0.session == "s" && $0.kind == .mutation }
+            if let index { batch.records[index].content = Array(#"{"type":"gone"}"#.utf8) }
+        }
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        #expect(try fault(later).place == "the mutation of version 1")
+        guard case .session = try later.wake("t") else {
+            Issue.record("t is as it was")
+            return
+        }
+    }
+
+    @Test func `A reactor that is hosted no more is named, and heals when it is again`() throws {
+        let rig = Rig(answers: true)
+        try rig.act(Post.set(1), on: rig.create("s", .ledger()))
+        let without = Rig(journal: rig.journal)
+        #expect(try fault(without).reason == "nothing is hosted here as ledger")
+        let healed = Rig(journal: rig.journal, registrations: [try .ledger()])
+        guard case .session(let session) = try healed.wake("s") else {
+            Issue.record("a later deployment can read it")
+            return
+        }
+        #expect(session.version == 1)
+    }
+
+    @Test func `An older state and older mutations are migrated, and saved anew`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .of("growing") { Plain() })
+        try rig.act(#"{"add":{"_0":2}}"#, on: session)
+        try rig.act(#"{"add":{"_0":3}}"#, on: session)
+        let later = Rig(journal: rig.journal, registrations: [try .of("growing") { Grown() }])
+        guard case .session(let grown) = try later.wake("s") else {
+            Issue.record("it is migrated")
+            return
+        }
+        #expect(later.state(grown) == #"{"sum":5,"unit":"m"}"#)
+        #expect(later.journal.keptBatch.snapshots.last?.stateVersion == 2)
+        try later.act(#"{"add":{"centimetres":400}}"#, on: grown)
+        let last = Rig(journal: rig.journal, registrations: [try .of("growing") { Grown() }])
+        guard case .session(let again) = try last.wake("s") else {
+            Issue.record("mutations of the new form follow the new snapshot")
+            return
+        }
+        #expect(last.state(again) == #"{"sum":9,"unit":"m"}"#)
+    }
+}
+
+private struct Plain: Reactor {
+    enum Action: Codable, Sendable { case add(Int) }
+    struct State: Codable, Sendable { var sum = 0 }
+    let initialState = State()
+    func reduce(state: inout State, mutation: Action) {
+        if case .add(let number) = mutation { state.sum += number }
+    }
+}
+
+private struct Grown: Reactor {
+    enum Action: Codable, Sendable { case add(centimetres: Int) }
+    struct State: Codable, Sendable {
+        var sum = 0
+        var unit = "m"
+    }
+    let initialState = State()
+    static let stateVersion = 2
+
+    static func migrate(state saved: SavedValue) throws -> State {
+        State(sum: try saved.decode(Plain.State.self).sum)
+    }
+
+    static func migrate(mutation saved: SavedValue) throws -> Action {
+        switch try saved.decode(Plain.Action.self) {
+        case .add(let metres): .add(centimetres: metres * 100)
+        }
+    }
+
+    func reduce(state: inout State, mutation: Action) {
+        if case .add(let centimetres) = mutation { state.sum += centimetres / 100 }
+    }
+}
