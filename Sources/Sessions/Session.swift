@@ -26,11 +26,15 @@ package final class Session {
 
     var life = Life.running
     var log = RecordLog()
+    /// Nil while the action log is not wanted: the journal keeps none and nobody has read it.
+    var notes: NoteLog?
     // Why implicitly unwrapped: a machine is made for a session that exists.
     private(set) var machine: (any Machine)!
     /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
     package internal(set) var committedNumber: UInt64 = 0
     var committedVersion: UInt64 = 0
+    /// Notes after `committedNumber` that may be seen.
+    var committedNotes: UInt32 = 0
     /// Steps that are not committed, oldest first; replies attach to the last.
     var uncommitted: [Step] = []
     var streams: [StreamLog] = []
@@ -65,6 +69,7 @@ package final class Session {
         self.generation = generation
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
+        if keepsRecords { notes = NoteLog(before: 1) }
         machine = registration.makeMachine(self)
     }
 

@@ -31,6 +31,8 @@ package final class SessionTable {
 
     package let journal: any Journal
     package let limits: SessionLimits
+    /// Milliseconds since 1970 (UTC), for records.
+    private let now: () -> Int64
     let hop: Hop
     // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
     package unowned var output: (any SessionOutput)!
@@ -44,11 +46,19 @@ package final class SessionTable {
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
 
-    package init(journal: any Journal, limits: SessionLimits, hop: @escaping Hop) {
+    /// - Parameter now: milliseconds since 1970 (UTC); asked for every record.
+    package init(
+        journal: any Journal, limits: SessionLimits, now: @escaping () -> Int64,
+        hop: @escaping Hop
+    ) {
         self.journal = journal
         self.limits = limits
+        self.now = now
         self.hop = hop
     }
+
+    /// Milliseconds since 1970 (UTC).
+    var time: Int64 { now() }
 
     // MARK: Sessions
 

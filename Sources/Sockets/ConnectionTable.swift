@@ -33,8 +33,8 @@ package final class ConnectionTable {
 
     /// The moment this round began, on the monotonic clock.
     package private(set) var now: LoopInstant
-    /// The same by the wall clock, in seconds since 1970.
-    package private(set) var wallClockSeconds: Int64
+    /// The same by the wall clock, in milliseconds since 1970 (UTC).
+    package private(set) var wallClockMilliseconds: Int64
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
 
@@ -47,7 +47,7 @@ package final class ConnectionTable {
         self.poller = poller
         self.load = load
         self.now = .read()
-        self.wallClockSeconds = LoopInstant.readWallClockSeconds()
+        self.wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()
         self.deadlines = DeadlineBook(at: .read())
     }
 
@@ -56,7 +56,7 @@ package final class ConnectionTable {
 
     func readClocks() {
         now = .read()
-        wallClockSeconds = LoopInstant.readWallClockSeconds()
+        wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()
     }
 
     // MARK: Slots

@@ -43,8 +43,8 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         return LoopInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Seconds since 1970 by the wall clock, for `Date` fields and logs.
-    static func readWallClockSeconds() -> Int64 {
+    /// Milliseconds since 1970 (UTC) by the wall clock, for `Date` fields and records.
+    static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)
             // Good to a timer interrupt (at most 10 ms) and half the price.
@@ -52,6 +52,6 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         #else
             _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
         #endif
-        return Int64(time.tv_sec)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

@@ -13,6 +13,7 @@ extension Shard {
         case .postActions: try postActions(session(id), connection)
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             try stream(operation, id, connection)
+        case .readLog: try readLog(id, connection)
         case .readSession: try readSession(session(id), connection)
         case .putSession: try putSession(id, connection)
         case .deleteSession: try session(id).end(for: connection.token)
@@ -127,7 +128,7 @@ extension Shard {
 
     // MARK: Streams
 
-    private func stream(
+    func stream(
         _ operation: Operation, _ id: SessionID, _ connection: ConnectionID
     ) throws(Problem) {
         let session: Session
@@ -138,6 +139,7 @@ extension Shard {
         case .nothing: throw .unknownSession(id.text)
         }
         try requireEventStreamAccepted()
+        wish(connection) { $0.isStream = true }
         let items = try queryItems()
         let query = try StreamQuery(operation, items, head, session.registration)
         guard head.method != .head else {
@@ -152,13 +154,41 @@ extension Shard {
     /// RFC 9110 §12.5.1: a stream is all there is at these paths.
     private func requireEventStreamAccepted() throws(Problem) {
         guard let accept = head.text(of: .accept) else { return }
-        let ranges = accept.split(separator: ",").map {
-            $0.prefix { $0 != ";" }.trimmingSpaces.lowercased()
-        }
-        guard ranges.contains(where: { ["text/event-stream", "text/*", "*/*"].contains($0) }) else {
+        guard accepts(["text/event-stream", "text/*", "*/*"], accept) else {
             throw Problem(
                 406, "not_acceptable", "Accept is \(accept); this is text/event-stream")
         }
+    }
+
+    /// Whether `Accept` names one of these; what it weighs less is still accepted.
+    private func accepts(_ types: [String], _ accept: String) -> Bool {
+        accept.split(separator: ",").contains {
+            types.contains($0.prefix { $0 != ";" }.trimmingSpaces.lowercased())
+        }
+    }
+
+    // MARK: The action log
+
+    /// A page as JSON, or, for those who accept an event stream by its name, a stream.
+    private func readLog(_ id: SessionID, _ connection: ConnectionID) throws(Problem) {
+        let accept = head.text(of: .accept)
+        if let accept, accepts(["text/event-stream"], accept) {
+            return try stream(.readLog, id, connection)
+        }
+        if let accept, !accepts(["application/json", "application/*", "*/*"], accept) {
+            throw Problem(
+                406, "not_acceptable",
+                "Accept is \(accept); this is application/json or text/event-stream")
+        }
+        let session = try session(id)
+        let items = try queryItems()
+        let limitText = items.first("limit") ?? "100"
+        guard let limit = Int(limitText), (1...1_000).contains(limit) else {
+            throw Problem(
+                400, "bad_limit", "limit is \(limitText); send a whole number from 1 to 1000")
+        }
+        session.readLog(
+            LogPageRequest(token: connection.token, after: items.first("after"), limit: limit))
     }
 }
 

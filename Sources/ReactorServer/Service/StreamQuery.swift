@@ -26,6 +26,7 @@ struct StreamQuery {
     ) throws(Problem) -> Selection {
         let pulses = try pulses(items, reactor)
         switch operation {
+        case .readLog: return .log
         case .streamActivities: return Selection(activities: true)
         case .streamStates: return Selection(states: try states(items))
         case .streamEvents:

@@ -9,6 +9,7 @@ final class Rig {
     let journal: ScriptedJournal
     let output = RecordingOutput()
     let inbox = Inbox()
+    let clock = WallClock()
     let table: SessionTable
     private(set) var lastToken: UInt64 = 0
 
@@ -24,7 +25,9 @@ final class Rig {
         limits.unanswered = unanswered
         limits.remembered = remembered
         let inbox = inbox
-        table = SessionTable(journal: journal, limits: limits) { inbox.put($0) }
+        let clock = clock
+        table = SessionTable(
+            journal: journal, limits: limits, now: { clock.milliseconds }, hop: { inbox.put($0) })
         table.output = output
     }
 
@@ -158,4 +161,10 @@ extension Selection {
     static func part(_ pointer: String) throws -> Selection {
         Selection(states: .part(try JSONPointer(pointer)))
     }
+}
+
+/// The date, as the test has it.
+final class WallClock {
+    /// Since 1970 (UTC).
+    var milliseconds: Int64 = 1_709_251_199_999
 }
