@@ -172,23 +172,20 @@ extension Shard {
     /// A page as JSON, or, for those who accept an event stream by its name, a stream.
     private func readLog(_ id: SessionID, _ connection: ConnectionID) throws(Problem) {
         let accept = head.text(of: .accept)
-        if let accept, accepts(["text/event-stream"], accept) {
+        if let accept, accepts(["text/event-stream", "text/*"], accept) {
             return try stream(.readLog, id, connection)
         }
+        let session = try session(id)
         if let accept, !accepts(["application/json", "application/*", "*/*"], accept) {
             throw Problem(
                 406, "not_acceptable",
                 "Accept is \(accept); this is application/json or text/event-stream")
         }
-        let session = try session(id)
         let items = try queryItems()
-        let limitText = items.first("limit") ?? "100"
-        guard let limit = Int(limitText), (1...1_000).contains(limit) else {
-            throw Problem(
-                400, "bad_limit", "limit is \(limitText); send a whole number from 1 to 1000")
-        }
+        let query = try StreamQuery(.readLog, items, head, session.registration)
         session.readLog(
-            LogPageRequest(token: connection.token, after: items.first("after"), limit: limit))
+            LogPageRequest(
+                token: connection.token, after: items.first("after"), limit: query.limit))
     }
 }
 
