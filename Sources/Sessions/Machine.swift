@@ -26,6 +26,10 @@ package protocol Machine: AnyObject {
     /// Precondition: it was not forgotten and is not ahead of the present one.
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8])
 
+    /// Appends what made this version, as its record has it.
+    /// Precondition: the version before it was not forgotten.
+    func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8])
+
     /// States were shown one after the other, and no more will be just now.
     func endReplay()
 

@@ -1,3 +1,4 @@
+package import Storage
 internal import Wire
 
 /// 8 random characters `[a-z0-9]`: which life of a session a position belongs to (contract §1).
@@ -50,17 +51,24 @@ package struct Position: Hashable, Sendable {
     package var generation: Generation
     /// The record: 0 is the session's creation.
     package var number: UInt64
-    /// Which event of the record, from 1; 0 for the bare form, "everything up to here is seen".
-    package var part: UInt16
+    /// Which event of the record, from 1, or, on the action log, which note before it; 0 for the
+    /// bare form, "everything up to here is seen".
+    package var part: UInt32
 
     /// Everything after this record has to be there to go on from here.
     package var neededAfter: UInt64 { part == 0 ? number : number - 1 }
 
-    package init(_ generation: Generation, _ number: UInt64, part: UInt16 = 0) {
+    package init(_ generation: Generation, _ number: UInt64, part: UInt32 = 0) {
         self.generation = generation
         self.number = number
         self.part = part
     }
+
+    package init(_ generation: Generation, _ place: RecordPlace) {
+        self.init(generation, place.number, part: place.part)
+    }
+
+    package var place: RecordPlace { RecordPlace(number, part: part) }
 
     /// Nil for anything this service would not have written: wrong generation alphabet, signs,
     /// leading zeros, overflow, further parts, a part of the creation, which has no events.
@@ -70,10 +78,10 @@ package struct Position: Hashable, Sendable {
             let generation = Generation(fields[0]),
             let number = Self.decimal(fields[1])
         else { return nil }
-        var part: UInt16 = 0
+        var part: UInt32 = 0
         if fields.count == 3 {
             guard number > 0, let value = Self.decimal(fields[2]), value > 0,
-                let small = UInt16(exactly: value)
+                let small = UInt32(exactly: value)
             else { return nil }
             part = small
         }

@@ -16,14 +16,18 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private var marks: [PulseMark]
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
-    private var oldestVersion: UInt64
-    private var mutations: [R.Mutation] = []
+    private(set) var oldestVersion: UInt64
+    private(set) var mutations: [R.Mutation] = []
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
     var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
     unowned let session: Session
+    /// What the action log calls the steps that run, as far as they have names.
+    var effectIDs: [RunID: EffectID] = [:]
+    /// What is ending just now, for the record of its failure.
+    var ending = Ending.nothing
     private let clock: any Clock<Duration>
     /// Where a pulse is encoded before it goes into the log; its capacity is kept.
     private var scratch: [UInt8] = []
@@ -76,7 +80,10 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             guard !isSettled else { return }
             receipt.unsettled.append(tag)
             if session.keepsRecords { noteRunning(action, tag) }
-        case .rejected, .ended:
+        case .rejected:
+            receipt.rejected.append(index)
+            enterRejected(action, tag)
+        case .ended:
             receipt.rejected.append(index)
         }
     }
@@ -224,14 +231,6 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             receive(action, at: 0, &receipt)
         }
     }
-
-    func ended(_ run: EffectRun<R>, failure: (any Error)?) {
-        core.ended(run, failure: failure, observer: self)
-    }
-
-    func ended(_ source: R.Source, failure: (any Error)?) {
-        core.ended(source: source, failure: failure, observer: self)
-    }
 }
 
 // What the core decides becomes records and orders of the session's present step.
@@ -241,11 +240,11 @@ extension ReactorMachine: ReactorCoreObserver {
         let session = session
         let wantsState = session.wantsStates
         if pulses.isEmpty, !wantsState {
-            session.beginRecord(.mutation)
+            session.beginRecord(.mutation, of: action)
         } else {
             // Looked at first: a look that fails is a record of its own.
             let state = core.visibleState(observer: self)
-            session.beginRecord(.mutation)
+            session.beginRecord(.mutation, of: action)
             recordPulses(of: state)
             if wantsState {
                 var encoded: [UInt8] = []
@@ -297,20 +296,18 @@ extension ReactorMachine: ReactorCoreObserver {
         guard let index = session.activityIndex(naming: encoded) else {
             return session.note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
         }
-        session.beginRecord(.activity)
+        session.beginRecord(.activity, of: action)
         session.record(.activity(index), encoded)
         if session.keepsRecords { session.recordContent(encoded) }
     }
 
     func failed(_ failure: ReactorFailure) {
-        session.beginRecord(.failure)
         let text = String(describing: failure.error)
-        if session.keepsRecords {
-            var content = Array("{\"place\":\"\(failure.place.rawValue)\",\"error\":".utf8)
-            JSON.appendString(text, to: &content)
-            content.append(UInt8(ascii: "}"))
-            session.recordContent(content)
-        }
+        let content = content(of: failure, text)
+        session.beginRecord(.failure, of: failure.action)
+        session.record(
+            .failure, LogEntry.body(LogEntry.kind(ofFailureAt: failure.place.rawValue), content))
+        if session.keepsRecords { session.recordContent(content) }
         session.note(.failed(place: failure.place.rawValue, error: text))
     }
 
@@ -318,28 +315,27 @@ extension ReactorMachine: ReactorCoreObserver {
         let door = Door<R>(session)
         let clock = clock
         session.order(.start(run.id) { door.task(for: run, clock: clock) })
+        enterStarted(run)
     }
 
     func cancel(_ run: RunID, action: ActionTag) {
         session.order(.cancel(run))
+        enterEnded(.effectCancelled, run, action)
     }
 
     func ended(_ run: RunID, action: ActionTag) {
         session.forgetTask(run)
+        // What follows the step in its effect is no part of its end.
+        if case .effect(_, let hasFailed) = ending, !hasFailed {
+            enterEnded(.effectEnded, run, action)
+        }
+        effectIDs[run] = nil
+        ending = .nothing
     }
 
     func settled(_ action: ActionTag) {
         session.somethingSettled()
         if session.keepsRecords { session.noteSettled(action.number) }
-    }
-
-    func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
-        guard reason == .ended else { return }
-        session.note(.dropped("a mutation"))
-    }
-
-    func dropped(_ activity: R.Activity, by action: ActionTag) {
-        session.note(.dropped("an activity"))
     }
 
     private func content(of mutation: R.Mutation) -> [UInt8] {

@@ -1,4 +1,5 @@
 internal import DequeModule
+package import Storage
 
 /// Where an event of a record comes from.
 package enum EventSource: Sendable, Equatable {
@@ -8,6 +9,8 @@ package enum EventSource: Sendable, Equatable {
     case activity(Int)
     /// The whole state, encoded because somebody was reading states when it was made.
     case state
+    /// What is to be told of a record of a failure.
+    case failure
 }
 
 /// A session's kept history: each record once, with its events' JSON encoded once.
@@ -20,8 +23,14 @@ package struct RecordLog {
         package var number: UInt64
         /// Mutations up to and including this record.
         package var version: UInt64
-        package var isMutation: Bool
+        package var kind: Record.Kind
+        /// The action that led to it; 0 for none.
+        package var action: UInt64
+        /// Milliseconds since 1970 (UTC).
+        package var time: Int64
         fileprivate var firstEvent: Int
+
+        package var isMutation: Bool { kind == .mutation }
     }
 
     package struct Event {
@@ -53,12 +62,12 @@ package struct RecordLog {
     package var payloadBytes: Int { payload.count }
 
     /// Begins the next record; its events follow with ``append(_:_:)``.
-    package mutating func begin(isMutation: Bool) {
+    package mutating func begin(_ kind: Record.Kind, action: UInt64 = 0, time: Int64 = 0) {
         lastNumber += 1
-        if isMutation { lastVersion += 1 }
+        if kind == .mutation { lastVersion += 1 }
         entries.append(
             Entry(
-                number: lastNumber, version: lastVersion, isMutation: isMutation,
+                number: lastNumber, version: lastVersion, kind: kind, action: action, time: time,
                 firstEvent: firstEvent + events.count))
     }
 

@@ -9,10 +9,9 @@ internal import Storage
 final class Replay {
     private let session: Session
     private let subscriber: Subscriber
-    /// Everything up to this record has been written or is in the subscriber's `unsent`.
-    private var reached: UInt64
-    /// So many events of the record after it as well.
-    private var skipped: UInt16
+    /// Everything up to here has been written or is in the subscriber's `unsent`. On the action
+    /// log a part is a note; elsewhere it is an event of the record.
+    private var reached: RecordPlace
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
     private var shownPart: [UInt8]?
@@ -22,12 +21,11 @@ final class Replay {
     /// Precedent: a socket's send buffer takes a few hundred KB; more would only wait here.
     private static let sliceBytes = 65_536
 
-    /// - Parameter position: what the client has seen.
-    init(_ subscriber: Subscriber, of session: Session, after position: Position) {
+    /// - Parameter place: what the client has seen.
+    init(_ subscriber: Subscriber, of session: Session, after place: RecordPlace) {
         self.session = session
         self.subscriber = subscriber
-        reached = position.neededAfter
-        skipped = position.part
+        reached = place
         // Law: behind everything in the stream, so that the stream leaves it alone.
         subscriber.cursor = .max
         subscriber.replay = self
@@ -45,18 +43,30 @@ final class Replay {
     /// Everything so far is written: goes on with the stream if it can, else with a slice.
     func proceed() {
         guard !isOver, !isAsking else { return }
-        if reached >= subscriber.stream.coveredAfter { return join() }
-        ask(after: reached, through: session.committedNumber) { replay, records in
-            guard replay.reached + 1 == records.first?.number else { return replay.lose() }
+        if needed >= subscriber.stream.coveredAfter { return join() }
+        // A note may stand behind the last record, under the number of the next.
+        let last = session.committedNumber + (isLog ? 1 : 0)
+        ask(after: needed, through: last) { replay, records in
+            guard let first = records.first, replay.isNext(first) else { return replay.lose() }
             replay.show(records)
         }
     }
 
+    private var isLog: Bool { subscriber.stream.selection.log }
+
+    /// Everything after here has to be read.
+    private var needed: RecordPlace {
+        isLog || reached.part == 0 ? reached : RecordPlace(reached.number - 1)
+    }
+
+    /// Law: nothing is missing between two records; notes may be, where none were kept.
+    private func isNext(_ record: Record) -> Bool {
+        record.number == needed.number + 1 || (isLog && record.number == needed.number)
+    }
+
     private func join() {
         cancel()
-        let number = skipped == 0 ? reached : reached + 1
-        let position = Position(session.generation, number, part: skipped)
-        subscriber.cursor = subscriber.stream.offset(after: position)
+        subscriber.cursor = subscriber.stream.offset(after: Position(session.generation, reached))
         subscriber.goOn()
     }
 
@@ -68,18 +78,18 @@ final class Replay {
     }
 
     private func ask(
-        after number: UInt64, through last: UInt64,
+        after place: RecordPlace, through last: UInt64,
         _ act: @escaping (Replay, [Record]) -> Void
     ) {
         isAsking = true
         let key = session.key
         session.table.ask { archive, answer in
             archive.records(
-                of: key, after: RecordPlace(number), through: last, limitBytes: Self.sliceBytes,
+                of: key, after: place, through: last, limitBytes: Self.sliceBytes,
                 answer)
         } then: { [self] result in
             guard take(result), case .success(let records) = result else { return }
-            act(self, records.filter { $0.part == 0 })
+            act(self, isLog ? records : records.filter { $0.part == 0 })
         }
     }
 
@@ -121,14 +131,19 @@ final class Replay {
     }
 
     private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {
+        guard !isLog else {
+            LogEntry(record)?.appendEvent(session.generation, to: &out)
+            return reached = RecordPlace(record.number, part: record.part)
+        }
+        let skipped = record.number == reached.number ? reached.part : 0
         let stream = subscriber.stream
         let events = record.events.map { (source: session.source(of: $0.name), data: $0.data) }
         let state = try changedState(by: record)
-        let stateIndex = UInt16(clamping: events.count + 1)
+        let stateIndex = UInt32(clamping: events.count + 1)
         let lastEvent = events.lastIndex { stream.selection.includes($0.source) }
-        let last = state == nil ? UInt16(clamping: (lastEvent ?? -1) + 1) : stateIndex
+        let last = state == nil ? UInt32(clamping: (lastEvent ?? -1) + 1) : stateIndex
         for (offset, event) in events.enumerated() where stream.selection.includes(event.source) {
-            let index = UInt16(clamping: offset + 1)
+            let index = UInt32(clamping: offset + 1)
             guard index > skipped else { continue }
             let position = Position(
                 session.generation, record.number, part: index == last ? 0 : index)
@@ -138,8 +153,7 @@ final class Replay {
             Framing.append(
                 Framing.state, Position(session.generation, record.number), state[...], to: &out)
         }
-        reached = record.number
-        skipped = 0
+        reached = RecordPlace(record.number)
     }
 
     /// The state to show for the record, if this stream shows one.

@@ -9,6 +9,8 @@ package enum Reply {
     case state(Content, version: UInt64?, token: UInt64)
     /// A stream that begins at record `number`, with the snapshot of that moment.
     case subscription(SubscriptionRequest, number: UInt64, snapshot: [UInt8]?)
+    /// A page of the action log; it shows what is committed when it is due.
+    case log(LogPageRequest)
     /// A task waits for what it brought in.
     case applied(CheckedContinuation<Bool, Never>)
 }
@@ -25,6 +27,8 @@ extension Reply {
         case conditionFailed
         /// The state as one line of JSON, and the version that it is of.
         case state([UInt8], version: UInt64)
+        /// A page of the action log, as JSON.
+        case logPage([UInt8])
         /// No state of this version can be shown; those of `kept` can.
         case versionUnknown(kept: ClosedRange<UInt64>)
         /// A stream begins: write `opening`, then `snapshot` (shared by many), then leave the

@@ -16,6 +16,16 @@ package struct Selection: Hashable, Sendable {
     package var pulses: UInt64
     package var activities: Bool
     package var states: States
+    /// The action log, and nothing else.
+    package private(set) var log = false
+
+    /// The action log.
+    package static let log = Selection(log: true)
+
+    private init(log: Bool) {
+        self.init()
+        self.log = log
+    }
 
     package init(pulses: UInt64 = 0, activities: Bool = false, states: States = .none) {
         self.pulses = pulses
@@ -28,6 +38,8 @@ package struct Selection: Hashable, Sendable {
         case .pulse(let index): pulses & (1 << UInt64(index)) != 0
         case .activity: activities
         case .state: states == .whole
+        // It is told by the action log alone.
+        case .failure: false
         }
     }
 

@@ -143,7 +143,7 @@ extension Session {
             Snapshot(
                 session: id.text, generation: generation.text, number: committedNumber,
                 version: version, lastAction: 0, stateVersion: registration.stateVersion,
-                state: state, time: table.now()))
+                state: state, time: table.time))
     }
 
     /// The source of an event by its name, as the journal keeps it.

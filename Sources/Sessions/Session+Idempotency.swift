@@ -19,7 +19,7 @@ extension Session {
             return false
         case nil: break
         }
-        guard keys.makeRoom(at: table.now(), isKeptElsewhere: keeping != nil) else {
+        guard keys.makeRoom(at: table.time, isKeptElsewhere: keeping != nil) else {
             throw .tooManyKeys(limit: IdempotencyKeys.limit)
         }
         keys.begin(key, digest: digest, for: post.token)
@@ -78,7 +78,7 @@ extension Session {
         content.appendReceipt(to: &body)
         let stored = StoredAnswer(
             session: id.text, generation: generation.text, key: key, bodyDigest: digest,
-            status: status, body: body, time: table.now())
+            status: status, body: body, time: table.time)
         let step = step()
         if keepsRecords { step.batch.answers.append(stored) }
         step.answered.append((token, stored))

@@ -23,7 +23,7 @@ extension Session {
             Snapshot(
                 session: id.text, generation: generation.text, number: log.lastNumber,
                 version: log.lastVersion, lastAction: machine.lastAction,
-                stateVersion: machine.stateVersion, state: state, time: table.now()))
+                stateVersion: machine.stateVersion, state: state, time: table.time))
     }
 
     func noteRunning(_ action: UInt64, _ content: [UInt8]) {

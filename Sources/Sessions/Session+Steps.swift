@@ -8,25 +8,29 @@ extension Session {
     /// The step that gathers what is decided now.
     func step() -> Step {
         if let step = uncommitted.last, step.isGathering { return step }
-        let step = Step(self, lastNumber: log.lastNumber, lastVersion: log.lastVersion)
+        let step = Step(
+            self, lastNumber: log.lastNumber, lastVersion: log.lastVersion,
+            notes: notes?.count(before: log.lastNumber + 1) ?? 0)
         uncommitted.append(step)
         table.gather(step)
         if keeping != nil { payWhatIsOwed(in: step) }
         return step
     }
 
-    func beginRecord(_ kind: Record.Kind) {
-        log.begin(isMutation: kind == .mutation)
+    func beginRecord(_ kind: Record.Kind, of action: ActionTag = .none) {
+        log.begin(kind, action: action.number, time: table.time)
         let step = step()
         step.lastNumber = log.lastNumber
         step.lastVersion = log.lastVersion
-        if keepsRecords { step.batch.records.append(journalRecord(kind, number: log.lastNumber)) }
+        step.notes = 0
+        guard keepsRecords else { return }
+        step.batch.records.append(journalRecord(kind, number: log.lastNumber, action: action))
     }
 
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
         log.append(source, data)
-        guard keepsRecords, source != .state else { return }
+        guard keepsRecords, source != .state, source != .failure else { return }
         let step = step()
         step.batch.records[step.batch.records.count - 1].events.append(
             Record.Event(name: name(of: source), data: data))
@@ -99,6 +103,7 @@ extension Session {
         if uncommitted.first === step { uncommitted.removeFirst() }
         committedNumber = step.lastNumber
         committedVersion = step.lastVersion
+        committedNotes = step.notes
         commitAnswers(of: step)
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
@@ -115,19 +120,23 @@ extension Session {
         }
         if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
-        guard log.count > retention.records || log.payloadBytes > retention.bytes else { return }
+        guard
+            log.count > retention.records || log.payloadBytes > retention.bytes
+                || (notes?.exceeds(retention) ?? false)
+        else { return }
         log.trim(to: retention, keeping: committedNumber)
+        notes?.trim(
+            to: retention, after: log.keptAfter, keeping: committedPlace(for: .log))
         machine.forget(before: log.keptVersion)
         for stream in streams {
-            stream.trim(keptAfter: log.keptAfter, limit: retention.bytes)
+            stream.trim(keptAfter: keptPlace(for: stream.selection), limit: retention.bytes)
         }
     }
 
     func frame(_ stream: StreamLog) {
-        guard stream.framedThrough < committedNumber else { return }
-        for number in (stream.framedThrough + 1)...committedNumber {
-            stream.frame(log.entry(number), of: self, scratch: &table.scratch)
-        }
+        let place = committedPlace(for: stream.selection)
+        guard stream.framedThrough < place else { return }
+        stream.frame(through: place, of: self, scratch: &table.scratch)
     }
 
     private func deliver(_ reply: Reply) {
@@ -136,6 +145,8 @@ extension Session {
             table.output.reply(content, to: token)
         case .subscription(let request, let number, let snapshot):
             open(request, at: number, snapshot: snapshot)
+        case .log(let request):
+            table.output.reply(content(.logPage(logPage(request))), to: request.token)
         case .applied(let continuation):
             continuation.resume(returning: true)
         }
@@ -190,6 +201,7 @@ extension Session {
         keeping?.snapshotNumber = 0
         uncommitted.removeSubrange(first...)
         log.rollBack(to: committedNumber)
+        notes?.rollBack(before: committedNumber + 1, to: committedNotes)
         cancelEffects()
         if life == .ending { life = .running }
         let neverWas = fallen.contains(where: \.creates)
@@ -240,7 +252,12 @@ extension Session {
             guard !neverWas else {
                 return table.output.reply(content(.failed(failure)), to: request.token)
             }
-            open(request, at: committedNumber, snapshot: nil)
+            openNow(request)
+        case .log(let request):
+            guard !neverWas else {
+                return table.output.reply(content(.failed(failure)), to: request.token)
+            }
+            deliver(reply)
         case .applied(let continuation):
             continuation.resume(returning: false)
         }
@@ -252,10 +269,15 @@ extension Session {
         table.output.note(note, of: self)
     }
 
-    func journalRecord(_ kind: Record.Kind, number: UInt64) -> Record {
-        Record(
+    func journalRecord(
+        _ kind: Record.Kind, number: UInt64, action: ActionTag = .none
+    ) -> Record {
+        var record = Record(
             session: id.text, reactor: registration.name, generation: generation.text,
             number: number, version: log.lastVersion, kind: kind, traceparent: traceparent)
+        record.action = action.number
+        record.time = table.time
+        return record
     }
 
     private func name(of source: EventSource) -> String {
@@ -263,6 +285,7 @@ extension Session {
         case .pulse(let index): registration.pulses[index]
         case .activity(let index): activityName(index)
         case .state: "state"
+        case .failure: preconditionFailure("a failure is told by the action log alone")
         }
     }
 }

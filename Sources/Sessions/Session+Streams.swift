@@ -1,41 +1,54 @@
+internal import Storage
+
 // Streams: who reads what from where, and what they are shown first.
 extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
         guard life == .running else { return answer(content(.gone), request.token) }
         keeping?.lastUse = table.ticks
+        if request.selection.log { keepNotes() }
         guard let newestStep = uncommitted.last else {
-            return open(request, at: committedNumber, snapshot: nil)
+            return openNow(request)
         }
         let snapshot =
             request.selection.hasSnapshot
             ? snapshotData(request.selection, at: log.lastVersion) : nil
+        var request = request
+        request.notes = notes?.count(before: log.lastNumber + 1) ?? 0
         table.attach(
             .subscription(request, number: log.lastNumber, snapshot: snapshot), to: newestStep)
+    }
+
+    /// Opens a stream at what is committed.
+    func openNow(_ request: SubscriptionRequest) {
+        var request = request
+        request.notes = committedNotes
+        open(request, at: committedNumber, snapshot: nil)
     }
 
     /// Precondition: `number` is committed, and `snapshot` is of that moment; without one `number`
     /// is the newest that is committed.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
         var opening: [UInt8] = []
-        var after = Position(generation, number)
+        let present = present(request, number)
+        var after = present
         var wantsSnapshot = false
         switch request.start {
         case .now: break
         case .snapshot: wantsSnapshot = true
-        case .start: after = Position(generation, min(log.keptAfter, keeping?.keptAfter ?? .max))
+        case .start: after = Position(generation, startPlace(for: request.selection))
         case .after(let text):
-            switch resumption(text) {
+            switch resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason):
                 wantsSnapshot = true
-                Framing.appendReset(reason, Position(generation, number), to: &opening)
+                Framing.appendReset(reason, present, to: &opening)
             }
         }
-        if keeping != nil, after.neededAfter < log.keptAfter {
+        if keeping != nil, after.place < keptPlace(for: request.selection) {
             return openReplaying(request, after: after)
         }
-        guard let stream = stream(request.selection, covering: after.neededAfter) else {
+        guard let stream = stream(request.selection, covering: after) else {
             return keeping == nil ? openAnew(request) : openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
@@ -48,9 +61,9 @@ extension Session {
     /// newest that is committed, which may be later than the moment it was asked for.
     private func openAnew(_ request: SubscriptionRequest) {
         var opening: [UInt8] = []
-        let position = self.position
+        let position = Position(generation, committedPlace(for: request.selection))
         Framing.appendReset(.trimmed, position, to: &opening)
-        guard let stream = stream(request.selection, covering: position.number) else {
+        guard let stream = stream(request.selection, covering: position) else {
             preconditionFailure("a stream always covers the present")
         }
         let subscriber = Subscriber(
@@ -61,11 +74,12 @@ extension Session {
 
     /// The journal has what memory has not.
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
-        guard let stream = stream(request.selection, covering: committedNumber) else {
+        let present = Position(generation, committedPlace(for: request.selection))
+        guard let stream = stream(request.selection, covering: present) else {
             preconditionFailure("a stream always covers the present")
         }
         let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
-        let replay = Replay(subscriber, of: self, after: position)
+        let replay = Replay(subscriber, of: self, after: position.place)
         finish(request, subscriber, [], false, at: position, nil)
         if !subscriber.isBlocked { replay.proceed() }
     }
@@ -92,29 +106,44 @@ extension Session {
         stream.advance(subscriber, through: table.output)
     }
 
+    /// The oldest that may be kept for a stream of this selection, in memory or in the journal.
+    private func startPlace(for selection: Selection) -> RecordPlace {
+        let place = keptPlace(for: selection)
+        return keeping.map { min(place, RecordPlace($0.keptAfter)) } ?? place
+    }
+
     /// Where to go on after a position that a client sent, or why that can't be.
-    private func resumption(_ text: String) -> Result<Position, ResetReason> {
+    func resumption(
+        _ text: String, _ selection: Selection
+    ) -> Result<Position, ResetReason> {
         guard let position = Position(text) else { return .failure(.malformed) }
         guard position.generation == generation else { return .failure(.generation) }
-        guard position.number <= committedNumber else { return .failure(.ahead) }
+        guard position.place <= committedPlace(for: selection) else { return .failure(.ahead) }
         // What the journal has of it is seen when it is read.
-        guard position.neededAfter >= log.keptAfter || keeping != nil else {
+        guard position.place >= keptPlace(for: selection) || keeping != nil else {
             return .failure(.trimmed)
         }
         return .success(position)
     }
 
-    /// The stream of this selection, made if need be, covering everything after `number`.
-    private func stream(_ selection: Selection, covering number: UInt64) -> StreamLog? {
+    /// Where a stream begins that was asked for when `number` was the newest record.
+    private func present(_ request: SubscriptionRequest, _ number: UInt64) -> Position {
+        guard request.selection.log, request.notes > 0 else { return Position(generation, number) }
+        return Position(generation, number + 1, part: request.notes)
+    }
+
+    /// The stream of this selection, made if need be, covering everything after `position`.
+    private func stream(_ selection: Selection, covering position: Position) -> StreamLog? {
+        let place = selection.log ? position.place : RecordPlace(position.neededAfter)
         let limit = table.limits.retention.bytes
         if let stream = streams.first(where: { $0.selection == selection }) {
             // What is committed in this very moment is part of what the new reader has seen.
             frame(stream)
-            return stream.extend(backTo: number, of: self, limit: limit) ? stream : nil
+            return stream.extend(backTo: place, of: self, limit: limit) ? stream : nil
         }
-        let stream = StreamLog(selection, after: committedNumber, shownPart: nil)
+        let stream = StreamLog(selection, after: committedPlace(for: selection))
         stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
-        guard stream.extend(backTo: number, of: self, limit: limit) else { return nil }
+        guard stream.extend(backTo: place, of: self, limit: limit) else { return nil }
         streams.append(stream)
         if selection.readsStates { stateStreams += 1 }
         return stream
@@ -189,6 +218,7 @@ extension Session {
         case .pulse(let index): registration.pulsePrefixes[index]
         case .activity(let index): activityPrefix(index)
         case .state: Framing.state
+        case .failure: preconditionFailure("a failure is told by the action log alone")
         }
     }
 }

@@ -28,6 +28,8 @@ package final class Session {
 
     var life = Life.running
     var log = RecordLog()
+    /// Nil while the action log is not wanted: the journal keeps none and nobody has read it.
+    var notes: NoteLog?
     // Why implicitly unwrapped: a machine is made for a session that exists, and leaves with its
     // state when the session sleeps.
     private(set) var machine: (any Machine)!
@@ -36,6 +38,8 @@ package final class Session {
     /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
     package internal(set) var committedNumber: UInt64 = 0
     var committedVersion: UInt64 = 0
+    /// Notes after `committedNumber` that may be seen.
+    var committedNotes: UInt32 = 0
     /// Steps that are not committed, oldest first; replies attach to the last.
     var uncommitted: [Step] = []
     var streams: [StreamLog] = []
@@ -82,9 +86,11 @@ package final class Session {
         keeping?.wake(saved)
         life = .running
         // Whoever read the life before has not seen what was committed without its knowledge.
-        for stream in streams where stream.framedThrough < committedNumber {
+        for stream in streams {
+            let place = committedPlace(for: stream.selection)
+            guard stream.framedThrough < place else { continue }
             if stream.selection.readsStates { stream.showsPart(of: state(at: committedNumber)) }
-            stream.goOn(from: committedNumber)
+            stream.goOn(from: place)
         }
     }
 
@@ -93,6 +99,8 @@ package final class Session {
             lastNumber: saved?.lastNumber ?? 0, lastVersion: saved?.lastVersion ?? 0)
         committedNumber = log.lastNumber
         committedVersion = log.lastVersion
+        committedNotes = saved?.trailingNotes ?? 0
+        notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
         machine = try registration.makeMachine(self, saved)
         keeping?.lastUse = table.ticks
     }

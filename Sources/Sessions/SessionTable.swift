@@ -33,8 +33,9 @@ package final class SessionTable {
 
     package let journal: any Journal
     package let limits: SessionLimits
+    /// Milliseconds since 1970 (UTC), for records.
+    private let now: () -> Int64
     let hop: Hop
-    let now: () -> Int64
     private let registrations: [Registration]
     // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
     package unowned var output: (any SessionOutput)!
@@ -58,10 +59,10 @@ package final class SessionTable {
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
-    ///   - now: milliseconds since 1970 (UTC), for records.
+    ///   - now: milliseconds since 1970 (UTC); asked for every record.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
-        now: @escaping () -> Int64 = { 0 }, hop: @escaping Hop
+        now: @escaping () -> Int64, hop: @escaping Hop
     ) {
         self.journal = journal
         self.limits = limits
@@ -69,6 +70,9 @@ package final class SessionTable {
         self.now = now
         self.hop = hop
     }
+
+    /// Milliseconds since 1970 (UTC).
+    var time: Int64 { now() }
 
     // MARK: Sessions
 

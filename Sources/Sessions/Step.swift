@@ -13,6 +13,8 @@ final class Step {
     /// The last record of the step, and the version then: what is committed when the step is.
     var lastNumber: UInt64
     var lastVersion: UInt64
+    /// Notes behind that record.
+    var notes: UInt32
     /// The step brings its session into being.
     var creates = false
     /// False once the journal has been given it.
@@ -29,8 +31,9 @@ final class Step {
     /// What effects do: started and cancelled after the commit, in this order.
     var effects: [EffectOrder] = []
 
-    init(_ session: Session, lastNumber: UInt64, lastVersion: UInt64) {
+    init(_ session: Session, lastNumber: UInt64, lastVersion: UInt64, notes: UInt32) {
         self.session = session
+        self.notes = notes
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
     }

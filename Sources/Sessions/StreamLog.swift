@@ -1,11 +1,6 @@
 internal import DequeModule
+internal import Storage
 internal import Wire
-
-/// An event of a record, counted from 1; 0 is the whole record.
-struct RecordEvent {
-    var number: UInt64
-    var index: UInt16
-}
 
 /// One selection's events, framed as Server-Sent Events once for all who read them.
 ///
@@ -15,20 +10,23 @@ struct RecordEvent {
 final class StreamLog {
     let selection: Selection
 
-    /// Where an event ends. `index` counts all events of the record from 1, chosen or not, so
-    /// that a part means the same on every stream.
+    /// Where an event ends. The place's part counts all events of the record from 1, chosen or
+    /// not, so that a part means the same on every stream of events; on the action log it counts
+    /// the notes before the record, and 0 is the record.
     private struct Mark {
-        var number: UInt64
-        var index: UInt16
+        var place: RecordPlace
         var end: Int
+
+        var number: UInt64 { place.number }
     }
 
     private var bytes = ByteLog()
-    /// Law: ascending by (number, index), and each ends where the next begins.
+    /// Law: ascending by place, and each ends where the next begins.
     private var marks: Deque<Mark> = []
-    /// Every chosen event after this record is in `bytes`, up to `framedThrough`.
-    private(set) var coveredAfter: UInt64
-    private(set) var framedThrough: UInt64
+    /// Every chosen event after this place is in `bytes`, up to `framedThrough`. Law: but on the
+    /// action log both are records: their events come and go together.
+    private(set) var coveredAfter: RecordPlace
+    private(set) var framedThrough: RecordPlace
     /// The part of the state that was shown last; only with `.part`.
     private var shownPart: [UInt8]?
     /// The snapshot block of one record number, for those who connect at the same moment.
@@ -38,12 +36,10 @@ final class StreamLog {
     /// has everything is finished.
     private(set) var ending: (offset: Int, position: Position)?
 
-    /// `shownPart`: what the selected part of the state is at `number`.
-    init(_ selection: Selection, after number: UInt64, shownPart: [UInt8]?) {
+    init(_ selection: Selection, after place: RecordPlace) {
         self.selection = selection
-        self.coveredAfter = number
-        self.framedThrough = number
-        self.shownPart = shownPart
+        self.coveredAfter = place
+        self.framedThrough = place
     }
 
     var end: Int { bytes.end }
@@ -67,13 +63,11 @@ final class StreamLog {
 
     /// The offset of the first event after `position`, which must be covered.
     func offset(after position: Position) -> Int {
-        let index = position.part == 0 ? UInt16.max : position.part
         var low = 0
         var high = marks.count
         while low < high {
             let middle = (low + high) / 2
-            let mark = marks[middle]
-            if (mark.number, mark.index) <= (position.number, index) {
+            if marks[middle].place <= position.place {
                 low = middle + 1
             } else {
                 high = middle
@@ -102,44 +96,52 @@ final class StreamLog {
 
     // MARK: Framing
 
-    /// Frames a committed record. Precondition: records come in order.
-    func frame(_ entry: RecordLog.Entry, of session: Session, scratch: inout [UInt8]) {
-        scratch.removeAll(keepingCapacity: true)
-        let begin = bytes.end
-        appendFrames(of: entry, from: session, to: &scratch) { index, end in
-            marks.append(Mark(number: entry.number, index: index, end: begin + end))
+    /// Frames what has been committed up to `place`, which is behind `framedThrough`.
+    func frame(through place: RecordPlace, of session: Session, scratch: inout [UInt8]) {
+        guard !selection.log else { return frameNext(place, session, &scratch) }
+        for number in (framedThrough.number + 1)...place.number {
+            frameNext(RecordPlace(number), session, &scratch)
         }
-        bytes.append(scratch)
-        framedThrough = entry.number
     }
 
-    /// Makes the stream cover everything after `number`, at most `limit` bytes of it.
+    private func frameNext(
+        _ place: RecordPlace, _ session: Session, _ scratch: inout [UInt8]
+    ) {
+        scratch.removeAll(keepingCapacity: true)
+        let begin = bytes.end
+        _ = appendFrames(
+            after: framedThrough, through: place, from: session, to: &scratch, limit: .max
+        ) { place, end in
+            marks.append(Mark(place: place, end: begin + end))
+        }
+        bytes.append(scratch)
+        framedThrough = place
+    }
+
+    /// Makes the stream cover everything after `place`, at most `limit` bytes of it.
     /// Answers whether it does now.
-    func extend(backTo number: UInt64, of session: Session, limit: Int) -> Bool {
-        guard number < coveredAfter else { return true }
-        // As in the session's own history: one record is kept even if it alone is larger.
-        let isOne = number + 1 == coveredAfter
+    func extend(backTo place: RecordPlace, of session: Session, limit: Int) -> Bool {
+        guard place < coveredAfter else { return true }
         var framed: [UInt8] = []
         var earlier: [Mark] = []
         let later = shownPart
-        shownPart = part(of: session.state(at: number))
+        if case .part = selection.states { shownPart = part(of: session.state(at: place.number)) }
         defer {
             shownPart = later
             session.endReplay()
         }
-        for earlierNumber in (number + 1)...coveredAfter {
-            let entry = session.log.entry(earlierNumber)
-            appendFrames(of: entry, from: session, to: &framed) { index, end in
-                earlier.append(Mark(number: entry.number, index: index, end: end))
-            }
-            guard framed.count <= limit || isOne else { return false }
+        let isWhole = appendFrames(
+            after: place, through: coveredAfter, from: session, to: &framed, limit: limit
+        ) { place, end in
+            earlier.append(Mark(place: place, end: end))
         }
+        guard isWhole else { return false }
         let begin = bytes.start - framed.count
         for mark in earlier.reversed() {
-            marks.prepend(Mark(number: mark.number, index: mark.index, end: begin + mark.end))
+            marks.prepend(Mark(place: mark.place, end: begin + mark.end))
         }
         bytes.prepend(framed)
-        coveredAfter = number
+        coveredAfter = place
         return true
     }
 
@@ -149,18 +151,20 @@ final class StreamLog {
     ///
     /// An eighth of slack: dropping looks at every subscriber, so it should not be done for
     /// each single record.
-    func trim(keptAfter: UInt64, limit: Int) {
-        guard bytes.count > limit + limit / 8 || coveredAfter + 1_024 < keptAfter else { return }
+    func trim(keptAfter: RecordPlace, limit: Int) {
+        guard bytes.count > limit + limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
+        else { return }
         var dropped = 0
-        var number = coveredAfter
+        var last = coveredAfter
         while dropped < marks.count {
             let mark = marks[dropped]
             let isSurplus =
                 bytes.end - (dropped == 0 ? bytes.start : marks[dropped - 1].end) > limit
-            let isNewest = mark.number == marks[marks.count - 1].number
-            guard mark.number <= keptAfter || (isSurplus && !isNewest) || mark.number == number
+            let isNewest = isTogether(mark.place, marks[marks.count - 1].place)
+            guard
+                mark.place <= keptAfter || (isSurplus && !isNewest) || isTogether(mark.place, last)
             else { break }
-            number = mark.number
+            last = mark.place
             dropped += 1
         }
         let offset = dropped == 0 ? bytes.start : marks[dropped - 1].end
@@ -169,7 +173,14 @@ final class StreamLog {
         }
         marks.removeFirst(dropped)
         bytes.drop(before: offset)
-        coveredAfter = max(number, min(keptAfter, framedThrough))
+        let covered = selection.log ? last : RecordPlace(last.number)
+        coveredAfter = max(covered, min(keptAfter, framedThrough))
+    }
+
+    /// Whether two events are dropped together: those of one record, but each entry of the action
+    /// log is one of its own.
+    private func isTogether(_ one: RecordPlace, _ other: RecordPlace) -> Bool {
+        selection.log ? one == other : one.number == other.number
     }
 
     /// Law: `subscriber.unsent` holds the rest of the event it is in the middle of, if any;
@@ -177,12 +188,12 @@ final class StreamLog {
     private func loseTrack(_ subscriber: Subscriber) {
         subscriber.isLost = true
         let next = markIndex(endingAfter: subscriber.cursor)
-        subscriber.lostAfter = position(before: next, of: subscriber)
+        subscriber.lostAfter = place(before: next)
         guard next < marks.count else { return }
         let mark = marks[next]
         let start = next == 0 ? bytes.start : marks[next - 1].end
         guard start < subscriber.cursor else { return }
-        subscriber.lostAfter = position(before: next + 1, of: subscriber)
+        subscriber.lostAfter = place(before: next + 1)
         var rest: [UInt8] = []
         bytes.read(from: subscriber.cursor) { span in
             let wanted = min(span.count, mark.end - subscriber.cursor - rest.count)
@@ -195,11 +206,10 @@ final class StreamLog {
     }
 
     /// What has been seen by whoever has everything before the mark of this index.
-    private func position(before index: Int, of subscriber: Subscriber) -> RecordEvent {
+    private func place(before index: Int) -> RecordPlace {
         // Whoever has every event has also what this stream shows nothing of.
-        guard index < marks.count else { return RecordEvent(number: framedThrough, index: 0) }
-        guard index > 0 else { return RecordEvent(number: coveredAfter, index: 0) }
-        return RecordEvent(number: marks[index - 1].number, index: marks[index - 1].index)
+        guard index < marks.count else { return framedThrough }
+        return index == 0 ? coveredAfter : marks[index - 1].place
     }
 
     /// Everybody has everything, and nothing is on its way.
@@ -218,14 +228,14 @@ final class StreamLog {
         snapshot = nil
     }
 
-    /// The session is back in memory, at this record. What is between is in the journal alone.
-    func goOn(from number: UInt64) {
+    /// The session is back in memory, at this place. What is between is in the journal alone.
+    func goOn(from place: RecordPlace) {
         for subscriber in subscribers where !subscriber.isLost && !subscriber.isReplaying {
             loseTrack(subscriber)
         }
         forgetAll()
-        coveredAfter = number
-        framedThrough = number
+        coveredAfter = place
+        framedThrough = place
         // They go on by themselves when they have taken what they are in the middle of.
         for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
@@ -249,22 +259,46 @@ final class StreamLog {
         return block
     }
 
+    /// Appends what is to be shown after `start` up to `end`. Answers false, with a part of it
+    /// appended, if it has more than `limit` bytes; one record is shown even if it alone has.
+    private func appendFrames(
+        after start: RecordPlace, through end: RecordPlace, from session: Session,
+        to out: inout [UInt8], limit: Int, ended: (_ place: RecordPlace, _ end: Int) -> Void
+    ) -> Bool {
+        var count = 0
+        guard selection.log else {
+            for number in (start.number + 1)...end.number {
+                appendFrames(of: session.log.entry(number), from: session, to: &out, ended: ended)
+                count += 1
+                guard out.count <= limit || count == 1 else { return false }
+            }
+            return out.count <= limit || count == 1
+        }
+        session.forEachEntry(after: start, through: end) { entry in
+            entry.appendEvent(session.generation, to: &out)
+            ended(entry.place, out.count)
+            count += 1
+            return out.count <= limit || count == 1
+        }
+        return out.count <= limit || count == 1
+    }
+
     /// Appends the chosen events of one record. Only the last carries the bare position
     /// (contract §1), so that a connection cut between two of them loses and repeats nothing.
     private func appendFrames(
         of entry: RecordLog.Entry, from session: Session, to out: inout [UInt8],
-        ended: (_ index: UInt16, _ end: Int) -> Void
+        ended: (_ place: RecordPlace, _ end: Int) -> Void
     ) {
         let events = session.log.events(of: entry)
         let state = changedState(of: entry, from: session)
-        let stateIndex = UInt16(clamping: events.count(where: { $0.source != .state }) + 1)
-        var last: UInt16 = state == nil ? 0 : stateIndex
+        let stateIndex = UInt32(clamping: events.count(where: { $0.source != .state }) + 1)
+        var last: UInt32 = state == nil ? 0 : stateIndex
         if state == nil {
             for (offset, event) in events.enumerated() where selection.includes(event.source) {
-                last = UInt16(clamping: offset + 1)
+                last = UInt32(clamping: offset + 1)
             }
         }
-        var index: UInt16 = 0
+        var index: UInt32 = 0
         for event in events where event.source != .state {
             index += 1
             guard selection.includes(event.source) else { continue }
@@ -272,12 +306,12 @@ final class StreamLog {
                 session.generation, entry.number, part: index == last ? 0 : index)
             Framing.append(
                 session.prefix(of: event.source), position, session.log.data(of: event), to: &out)
-            ended(index, out.count)
+            ended(RecordPlace(entry.number, part: index), out.count)
         }
         if let state {
             Framing.append(
                 Framing.state, Position(session.generation, entry.number), state, to: &out)
-            ended(stateIndex, out.count)
+            ended(RecordPlace(entry.number, part: stateIndex), out.count)
         }
     }
 

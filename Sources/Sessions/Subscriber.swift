@@ -1,3 +1,5 @@
+internal import Storage
+
 /// A reader of one stream: a position in its bytes.
 ///
 /// It costs these few words. What it has not taken stays where it is, in the stream, which is
@@ -21,7 +23,7 @@ package final class Subscriber {
     /// The stream dropped what it had not read: `reset` comes next, or what the journal has.
     var isLost = false
     /// Lost after this event.
-    var lostAfter: RecordEvent?
+    var lostAfter: RecordPlace?
     /// What must be written before anything from the stream: the rest of the opening bytes, or
     /// of the event in which the reader was left behind. Storage is shared where it can be.
     var unsent: ArraySlice<UInt8> = []
@@ -70,10 +72,8 @@ package final class Subscriber {
             return false
         }
         self.lostAfter = nil
-        let part = UInt16(clamping: lostAfter.index)
-        // The last event of a record stands for the whole of it; that skips nothing.
-        let position = Position(session.generation, lostAfter.number, part: part)
-        Replay(self, of: session, after: position).proceed()
+        // The last event of a record may stand here for the whole of it; that skips nothing.
+        Replay(self, of: session, after: lostAfter).proceed()
         return true
     }
 

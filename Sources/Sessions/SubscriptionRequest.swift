@@ -15,6 +15,8 @@ package struct SubscriptionRequest {
     package var token: UInt64
     package var selection: Selection
     package var start: Start
+    /// Of the action log: how many notes behind the newest record had been decided.
+    var notes: UInt32 = 0
 
     package init(token: UInt64, selection: Selection, start: Start) {
         self.token = token

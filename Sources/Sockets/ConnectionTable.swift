@@ -33,10 +33,8 @@ package final class ConnectionTable {
 
     /// The moment this round began, on the monotonic clock.
     package private(set) var now: LoopInstant
-    /// The same by the wall clock, in milliseconds since 1970.
+    /// The same by the wall clock, in milliseconds since 1970 (UTC).
     package private(set) var wallClockMilliseconds: Int64
-    /// The same in whole seconds.
-    package var wallClockSeconds: Int64 { wallClockMilliseconds / 1_000 }
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
 

@@ -43,7 +43,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         return LoopInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Seconds since 1970 by the wall clock, for `Date` fields and logs.
+    /// Milliseconds since 1970 (UTC) by the wall clock, for `Date` fields and records.
     static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)

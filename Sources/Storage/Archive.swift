@@ -56,6 +56,14 @@ package struct RecordPlace: Sendable, Hashable {
     }
 }
 
+extension RecordPlace: Comparable {
+    /// Whether the left one comes earlier: notes come before the record of their number.
+    package static func < (left: RecordPlace, right: RecordPlace) -> Bool {
+        guard left.number == right.number else { return left.number < right.number }
+        return left.part != 0 && (right.part == 0 || left.part < right.part)
+    }
+}
+
 /// A session as a page of sessions shows it.
 package struct SavedLine: Sendable, Equatable {
     package var session: String

@@ -45,7 +45,7 @@ package struct HTTPDate {
     ///
     /// Years are taken to begin in March, so that the leap day is the last of its year, and 400
     /// years always have 146 097 days.
-    private static func civil(daysSinceEpoch days: Int64) -> (year: Int, month: Int, day: Int) {
+    static func civil(daysSinceEpoch days: Int64) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

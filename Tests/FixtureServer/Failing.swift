@@ -1,6 +1,6 @@
 import Reactors
 
-/// Code of its own that fails in every place where it may (cases 77, 89).
+/// Code of its own that fails in every place where it may (cases 77, 78, 89).
 struct Failing: Reactor {
 
     struct Fault: Error {}
@@ -11,6 +11,8 @@ struct Failing: Reactor {
         case addThenFail(number: Int)
         /// Fails in a task of its own, after it has added.
         case addThenFailLater(number: Int)
+        /// Adds, does nothing, and ends in a task that does nothing.
+        case addThenEnd(number: Int)
         /// Fails before `mutate` sees it.
         case poison
     }
@@ -32,10 +34,12 @@ struct Failing: Reactor {
         case .addThenFail(let number):
             .concat(.just(.add(number: number)), .error(Fault()), .just(.add(number: 1_000)))
         case .addThenFailLater(let number):
-            .run { send in
+            .run(id: "later") { send in
                 await send(.add(number: number))
                 throw Fault()
             }
+        case .addThenEnd(let number):
+            .concat(.just(.add(number: number)), .empty(), .run { _ in })
         }
     }
 

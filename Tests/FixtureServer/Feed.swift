@@ -1,7 +1,7 @@
 import Reactors
 import Synchronization
 
-/// Listens to a stream from outside, and counts how often that was started (case 56).
+/// Listens to a stream from outside, and counts how often that was started (cases 56, 97).
 final class Feed: Reactor {
 
     enum Mutation: TaggedCodable, Sendable {
@@ -11,7 +11,13 @@ final class Feed: Reactor {
 
     enum Action: TaggedCodable, Sendable {
         case touch
+        /// The stream ends.
+        case end
+        /// The stream fails.
+        case fail
     }
+
+    struct Fault: Error {}
 
     struct State: Codable, Sendable {
         var starts = 0
@@ -20,15 +26,27 @@ final class Feed: Reactor {
 
     let initialState = State()
     private let starts = Counter()
+    private let inlet: AsyncThrowingStream<Mutation, any Error>.Continuation
+    private let stream: AsyncThrowingStream<Mutation, any Error>
+
+    init() {
+        (stream, inlet) = AsyncThrowingStream.makeStream()
+    }
 
     var sources: [Source] {
         let times = starts.next()
-        let (stream, inlet) = AsyncStream.makeStream(of: Mutation.self)
         inlet.yield(.started(times: times))
-        return [.mutations(stream)]
+        return [.mutations(stream, name: "feed")]
     }
 
-    func mutate(action: Action) -> Effect<Mutation> { .just(.touched) }
+    func mutate(action: Action) -> Effect<Mutation> {
+        switch action {
+        case .touch: return .just(.touched)
+        case .end: inlet.finish()
+        case .fail: inlet.finish(throwing: Fault())
+        }
+        return .empty()
+    }
 
     func reduce(state: inout State, mutation: Mutation) {
         switch mutation {

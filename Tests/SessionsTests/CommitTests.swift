@@ -55,7 +55,7 @@ struct CommitTests {
     }
 
     @Test func `An action that leaves nothing waits for what it was decided upon`() throws {
-        let rig = Rig(slow: true)
+        let rig = Rig(slow: true, keepsRecords: false)
         let session = try rig.create("s", .ledger())
         rig.settle()
         try rig.act(Post.set(1), on: session)

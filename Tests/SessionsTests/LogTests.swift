@@ -1,4 +1,5 @@
 import Sessions
+import Storage
 import Testing
 
 @Suite("ByteLog — bytes under offsets that never change")
@@ -99,7 +100,7 @@ struct RecordLogTests {
                 version = model.last?.version ?? log.keptVersion
             default:
                 let isMutation = Bool.random(using: &generator)
-                log.begin(isMutation: isMutation)
+                log.begin(isMutation ? .mutation : .activity)
                 version += isMutation ? 1 : 0
                 let data = (0..<Int.random(in: 0..<4, using: &generator)).map { index in
                     [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: index * 30)

@@ -54,7 +54,7 @@ struct NameTests {
             (Position(generation, 17), "ab3d9fg0.17"),
             (Position(generation, .max), "ab3d9fg0.18446744073709551615"),
             (Position(generation, 5, part: 2), "ab3d9fg0.5.2"),
-            (Position(generation, 5, part: .max), "ab3d9fg0.5.65535"),
+            (Position(generation, 5, part: .max), "ab3d9fg0.5.4294967295"),
         ]
         for (position, text) in positions {
             #expect(position.text == text)
@@ -65,7 +65,7 @@ struct NameTests {
     @Test(arguments: [
         "", ".", "..", "ab3d9fg0", "ab3d9fg0.", "ab3d9fg0..1", "ab3d9fg0.1.", "ab3d9fg0.-1",
         "ab3d9fg0.+1", "ab3d9fg0.01", "ab3d9fg0.00", "ab3d9fg0.1.0", "ab3d9fg0.1.01",
-        "ab3d9fg0.1.65536", "ab3d9fg0.18446744073709551616", "ab3d9fg0.99999999999999999999",
+        "ab3d9fg0.1.4294967296", "ab3d9fg0.18446744073709551616", "ab3d9fg0.99999999999999999999",
         "ab3d9fg0.1.2.3", "ab3d9fg.1", "ab3d9fg00.1", "AB3D9FG0.1", "ab3d9fg_.1", "ab3d9fg0.1 ",
         " ab3d9fg0.1", "ab3d9fg0.0x1", "ab3d9fg0.١", "ab3d9fgé.1", "ab3d9fg0.0.1", "\"ab3d9fg0.1\"",
     ])

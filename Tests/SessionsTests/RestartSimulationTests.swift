@@ -159,7 +159,7 @@ struct RestartSimulation {
         settle()
         for id in ["s", "t"] {
             let session = try session(id)
-            let truth = try Truth(rig.journal.kept, of: session)
+            let truth = try Truth(rig.journal.all, of: session)
             #expect(truth.isGapless, "seed \(seed)")
             #expect(rig.state(session) == truth.states.last, "seed \(seed)")
             #expect(session.version == UInt64(truth.states.count - 1), "seed \(seed)")

@@ -41,7 +41,7 @@ struct SimulationTests {
 /// One random life of two sessions with their readers.
 struct Simulation {
     static let selections: [Selection] = [
-        .allPulses, .allActivities, .allStates, .everything,
+        .allPulses, .allActivities, .allStates, .everything, .log,
         Selection(pulses: .max, activities: true),
         (try? .part("/name")) ?? .allStates,
     ]
@@ -151,7 +151,7 @@ struct Simulation {
                 rig.output.setCapacity(nil, of: token)
             }
         }
-        let truths = try sessions.map { try Truth(rig.journal.kept, of: $0) }
+        let truths = try sessions.map { try Truth(rig.journal.all, of: $0) }
         for (session, truth) in zip(sessions, truths) {
             #expect(truth.isGapless, "seed \(seed)")
             #expect(rig.state(session) == truth.states.last, "seed \(seed)")

@@ -40,6 +40,8 @@ struct Exchange {
         var known: EntityTags?
         /// `?ping=events`.
         var heartbeatIsEvent = false
+        /// The answer is a stream of events, if there is one.
+        var isStream = false
         var traceparent: String?
     }
 

@@ -22,6 +22,18 @@ struct SessionLine: Sendable {
     var json: [UInt8]
 }
 
+extension QueryItems {
+    /// `?limit=` of a page, 1 to 1000; default 100.
+    func pageLimit() throws(Problem) -> Int {
+        let text = first("limit") ?? "100"
+        guard let limit = Int(text), (1...1_000).contains(limit) else {
+            throw Problem(
+                400, "bad_limit", "limit is \(text); send a whole number from 1 to 1000")
+        }
+        return limit
+    }
+}
+
 extension Shard {
     func gatherMetrics(_ connection: ConnectionID) {
         ask(Gathering(connection: connection, missing: peers.count, parts: .counters(Counters()))) {
@@ -40,11 +52,7 @@ extension Shard {
     /// `?after=`, `?limit=`, `?reactor=`.
     func listSessions(_ connection: ConnectionID) throws(Problem) {
         let items = try queryItems()
-        let limitText = items.first("limit") ?? "100"
-        guard let limit = Int(limitText), (1...1_000).contains(limit) else {
-            throw Problem(
-                400, "bad_limit", "limit is \(limitText); send a whole number from 1 to 1000")
-        }
+        let limit = try items.pageLimit()
         let after = items.first("after")
         let reactor = items.first("reactor")
         ask(

@@ -1,14 +1,14 @@
 /// What the service can be asked for; the raw value is the `operationId` in openapi.yaml.
 package enum Operation: String, CaseIterable, Sendable {
     case listReactors, createSession, listSessions, putSession, readSession, deleteSession
-    case postActions, streamPulses, streamActivities, streamStates, streamEvents
+    case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
     case livez, readyz, metrics, openapi
 
     /// An operation on one session is served by the loop that owns the session.
     package var concernsSession: Bool {
         switch self {
         case .putSession, .readSession, .deleteSession, .postActions, .streamPulses,
-            .streamActivities, .streamStates, .streamEvents:
+            .streamActivities, .streamStates, .streamEvents, .readLog:
             true
         case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi:
             false
@@ -33,6 +33,7 @@ package struct Route: Sendable {
         Route("GET", "/v1/sessions/{id}/states", .streamStates),
         Route("GET", "/v1/sessions/{id}/activities", .streamActivities),
         Route("GET", "/v1/sessions/{id}/events", .streamEvents),
+        Route("GET", "/v1/sessions/{id}/log", .readLog),
         Route("POST", "/v1/sessions", .createSession),
         Route("GET", "/v1/sessions", .listSessions),
         Route("GET", "/v1/reactors", .listReactors),

@@ -20,7 +20,7 @@ extension Shard {
                 connection, 200, [("Content-Type", "application/yaml")],
                 Specification.openapi)
         case .putSession, .readSession, .deleteSession, .postActions, .streamPulses,
-            .streamActivities, .streamStates, .streamEvents:
+            .streamActivities, .streamStates, .streamEvents, .readLog:
             preconditionFailure("\(operation) concerns a session")
         }
     }

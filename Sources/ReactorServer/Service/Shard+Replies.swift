@@ -51,6 +51,12 @@ extension Shard: SessionOutput {
             answer(connection, isNew ? 201 : 200, fields, describe(content))
         case .state(let state, let version):
             answerState(connection, content, state, version)
+        case .logPage(let body):
+            answer(
+                connection, 200,
+                [
+                    ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
+                ], body)
         case .ended:
             answer(connection, 204, [durability], [])
         case .conditionFailed:
@@ -88,12 +94,9 @@ extension Shard: SessionOutput {
 
     /// The session ended while the answer was on its way.
     private func answerGone(_ connection: ConnectionID, _ id: String) {
-        guard case .answering(let asked, _) = exchanges[Int(connection.slot)].phase else { return }
-        switch asked.operation {
-        case .streamPulses, .streamStates, .streamActivities, .streamEvents:
-            answer(connection, 204, [], [])
-        default: answer(connection, .endedSession(id))
-        }
+        guard case .answering(_, let wishes) = exchanges[Int(connection.slot)].phase else { return }
+        guard wishes?.isStream ?? false else { return answer(connection, .endedSession(id)) }
+        answer(connection, 204, [], [])
     }
 
     /// `{"id","reactor","version","position"}`.

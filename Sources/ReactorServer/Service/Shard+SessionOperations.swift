@@ -24,6 +24,7 @@ extension Shard {
         case .postActions: try postActions(session(id, found), connection)
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             try stream(operation, id, found, connection)
+        case .readLog: try readLog(id, found, connection)
         case .readSession: try readSession(session(id, found), connection)
         case .putSession: try putSession(id, found, connection)
         case .deleteSession: try session(id, found).end(for: connection.token)
@@ -170,7 +171,7 @@ extension Shard {
 
     // MARK: Streams
 
-    private func stream(
+    func stream(
         _ operation: Operation, _ id: SessionID, _ found: SessionTable.Found,
         _ connection: ConnectionID
     ) throws(Problem) {
@@ -186,6 +187,7 @@ extension Shard {
         case .nothing, .notInMemory: throw .unknownSession(id.text)
         }
         try requireEventStreamAccepted()
+        wish(connection) { $0.isStream = true }
         let items = try queryItems()
         let query = try StreamQuery(operation, items, head, session.registration)
         guard head.method != .head else {
@@ -200,13 +202,40 @@ extension Shard {
     /// RFC 9110 §12.5.1: a stream is all there is at these paths.
     private func requireEventStreamAccepted() throws(Problem) {
         guard let accept = head.text(of: .accept) else { return }
-        let ranges = accept.split(separator: ",").map {
-            $0.prefix { $0 != ";" }.trimmingSpaces.lowercased()
-        }
-        guard ranges.contains(where: { ["text/event-stream", "text/*", "*/*"].contains($0) }) else {
+        guard accepts(["text/event-stream", "text/*", "*/*"], accept) else {
             throw Problem(
                 406, "not_acceptable", "Accept is \(accept); this is text/event-stream")
         }
+    }
+
+    /// Whether `Accept` names one of these; what it weighs less is still accepted.
+    private func accepts(_ types: [String], _ accept: String) -> Bool {
+        accept.split(separator: ",").contains {
+            types.contains($0.prefix { $0 != ";" }.trimmingSpaces.lowercased())
+        }
+    }
+
+    // MARK: The action log
+
+    /// A page as JSON, or, for those who accept an event stream by its name, a stream.
+    private func readLog(
+        _ id: SessionID, _ found: SessionTable.Found, _ connection: ConnectionID
+    ) throws(Problem) {
+        let accept = head.text(of: .accept)
+        if let accept, accepts(["text/event-stream", "text/*"], accept) {
+            return try stream(.readLog, id, found, connection)
+        }
+        let session = try session(id, found)
+        if let accept, !accepts(["application/json", "application/*", "*/*"], accept) {
+            throw Problem(
+                406, "not_acceptable",
+                "Accept is \(accept); this is application/json or text/event-stream")
+        }
+        let items = try queryItems()
+        let query = try StreamQuery(.readLog, items, head, session.registration)
+        session.readLog(
+            LogPageRequest(
+                token: connection.token, after: items.first("after"), limit: query.limit))
     }
 }
 

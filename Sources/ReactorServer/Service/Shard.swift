@@ -224,7 +224,7 @@ final class Shard: LoopHandler {
 
     /// `Date: …` and its line end, made once a second (RFC 9110 §6.6.1).
     var date: [UInt8] {
-        let second = connections.wallClockSeconds
+        let second = connections.wallClockMilliseconds / 1_000
         if dateField.second != second {
             var bytes: [UInt8] = []
             HTTPDate.append(secondsSinceEpoch: second, to: &bytes)

@@ -7,12 +7,15 @@ struct StreamQuery {
     var selection: Selection
     var start = SubscriptionRequest.Start.snapshot
     var heartbeatIsEvent = false
+    /// Of a page of the action log.
+    var limit = 100
 
     init(
         _ operation: Operation, _ items: QueryItems, _ head: RequestHead, _ reactor: Registration
     ) throws(Problem) {
         selection = try Self.selection(operation, items, reactor)
         start = try Self.start(items, head)
+        if operation == .readLog { limit = try items.pageLimit() }
         if let ping = items.first("ping") {
             guard ping == "events" || ping == "comments" else {
                 throw Problem(400, "bad_ping", "ping is \(ping); send events or comments")
@@ -26,6 +29,7 @@ struct StreamQuery {
     ) throws(Problem) -> Selection {
         let pulses = try pulses(items, reactor)
         switch operation {
+        case .readLog: return .log
         case .streamActivities: return Selection(activities: true)
         case .streamStates: return Selection(states: try states(items))
         case .streamEvents:

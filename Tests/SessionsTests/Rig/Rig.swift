@@ -9,6 +9,7 @@ final class Rig {
     let journal: ScriptedJournal
     let output: RecordingOutput
     let inbox = Inbox()
+    let clock = WallClock()
     let table: SessionTable
     private(set) var lastToken: UInt64 = 0
 
@@ -36,9 +37,10 @@ final class Rig {
         limits.remembered = remembered
         limits.snapshotEvery = snapshotEvery
         let inbox = inbox
+        let clock = clock
         table = SessionTable(
-            journal: self.journal, limits: limits, registrations: registrations
-        ) { inbox.put($0) }
+            journal: self.journal, limits: limits, registrations: registrations,
+            now: { clock.milliseconds }, hop: { inbox.put($0) })
         table.output = output
     }
 
@@ -185,4 +187,10 @@ extension Selection {
     static func part(_ pointer: String) throws -> Selection {
         Selection(states: .part(try JSONPointer(pointer)))
     }
+}
+
+/// The date, as the test has it.
+final class WallClock {
+    /// Since 1970 (UTC).
+    var milliseconds: Int64 = 1_709_251_199_999
 }

@@ -52,7 +52,7 @@ extension ScriptedJournal: Archive {
             var found: [Record] = []
             for record in book.kept.records
             where record.session == session.session && record.generation == session.generation
-                && record.number > start.number && record.number <= last
+                && RecordPlace(record.number, part: record.part) > start && record.number <= last
             {
                 bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
                 guard found.isEmpty || bytes <= limitBytes else { break }

@@ -36,7 +36,7 @@ final class ScriptedJournal: Journal {
     }
 
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
-        book.withLock { book in
+        book.withLock { book -> Commit in
             // The journal's law: batches end in order, so none overtakes one that pends.
             guard book.isImmediate, book.pending.isEmpty else {
                 book.pending.append((batch, ended))
@@ -60,8 +60,11 @@ final class ScriptedJournal: Journal {
     /// Batches that were handed in and have not ended.
     var pendingCount: Int { book.withLock { $0.pending.count } }
 
-    /// Every record that was committed, in order.
-    var kept: [Record] { book.withLock { $0.kept.records } }
+    /// Every record that was committed, in order, without notes.
+    var kept: [Record] { all.filter { $0.kind != .note } }
+
+    /// Every record and note that was committed, in order.
+    var all: [Record] { keptBatch.records }
 
     /// Everything that was committed.
     var keptBatch: Batch { book.withLock { $0.kept } }
@@ -98,11 +101,14 @@ final class ScriptedJournal: Journal {
     }
 
     private static func hasGap(_ batch: [Record], after kept: [Record]) -> Bool {
-        var next: [String: UInt64] = [:]
-        for record in kept + batch where record.part == 0 {
+        var next: [String: (number: UInt64, part: UInt32)] = [:]
+        for record in kept + batch {
             let life = "\(record.session) \(record.generation)"
-            guard record.number == next[life, default: 0] else { return true }
-            next[life] = record.number + 1
+            let due = next[life, default: (0, 1)]
+            guard record.number == due.number, record.part == 0 || record.part == due.part else {
+                return true
+            }
+            next[life] = record.part == 0 ? (due.number + 1, 1) : (due.number, due.part + 1)
         }
         return false
     }

@@ -10,11 +10,14 @@ struct Truth {
     /// The version at each record number.
     private(set) var versions: [UInt64] = [0]
     private let records: [Record]
+    /// With the notes.
+    private let all: [Record]
     private let generation: String
 
     init(_ kept: [Record], of session: Session) throws {
         generation = session.generation.text
-        records = kept.filter { $0.session == session.id.text && $0.kind != .created }
+        all = kept.filter { $0.session == session.id.text && $0.kind != .created }
+        records = all.filter { $0.kind != .note }
         var state = Ledger().initialState
         states.append(try Self.json(state))
         for record in records {
@@ -36,6 +39,7 @@ struct Truth {
     /// Every event of a stream of this selection, from the creation on.
     func events(_ selection: Selection) -> [Heard] {
         var events: [Heard] = []
+        guard !selection.log else { return all.map(entry) }
         for record in records { events += self.events(selection, of: record) }
         return events
     }
@@ -45,6 +49,24 @@ struct Truth {
         let state = states[Int(versions[Int(number)])]
         let parts = ["a", "b", "filling"].map { "\"\($0)\":\(Self.part("/\($0)", of: state))" }
         return "{\(parts.joined(separator: ","))}"
+    }
+
+    /// The entry of the action log that a record or a note is.
+    private func entry(_ record: Record) -> Heard {
+        let part = record.part > 0 ? ".\(record.part)" : ""
+        let id = "\(generation).\(record.number)\(part)"
+        let content = String(decoding: record.content, as: UTF8.self)
+        var kind = record.kind == .mutation ? "mutation" : "activity"
+        var rest = "\"kind\":\"\(kind)\",\"content\":\(content)}"
+        if record.kind == .mutation { rest = "\"version\":\(record.version)," + rest }
+        if record.kind == .note {
+            kind = String(content.split(separator: "\"", maxSplits: 4)[3])
+            rest = String(content.dropFirst())
+        }
+        let data =
+            "{\"position\":\"\(id)\",\"time\":\"2024-02-29T23:59:59.999Z\","
+            + "\"action\":\(record.action),\(rest)"
+        return Heard(name: kind, id: id, data: data)
     }
 
     private func events(_ selection: Selection, of record: Record) -> [Heard] {

@@ -1,0 +1,141 @@
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+
+// What the action log tells of a reactor: notes are built from what the core tells its observer.
+extension ReactorMachine {
+    /// What is ending while the core is told of it.
+    enum Ending {
+        case nothing
+        case effect(EffectID?, hasFailed: Bool)
+        case source(String, hasFailed: Bool)
+    }
+
+    func ended(_ run: EffectRun<R>, failure: (any Error)?) {
+        ending = .effect(run.effectID, hasFailed: failure != nil)
+        core.ended(run, failure: failure, observer: self)
+        ending = .nothing
+    }
+
+    func ended(_ source: R.Source, failure: (any Error)?) {
+        ending = .source(source.name, hasFailed: failure != nil)
+        core.ended(source: source, failure: failure, observer: self)
+        ending = .nothing
+    }
+
+    func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
+        precondition(version > oldestVersion && version <= core.version, "not a kept mutation")
+        append(mutations[Int(version - oldestVersion) - 1], "a mutation", to: &out)
+    }
+
+    // MARK: Notes
+
+    func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
+        guard session.keepsNotes else { return }
+        session.enter(.actionReceived, of: tag) { out in
+            var received: [UInt8] = []
+            append(action, "an action", to: &received)
+            var seen: [UInt8] = []
+            append(transformed, "an action", to: &seen)
+            out.append(contentsOf: "{\"received\":".utf8)
+            out.append(contentsOf: received)
+            if seen != received {
+                out.append(contentsOf: ",\"transformed\":".utf8)
+                out.append(contentsOf: seen)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// A hook answered nil, or failed; the failure has its own record.
+    func enterRejected(_ action: R.Action, _ tag: ActionTag) {
+        session.enter(.actionRejected, of: tag) { out in
+            out.append(contentsOf: "{\"received\":".utf8)
+            append(action, "an action", to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    func enterStarted(_ run: EffectRun<R>) {
+        if let id = run.effectID { effectIDs[run.id] = id }
+        session.enter(.effectStarted, of: run.action) { Self.append(run.effectID, to: &$0) }
+    }
+
+    func enterEnded(_ kind: LogEntry.Kind, _ run: RunID, _ action: ActionTag) {
+        let id = effectIDs.removeValue(forKey: run)
+        session.enter(kind, of: action) { Self.append(id, to: &$0) }
+    }
+
+    func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
+        session.enter(.effectSkipped, of: action) { out in
+            out.append(contentsOf: "{\"id\":".utf8)
+            JSON.appendString(effectID.name, to: &out)
+            out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
+        }
+    }
+
+    func sourceEnded(_ name: String) {
+        // A failure is told by its record.
+        guard case .source(_, hasFailed: false) = ending else { return }
+        session.enter(.sourceEnded, of: .none) { out in
+            out.append(contentsOf: "{\"source\":".utf8)
+            JSON.appendString(name, to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
+        session.enter(.mutationDropped, of: action) { out in
+            out.append(contentsOf: "{\"mutation\":".utf8)
+            append(mutation, "a mutation", to: &out)
+            out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
+        }
+        if reason == .ended { session.note(.dropped("a mutation")) }
+    }
+
+    func dropped(_ activity: R.Activity, by action: ActionTag) {
+        session.enter(.activityDropped, of: action) { out in
+            out.append(contentsOf: "{\"activity\":".utf8)
+            append(activity, "an activity", to: &out)
+            out.append(contentsOf: ",\"reason\":\"ended\"}".utf8)
+        }
+        session.note(.dropped("an activity"))
+    }
+
+    // MARK: Content
+
+    /// `{"place":…,"error":…}`, with the `id` of the effect or the name of the `source`.
+    func content(of failure: ReactorFailure, _ text: String) -> [UInt8] {
+        var content = Array("{\"place\":\"\(failure.place.rawValue)\"".utf8)
+        switch (failure.place, ending) {
+        case (.effect, .effect(let id?, _)):
+            content.append(contentsOf: ",\"id\":".utf8)
+            JSON.appendString(id.name, to: &content)
+        case (.source, .source(let name, _)):
+            content.append(contentsOf: ",\"source\":".utf8)
+            JSON.appendString(name, to: &content)
+        default: break
+        }
+        content.append(contentsOf: ",\"error\":".utf8)
+        JSON.appendString(text, to: &content)
+        content.append(UInt8(ascii: "}"))
+        return content
+    }
+
+    /// The value as JSON; null, and a note for people, if it has none.
+    private func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
+        do {
+            try JSON.encode(value, into: &out)
+        } catch {
+            out.append(contentsOf: Framing.null)
+            session.note(.unencodable(what, String(describing: error)))
+        }
+    }
+
+    private static func append(_ id: EffectID?, to out: inout [UInt8]) {
+        guard let id else { return out.append(contentsOf: "{}".utf8) }
+        out.append(contentsOf: "{\"id\":".utf8)
+        JSON.appendString(id.name, to: &out)
+        out.append(UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,224 @@
+internal import Reactors
+internal import Storage
+
+// The action log: everything that happened, in one order: notes and records.
+extension Session {
+    /// Whether notes are built: the journal keeps them, or somebody has read the log.
+    var keepsNotes: Bool { notes != nil }
+
+    /// From now on notes are built. Nothing that happened before is made up.
+    func keepNotes() {
+        guard notes == nil else { return }
+        notes = NoteLog(before: log.lastNumber + 1)
+    }
+
+    /// Enters a note; it is shown when its step is committed. Nothing is built while nobody wants
+    /// it, after the end, and while something is unsaid.
+    func enter(
+        _ kind: LogEntry.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
+    ) {
+        guard let notes, life != .ended, !isUnsaying else { return }
+        var content: [UInt8] = []
+        write(&content)
+        let body = LogEntry.body(kind, content)
+        let number = log.lastNumber + 1
+        let step = step()
+        step.notes = notes.append(
+            before: number, action: action.number, time: table.time, body)
+        guard keepsRecords else { return }
+        var record = journalRecord(.note, number: number, action: action)
+        record.part = step.notes
+        record.content = body
+        step.batch.records.append(record)
+    }
+
+    // MARK: Places
+
+    /// Everything up to here may be seen by a stream of this selection.
+    func committedPlace(for selection: Selection) -> RecordPlace {
+        guard selection.log, committedNotes > 0 else { return RecordPlace(committedNumber) }
+        return RecordPlace(committedNumber + 1, part: committedNotes)
+    }
+
+    /// Everything after here is kept for a stream of this selection.
+    func keptPlace(for selection: Selection) -> RecordPlace {
+        let place = RecordPlace(log.keptAfter)
+        guard selection.log, let notes else { return place }
+        return max(place, notes.keptAfter)
+    }
+
+    // MARK: Reading
+
+    /// A page of the log. The answer shows what is committed then.
+    package func readLog(_ request: LogPageRequest) {
+        guard life == .running else { return answer(content(.gone), request.token) }
+        keeping?.lastUse = table.ticks
+        keepNotes()
+        if let start = archivedStart(request) { return readArchivedLog(request, after: start) }
+        answer(.log(request))
+    }
+
+    /// Where the page begins, if that is only in the journal.
+    private func archivedStart(_ request: LogPageRequest) -> RecordPlace? {
+        guard let keeping else { return nil }
+        var start = RecordPlace(keeping.keptAfter)
+        if let text = request.after {
+            guard case .success(let position) = resumption(text, .log) else { return nil }
+            start = position.place
+        }
+        return start < keptPlace(for: .log) ? start : nil
+    }
+
+    /// The same page from the journal.
+    private func readArchivedLog(_ request: LogPageRequest, after start: RecordPlace) {
+        let key = key
+        let last = committedNumber + 1
+        let end = committedPlace(for: .log)
+        keeping?.readers.insert(request.token)
+        pin()
+        table.ask { archive, answer in
+            archive.records(
+                of: key, after: start, through: last, limitBytes: LogPageRequest.limitBytes, answer)
+        } then: { [self] result in
+            unpin()
+            guard keeping?.readers.remove(request.token) != nil else { return }
+            guard life != .ended else { return answer(content(.gone), request.token) }
+            switch result {
+            case .failure(let failure): answer(content(.unreadable(failure)), request.token)
+            case .success(let records):
+                let page = page(of: records, after: start, through: end, limit: request.limit)
+                answer(content(.logPage(page)), request.token)
+            }
+        }
+    }
+
+    private func page(
+        of records: [Record], after start: RecordPlace, through end: RecordPlace, limit: Int
+    ) -> [UInt8] {
+        var body = Array("{".utf8)
+        let expected = start.part == 0 ? start.number + 1 : start.number
+        if let first = records.first, first.number > expected {
+            let reason = ResetReason.trimmed.rawValue
+            body.append(contentsOf: "\"reset\":{\"reason\":\"\(reason)\"},".utf8)
+        }
+        body.append(contentsOf: "\"entries\":[".utf8)
+        var last = start
+        var isFirst = true
+        for record in records.prefix(limit) {
+            last = RecordPlace(record.number, part: record.part)
+            guard last <= end, let entry = LogEntry(record) else { continue }
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            entry.append(generation, to: &body)
+        }
+        body.append(UInt8(ascii: "]"))
+        if last < end, !records.isEmpty {
+            body.append(contentsOf: ",\"next\":\"\(Position(generation, last).text)\"".utf8)
+        }
+        body.append(contentsOf: "}\n".utf8)
+        return body
+    }
+
+    /// `{"entries":[…],"next":…}`, or with `"reset":{"reason":…}` before it where the position
+    /// can't be continued; then the page begins with the oldest that is kept.
+    func logPage(_ request: LogPageRequest) -> [UInt8] {
+        var body = Array("{".utf8)
+        var start = keptPlace(for: .log)
+        if let text = request.after {
+            switch resumption(text, .log) {
+            case .success(let position): start = position.place
+            case .failure(let reason):
+                body.append(contentsOf: "\"reset\":{\"reason\":\"\(reason.rawValue)\"},".utf8)
+            }
+        }
+        body.append(contentsOf: "\"entries\":[".utf8)
+        var count = 0
+        var last = start
+        var hasMore = false
+        forEachEntry(after: start, through: committedPlace(for: .log)) { entry in
+            guard count < request.limit, body.count < LogPageRequest.limitBytes else {
+                hasMore = true
+                return false
+            }
+            if count > 0 { body.append(UInt8(ascii: ",")) }
+            entry.append(generation, to: &body)
+            count += 1
+            last = entry.place
+            return true
+        }
+        body.append(UInt8(ascii: "]"))
+        if hasMore {
+            body.append(contentsOf: ",\"next\":\"\(Position(generation, last).text)\"".utf8)
+        }
+        body.append(contentsOf: "}\n".utf8)
+        return body
+    }
+
+    /// Gives the entries after `start` up to `end`, in order, until `take` wants no more.
+    ///
+    /// Precondition: `start` is not before ``keptPlace(for:)``.
+    func forEachEntry(
+        after start: RecordPlace, through end: RecordPlace, _ take: (LogEntry) -> Bool
+    ) {
+        var index = notes?.index(after: start) ?? 0
+        var number = start.part == 0 ? start.number + 1 : start.number
+        while true {
+            while let note = notes?.note(at: index, through: end), note.place.number <= number {
+                index += 1
+                guard take(entry(of: note)) else { return }
+            }
+            guard RecordPlace(number) <= end else { return }
+            if let entry = entry(of: log.entry(number)), !take(entry) { return }
+            number += 1
+        }
+    }
+
+    private func entry(of note: NoteLog.Entry) -> LogEntry {
+        LogEntry(
+            place: note.place, time: note.time, action: note.action,
+            body: notes?.content(of: note) ?? [])
+    }
+
+    /// The end has no entry: the stream itself tells it.
+    private func entry(of record: RecordLog.Entry) -> LogEntry? {
+        var entry = LogEntry(
+            place: RecordPlace(record.number), time: record.time, action: record.action, body: [])
+        switch record.kind {
+        case .mutation:
+            var content: [UInt8] = []
+            machine.encodeMutation(to: record.version, in: self, out: &content)
+            entry.version = record.version
+            entry.body = LogEntry.body(.mutation, content)[...]
+        case .activity:
+            entry.body = LogEntry.body(.activity, data(of: record))[...]
+        case .failure:
+            // It was framed when it happened: its kind depends on where that was.
+            entry.body = data(of: record)
+        case .created, .deleted, .note: return nil
+        }
+        return entry
+    }
+
+    /// The data of the one event that a record has which is no mutation.
+    private func data(of record: RecordLog.Entry) -> ArraySlice<UInt8> {
+        log.events(of: record).first.map { log.data(of: $0) } ?? []
+    }
+}
+
+/// Who wants to read which page of an action log.
+package struct LogPageRequest: Sendable {
+    /// What the floor above calls the connection.
+    package var token: UInt64
+    /// Everything after this position, as the client sent it; nil: from the oldest that is kept.
+    package var after: String?
+    /// Entries at the most, at least 1. A page ends sooner when it has a mebibyte.
+    package var limit: Int
+
+    static let limitBytes = 1_048_576
+
+    package init(token: UInt64, after: String?, limit: Int) {
+        self.token = token
+        self.after = after
+        self.limit = limit
+    }
+}
