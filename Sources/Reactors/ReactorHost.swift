@@ -28,17 +28,23 @@ public actor ReactorHost<R: Reactor> {
     /// - Parameters:
     ///   - reactor: the session's own instance.
     ///   - clock: what effects find as ``Sink/clock``. Default: the system's continuous clock.
-    public init(_ reactor: sending R, clock: any Clock<Duration> = ContinuousClock()) {
+    ///   - topics: where the reactor's topics are published. Default: a bus of its own, on which
+    ///     nobody publishes.
+    public init(
+        _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
+        topics: TopicBus = TopicBus()
+    ) {
         let core = ReactorCore(reactor: reactor)
         let sources = core.makeSources()
         self.core = core
         self.clock = clock
         let tasks = tasks
         for (index, source) in sources.enumerated() {
+            let read = source.open(topics)
             let task = Task { @concurrent [weak self] in
                 var failure: (any Error)?
                 do {
-                    try await source.read { [weak self] in await self?.take($0) ?? false }
+                    try await read { [weak self] in await self?.take($0) ?? false }
                 } catch {
                     failure = error
                 }
