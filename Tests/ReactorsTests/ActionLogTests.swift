@@ -106,7 +106,8 @@ struct ActionLogTests {
         #expect(try await log.next(2).map(\.text) == ["received", "failed"])
     }
 
-    @Test func `cancelled, skipped and dropped are told, each with what it is about`() async throws {
+    @Test func `cancelled, skipped and dropped are told, each with what it is about`() async throws
+    {
         let host = makeHost()
         var log = Reading(await host.log())
         let gate = Gate()
