@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Floor 3, the part users write against: pure, no dependency at all.
@@ -39,7 +40,14 @@ let package = Package(
         .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
 
         // Floors 4 and 3.
-        .target(name: "Storage", swiftSettings: strict),
+        .target(
+            name: "Storage",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "Sessions",
             dependencies: [

@@ -1,4 +1,4 @@
-internal import Storage
+package import Storage
 
 // Sessions that are in the journal and not in memory.
 extension SessionTable {
@@ -69,6 +69,20 @@ extension SessionTable {
         let session = try Session(id, registration, generation, self, saved: saved)
         keep(session)
         return session
+    }
+
+    /// A page of all sessions that the journal has. False if it has an archive of none: then
+    /// nothing comes, and those in memory are all there are.
+    package func page(
+        after id: String?, limit: Int, reactor: String?,
+        then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
+    ) -> Bool {
+        guard journal.archive != nil else { return false }
+        ask(
+            { archive, answer in
+                archive.page(after: id, limit: limit, reactor: reactor, answer)
+            }, then: act)
+        return true
     }
 
     // MARK: Sleep

@@ -29,9 +29,14 @@ package protocol Journal: Sendable {
     func commit(
         _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit
+
+    /// Ends what is under way and lets go of the medium. Default: nothing.
+    func close() async
 }
 
 extension Journal {
+    package func close() async {}
+
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }
 }

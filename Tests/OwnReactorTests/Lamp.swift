@@ -22,6 +22,7 @@ struct Lamp: Reactor {
 func serveLamps(started: @Sendable (String) -> Void) async throws {
     var configuration = Configuration()
     configuration.port = 0
+    configuration.journal = .memory
     configuration.grace = .seconds(1)
     try await ReactorServer(hosting: [Hosted("lamp") { Lamp() }], configuration: configuration)
         .run(started: started)

@@ -28,7 +28,9 @@ struct ConfigurationTests {
             "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
-            "keep-bytes": "9", "session-idle": "17s", "heartbeat": "10s", "connection-age": "11s",
+            "keep-bytes": "9", "session-idle": "17s",
+            "history-records": "18", "history-age": "19s", "heartbeat": "10s",
+            "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "log-level": "error",
         ]
@@ -44,6 +46,8 @@ struct ConfigurationTests {
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
         (expected.grace, expected.allowedOrigin) = (.seconds(16), "https://o")
         expected.sessionIdle = .seconds(17)
+        expected.journal = .memory
+        (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
         expected.logLevel = .error
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(

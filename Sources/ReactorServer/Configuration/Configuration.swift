@@ -16,8 +16,8 @@ public struct Configuration: Sendable, Equatable {
     public var loops = max(1, ProcessorCount.available / 2)
     /// How a loop asks the kernel: default the platform's best.
     public var poller = PollerChoice.platform
-    /// What holds the records. Default memory.
-    public var journal = JournalChoice.memory
+    /// What holds the records. Default the file `reactor.sqlite` in the working directory.
+    public var journal = JournalChoice.file(path: "reactor.sqlite")
 
     /// Bytes of a request's head, beyond which it is refused with 431. Default 16 384.
     public var headLimitBytes = 16_384
@@ -34,6 +34,12 @@ public struct Configuration: Sendable, Equatable {
     /// Bytes of events kept per session; the newest event is kept in any case. Default 1 MiB.
     public var keptBytes = 1_048_576
 
+    /// Records kept per session in the journal's file, beyond which the oldest go, up to a
+    /// snapshot. Default 100 000, at least 1.
+    public var historyRecords = 100_000
+    /// How long records are kept in the journal's file; older ones go, up to a snapshot.
+    /// Default 7 days.
+    public var historyAge = Duration.seconds(604_800)
     /// How long a session may be unused before it leaves memory, where the journal keeps records;
     /// it comes back when it is asked for. Default 5 min.
     public var sessionIdle = Duration.seconds(300)
@@ -76,6 +82,30 @@ public enum PollerChoice: String, Sendable, CaseIterable {
 public enum JournalChoice: Sendable, Equatable {
     /// They live as long as the process; for tests and throw-away sessions.
     case memory
+    /// An SQLite file, created if it is not there: a 2xx is flushed to disk. One process at a
+    /// time may use it.
+    case file(path: String)
+}
+
+extension JournalChoice: CustomStringConvertible {
+    /// `memory` or `file:<path>`, as `--journal` takes it.
+    public var description: String {
+        switch self {
+        case .memory: "memory"
+        case .file(let path): "file:\(path)"
+        }
+    }
+
+    /// Nil if it is neither.
+    init?(_ text: String) {
+        if text == "memory" {
+            self = .memory
+        } else if text.hasPrefix("file:"), text.utf8.count > 5 {
+            self = .file(path: String(text.dropFirst(5)))
+        } else {
+            return nil
+        }
+    }
 }
 
 /// How much is logged; the words of swift-log.

@@ -16,6 +16,8 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("session-limit")) var sessionLimit: String?
     @Option(help: help("keep-records")) var keepRecords: String?
     @Option(help: help("keep-bytes")) var keepBytes: String?
+    @Option(help: help("history-records")) var historyRecords: String?
+    @Option(help: help("history-age")) var historyAge: String?
     @Option(help: help("session-idle")) var sessionIdle: String?
     @Option(help: help("heartbeat")) var heartbeat: String?
     @Option(help: help("connection-age")) var connectionAge: String?
@@ -35,6 +37,7 @@ struct ServerArguments: ParsableArguments {
             ("body-limit", bodyLimit), ("batch-limit", batchLimit),
             ("connection-limit", connectionLimit), ("session-limit", sessionLimit),
             ("keep-records", keepRecords), ("keep-bytes", keepBytes),
+            ("history-records", historyRecords), ("history-age", historyAge),
             ("session-idle", sessionIdle), ("heartbeat", heartbeat),
             ("connection-age", connectionAge), ("stall-timeout", stallTimeout),
             ("idle-timeout", idleTimeout), ("request-timeout", requestTimeout),

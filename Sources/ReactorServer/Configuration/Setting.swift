@@ -27,11 +27,13 @@ package struct Setting: Sendable {
             "loops", "half the processors", "event loops", 1...256, set: { $0.loops = $1 }),
         choice("poller", "platform", "how loops ask the kernel", \.poller),
         Setting(
-            name: "journal", placeholder: "journal", defaultText: "memory",
-            help: "what holds the records: memory"
+            name: "journal", placeholder: "journal", defaultText: "file:reactor.sqlite",
+            help: "what holds the records: memory, or file:PATH"
         ) { text, configuration in
-            guard text == "memory" else { return "memory" }
-            configuration.journal = .memory
+            guard let choice = JournalChoice(text), isPrintable(text) else {
+                return "memory or file:PATH"
+            }
+            configuration.journal = choice
             return nil
         },
     ]
@@ -53,11 +55,15 @@ package struct Setting: Sendable {
         number(
             "keep-records", "1000", "records kept per session to resume from",
             1...100_000_000, set: { $0.keptRecords = $1 }),
+        number(
+            "history-records", "100000", "records kept per session in the journal's file",
+            1...1_000_000_000, set: { $0.historyRecords = $1 }),
         bytes(
             "keep-bytes", "1048576", "bytes of events kept per session", 0...Int.max, \.keptBytes),
     ]
 
     private static let times: [Setting] = [
+        time("history-age", "168h", "how long the journal's file keeps records", \.historyAge),
         time("session-idle", "5m", "unused time before a session leaves memory", \.sessionIdle),
         time("heartbeat", "15s", "silence after which a heartbeat is written", \.heartbeat),
         time("connection-age", "10m", "life of a stream, ±20 %", \.connectionAge),

@@ -80,7 +80,8 @@ struct ServerCommand: ParsableCommand {
         await watcher.untilWatching()
         let serving = Task {
             try await server.run { address in
-                Standard.out("reactor-server listening on \(address) (journal: memory)\n")
+                Standard.out(
+                    "reactor-server listening on \(address) (journal: \(configuration.journal))\n")
             }
         }
         let ending = Task {

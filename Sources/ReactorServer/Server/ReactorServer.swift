@@ -18,7 +18,7 @@ public struct ReactorServer: Sendable {
     ///
     /// - Parameters:
     ///   - hosted: the reactors, each under a name of its own.
-    ///   - configuration: default: 127.0.0.1:8080, everything in memory.
+    ///   - configuration: default: 127.0.0.1:8080, and the file `reactor.sqlite`.
     public init(hosting hosted: [Hosted], configuration: Configuration = Configuration()) {
         self.hosted = hosted
         self.configuration = configuration
@@ -30,7 +30,7 @@ public struct ReactorServer: Sendable {
     /// - Parameter started: called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the real port, or `unix:/path`.
     /// - Throws: ``ConfigurationFailure`` for reactors that can't be hosted, all at once;
-    ///   ``StartFailure`` when the address can't be listened on.
+    ///   ``StartFailure`` when the journal can't be opened or the address can't be listened on.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
         let server = try RunningServer(hosted: hosted, configuration: configuration)
         let listener: Listener<Shard>
@@ -70,14 +70,12 @@ private struct RunningServer {
 
     init(hosted: [Hosted], configuration: Configuration) throws {
         self.configuration = configuration
-        let journal: any Journal =
-            switch configuration.journal {
-            case .memory: MemoryJournal()
-            }
+        let registrations = try Self.registrations(hosted)
+        let journal = try Self.open(configuration)
         var logger = Logger(label: "reactor-server")
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel.rawValue) ?? .info
         let service = Service(
-            configuration: configuration, reactors: try Self.registrations(hosted),
+            configuration: configuration, reactors: registrations,
             journal: journal, logger: logger)
         self.service = service
         let peers = Peers(count: configuration.loops)
@@ -95,6 +93,22 @@ private struct RunningServer {
             throw StartFailure(description: "the event loops could not be made: \(failure)")
         }
         peers.introduce(loops)
+    }
+
+    private static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
+        switch configuration.journal {
+        case .memory: return MemoryJournal()
+        case .file(let path):
+            do {
+                return try FileJournal(
+                    path: path,
+                    retention: JournalRetention(
+                        records: configuration.historyRecords,
+                        age: configuration.historyAge.milliseconds))
+            } catch {
+                throw StartFailure(description: error.sentence(path))
+            }
+        }
     }
 
     private static func registrations(
@@ -162,6 +176,7 @@ private struct RunningServer {
         }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
+        await service.journal.close()
     }
 }
 

@@ -1,5 +1,7 @@
+internal import JSONCoding
 internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Wire
 
 /// A question to all loops: parts come in, the last one completes the answer.
@@ -55,12 +57,46 @@ extension Shard {
         let limit = try items.pageLimit()
         let after = items.first("after")
         let reactor = items.first("reactor")
+        if sessions.page(
+            after: after, limit: limit + 1, reactor: reactor,
+            then: { [unowned self] in answerPage($0, limit: limit, connection) })
+        {
+            return
+        }
         ask(
             Gathering(
                 connection: connection, missing: peers.count, parts: .sessions([]), limit: limit)
         ) { shard in
             .sessions(shard.page(after: after, limit: limit + 1, reactor: reactor))
         }
+    }
+
+    /// What the journal has, whichever loop owns it and whether it is in memory or not.
+    private func answerPage(
+        _ lines: Result<[SavedLine], JournalFailure>, limit: Int, _ connection: ConnectionID
+    ) {
+        guard isCurrent(connection) else { return }
+        answerDue(connection) {
+            switch lines {
+            case .failure(let failure): self.answer(connection, .unreadable(failure))
+            case .success(let lines):
+                let parts = lines.map { line in
+                    var json: [UInt8] = []
+                    Self.append(line, to: &json)
+                    return SessionLine(id: line.session, json: json)
+                }
+                self.answer(
+                    connection, 200, [("Content-Type", "application/json")],
+                    Self.page(of: parts, limit: limit))
+            }
+        }
+    }
+
+    private static func append(_ line: SavedLine, to out: inout [UInt8]) {
+        out.append(contentsOf: "{\"id\":\"\(line.session)\",\"reactor\":".utf8)
+        JSON.appendString(line.reactor, to: &out)
+        out.append(contentsOf: ",\"version\":\(line.lastVersion),\"position\":\"".utf8)
+        out.append(contentsOf: "\(line.generation).\(line.lastNumber)\"}".utf8)
     }
 
     private func page(after id: String?, limit: Int, reactor: String?) -> [SessionLine] {

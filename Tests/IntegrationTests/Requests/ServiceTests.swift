@@ -8,8 +8,8 @@ struct ServiceTests {
         #expect(try await client.get("/livez").status == 200)
         let ready = try await client.get("/readyz")
         #expect(ready.status == 200)
-        #expect(ready["Durability"] == "memory")
-        #expect(try ready.json["journal"] == "memory")
+        #expect(ready["Durability"] == ServerProcess.durability)
+        #expect(try ready.json["journal"] == .string(ServerProcess.durability))
     }
 
     @Test func `the specification is served as it stands in the repository`() async throws {

@@ -28,7 +28,7 @@ final class ServerProcess: Sendable {
             descriptorLimit: descriptorLimit)
         try await process.log.wait { $0.output.contains("\n") || $0.exit != nil }
         let line = process.log.present.output.prefix { $0 != "\n" }
-        guard line.hasPrefix("reactor-server listening on "), line.hasSuffix(" (journal: memory)")
+        guard line.hasPrefix("reactor-server listening on "), line.contains(" (journal: ")
         else { throw NotStarted(log: process.log.present) }
         let address = String(line.split(separator: " ")[3])
         let server = ServerProcess(process.pid, process.log, address)
@@ -88,6 +88,7 @@ final class ServerProcess: Sendable {
             !$0.key.hasPrefix("REACTOR_") || kept.contains($0.key)
         }
         variables["REACTOR_LOOPS"] = variables["REACTOR_LOOPS"] ?? "2"
+        variables["REACTOR_JOURNAL"] = journal()
         variables.merge(environment) { $1 }
         let log = ProcessLog()
         let path = productsDirectory + "/" + program.rawValue
@@ -99,6 +100,17 @@ final class ServerProcess: Sendable {
         return (
             try ChildProcess.spawn("/bin/sh", ["-c", script, path] + options, variables, log), log
         )
+    }
+
+    /// The journal of servers whose test does not choose one: CI runs the suite with both.
+    static let usesFile = ProcessInfo.processInfo.environment["REACTOR_TEST_JOURNAL"] == "file"
+
+    /// What such a server says of it.
+    static var durability: String { usesFile ? "file" : "memory" }
+
+    private static func journal() -> String {
+        guard usesFile else { return "memory" }
+        return "file:\(TemporaryFolder.shared.path)/\(UUID().uuidString).sqlite"
     }
 
     /// Where the test bundle is, the products are.
