@@ -1,0 +1,36 @@
+/// Tells the activities of one type that a cycler emits.
+final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
+    weak var observer: (any ActivityObserver<Activity>)?
+    private var readers = SubscriptionList<Activity>()
+    private var lastEmission: UInt64 = 0
+    private var lastReader: UInt64 = 0
+
+    var readerCount: Int { readers.count }
+
+    /// Numbers an emission when it is made: a reader that comes before it is told does not get it.
+    func number() -> UInt64 {
+        lastEmission += 1
+        return lastEmission
+    }
+
+    func add(_ reader: Subscription<Activity>) {
+        lastReader += 1
+        readers.add(reader, lastReader, since: lastEmission)
+    }
+
+    func tell(_ activity: Activity, _ number: UInt64, _ call: CyclerCall) {
+        observer?.emitted(activity, by: call)
+        for index in readers.beginTelling() {
+            guard let reader = readers.subscription(at: index, for: number) else { continue }
+            if !reader.take(activity) { readers.leaves(at: index) }
+        }
+        readers.endTelling()
+    }
+
+    func finishAll() { readers.finishAll() }
+}
+
+/// A hub whose type of activities is not known to the storage that keeps it.
+protocol ActivityHubProtocol: AnyObject {
+    func finishAll()
+}

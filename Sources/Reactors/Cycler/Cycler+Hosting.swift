@@ -1,0 +1,21 @@
+extension Cycler {
+    /// Has every commit, activity, dispatch and key change told to `observer`, before all others;
+    /// `nil` ends that. It is held weakly.
+    package func observe<Observer: CyclerObserver>(by observer: Observer?)
+    where Observer.State == State, Observer.Activity == Activity {
+        let core = state.core
+        core.observer = observer
+        core.hub(for: Activity.self).observer = observer
+    }
+
+    /// Puts another state in place, as it was at `version`; nobody is told.
+    ///
+    /// For a commit that the journal could not keep, and for waking up. Requires that nothing is
+    /// being written or told. Versions that come again are told again.
+    package func restore(_ state: State, version: UInt64) {
+        self.state.core.restore(state, version: version)
+    }
+
+    /// Ends the session: streams end, and whatever still runs commits and emits nothing.
+    package func end() { state.core.end() }
+}

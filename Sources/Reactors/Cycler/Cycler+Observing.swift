@@ -1,0 +1,39 @@
+extension Cycler {
+    /// How many commits have written something.
+    public var version: UInt64 { state.version }
+
+    /// The activities from now on, equal ones too. Ends with the cycler.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 activities; at the limit
+    ///   it gets ``ReaderTooSlow`` after those.
+    public func activities(buffer limit: Int = 256) -> ReactorStream<Activity> {
+        let (stream, feed) = ReactorStream<Activity>.make(buffer: limit)
+        let core = state.core
+        guard !core.isEnded else {
+            feed.finish()
+            return stream
+        }
+        core.hub(for: Activity.self).add(Subscription(feed))
+        return stream
+    }
+
+    /// How many streams of activities are being fed.
+    package var activityReaderCount: Int { state.core.hub(for: Activity.self).readerCount }
+
+    /// Adds a logger; several are told everything, in the order in which they were added.
+    ///
+    /// - Returns: what to remove or replace it by.
+    @discardableResult
+    public func add(logger: any CyclerLogger) -> StorageToken { state.add(logger: logger) }
+
+    /// Removes a logger. For one that is not there nothing happens.
+    public func remove(logger token: StorageToken) { state.remove(logger: token) }
+
+    /// Puts another logger in the place of one; the token names the new one from then on.
+    ///
+    /// - Returns: whether there was one; if not, nothing happens.
+    @discardableResult
+    public func replace(logger token: StorageToken, with logger: any CyclerLogger) -> Bool {
+        state.replace(logger: token, with: logger)
+    }
+}

@@ -1,0 +1,112 @@
+extension Cycler {
+    /// Changes the state: one version and one notification, whatever the closure writes.
+    ///
+    /// Where the closure writes nothing there is neither. Where it throws, the state, the version
+    /// and whatever was emitted in it are as if it had not been called; loggers are told. A commit
+    /// within a commit is part of the outer one, and can fail alone. `state.value` is the working
+    /// copy, in the closure's argument as well as in ``state``.
+    ///
+    /// - Parameters:
+    ///   - name: what loggers call it. Default: nothing.
+    ///   - description: what loggers say about it. Default: nothing.
+    /// - Throws: what the closure throws.
+    public func commit<Failure: Error>(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line,
+        _ mutate: (MutableStorage<State>) throws(Failure) -> Void
+    ) throws(Failure) {
+        let state = state
+        let call = CyclerCall(
+            dispatch: state.core.currentDispatch, name: name, description: description, file: file,
+            function: function, line: line)
+        _ = try state.core.commit(call) { () throws(Failure) in try mutate(state.writer) }
+    }
+
+    /// Tells an activity; it is no version and is not kept.
+    ///
+    /// In a commit it is told after the commit, and not at all if that fails.
+    public func emit(
+        _ activity: Activity, file: StaticString = #fileID, function: StaticString = #function,
+        line: UInt = #line
+    ) {
+        let core = state.core
+        core.emit(
+            activity,
+            CyclerCall(
+                dispatch: core.currentDispatch, file: file, function: function, line: line))
+    }
+
+    /// Carries out an action without waiting.
+    ///
+    /// It is one turn: who observes is told when it is over, so that what a subscriber does about
+    /// its first commit comes after its last.
+    ///
+    /// A closure that keeps its context, to go on later, calls ``CyclerContext/complete()`` when
+    /// the action is complete; `didDispatch` is told then. Otherwise it is told at the end.
+    ///
+    /// - Parameters:
+    ///   - name: what loggers call it. Default: nothing.
+    ///   - description: what loggers say about it. Default: nothing.
+    ///   - action: is given a context that holds this cycler weakly.
+    /// - Returns: what the closure returns.
+    /// - Throws: what the closure throws; what it committed before that stays.
+    @discardableResult
+    public func dispatch<Result, Failure: Error>(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line,
+        _ action: (CyclerContext<Self>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var context = willDispatch(name, description, file, function, line)
+        let core = state.core
+        let before = core.beginTurn(context.call.dispatch)
+        defer { core.endTurn(before) }
+        do {
+            let result = try action(context)
+            if isKnownUniquelyReferenced(&context) { context.complete() }
+            return result
+        } catch {
+            context.complete(error)
+            throw error
+        }
+    }
+
+    /// Carries out an action that waits, in the isolation of its caller.
+    ///
+    /// Between its suspensions others have their turn. `didDispatch` is told when the closure ends.
+    ///
+    /// - Parameters:
+    ///   - name: what loggers call it. Default: nothing.
+    ///   - description: what loggers say about it. Default: nothing.
+    ///   - action: is given a context; commits through it are logged with this dispatch's number,
+    ///     and do nothing once the cycler is gone.
+    /// - Returns: what the closure returns.
+    /// - Throws: what the closure throws; what it committed before that stays.
+    @discardableResult
+    public nonisolated(nonsending) func dispatch<Result, Failure: Error>(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line,
+        _ action: nonisolated(nonsending) (CyclerContext<Self>) async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let context = willDispatch(name, description, file, function, line)
+        do {
+            let result = try await action(context)
+            context.complete()
+            return result
+        } catch {
+            context.complete(error)
+            throw error
+        }
+    }
+
+    private func willDispatch(
+        _ name: String, _ description: String, _ file: StaticString, _ function: StaticString,
+        _ line: UInt
+    ) -> CyclerContext<Self> {
+        let storage = state
+        let call = CyclerCall(
+            dispatch: storage.core.nextDispatch(), name: name, description: description,
+            file: file, function: function, line: line)
+        storage.core.log(.willDispatch(call))
+        return CyclerContext(self, storage, call)
+    }
+}

@@ -1,0 +1,68 @@
+/// Is told what a cycler does, in its order. Every method has a default that does nothing.
+///
+/// Called synchronously, in the isolation that the cycler belongs to: take what is needed and
+/// return. What is slow reads ``Cycler/log(buffer:)`` instead, which holds nobody up. A logger may
+/// read the cycler and write to it; what it writes is told after what is being told.
+///
+/// For one dispatch with one commit: `willDispatch`, `willMutate`, `didChange` for each key path,
+/// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are told between
+/// its last `didChange` or `didReplace` and its `didMutate`.
+///
+/// A logger is added to one storage or cycler; one that serves several is made with their names.
+public protocol CyclerLogger {
+    /// An action begins; ``CyclerCall/dispatch`` is its own number.
+    func willDispatch(_ call: CyclerCall)
+
+    /// The whole action, its asynchronous part too, is complete.
+    ///
+    /// - Parameter error: what its closure threw.
+    func didDispatch(_ call: CyclerCall, error: (any Error)?)
+
+    /// A commit begins.
+    func willMutate(_ call: CyclerCall)
+
+    /// A commit has ended, one that threw as well.
+    func didMutate(_ call: CyclerCall, outcome: CommitOutcome)
+
+    /// A key path was written. Told when the commit or batch that wrote has succeeded.
+    ///
+    /// - Parameter root: the state right after this change.
+    func didChange<Root, Value>(_ value: Value, for path: WritableKeyPath<Root, Value>, root: Root)
+
+    /// The whole value was replaced, or a batch of updates has ended.
+    func didReplace<Root>(root: Root)
+
+    /// An activity was told.
+    func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall)
+
+    /// A commit or an activity came when there was nobody to make it any more.
+    func didDrop(_ dropped: DroppedCall, _ call: CyclerCall)
+}
+
+extension CyclerLogger {
+    /// Does nothing.
+    public func willDispatch(_ call: CyclerCall) {}
+
+    /// Does nothing.
+    public func didDispatch(_ call: CyclerCall, error: (any Error)?) {}
+
+    /// Does nothing.
+    public func willMutate(_ call: CyclerCall) {}
+
+    /// Does nothing.
+    public func didMutate(_ call: CyclerCall, outcome: CommitOutcome) {}
+
+    /// Does nothing.
+    public func didChange<Root, Value>(
+        _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
+    ) {}
+
+    /// Does nothing.
+    public func didReplace<Root>(root: Root) {}
+
+    /// Does nothing.
+    public func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {}
+
+    /// Does nothing.
+    public func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) {}
+}

@@ -1,0 +1,30 @@
+/// Whoever hosts a storage: a logger that is also given every state.
+///
+/// Law: told before loggers and subscribers, synchronously, in the order of versions. While it is
+/// told it looks and writes nothing. It is held weakly: a host owns what it hosts.
+package protocol StorageObserver<State>: AnyObject, CyclerLogger {
+    associatedtype State
+
+    /// Whether key changes are to be told; asked for every write. Default: yes.
+    var wantsChanges: Bool { get }
+
+    /// Something was committed: this is the state of this version.
+    ///
+    /// - Parameter call: nil for a write that is no `commit`.
+    func committed(_ state: State, version: UInt64, by call: CyclerCall?)
+}
+
+extension StorageObserver {
+    package var wantsChanges: Bool { true }
+}
+
+/// Is given the activities of a cycler, with their type.
+package protocol ActivityObserver<Activity>: AnyObject {
+    associatedtype Activity: Sendable
+
+    /// An activity was told.
+    func emitted(_ activity: Activity, by call: CyclerCall)
+}
+
+/// Whoever hosts a cycler.
+package protocol CyclerObserver<State, Activity>: StorageObserver, ActivityObserver {}

@@ -1,0 +1,22 @@
+/// A queue that is emptied before the call that filled it returns.
+struct Outbox<Entry> {
+    private var entries: [Entry] = []
+    private var head = 0
+
+    mutating func append(_ entry: Entry) { entries.append(entry) }
+
+    mutating func takeFirst() -> Entry? {
+        guard head < entries.count else {
+            entries.removeAll(keepingCapacity: entries.capacity <= 64)
+            head = 0
+            return nil
+        }
+        // Those who commit for every commit they are told keep it from ever being empty.
+        if head >= 64, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+        defer { head += 1 }
+        return entries[head]
+    }
+}

@@ -1,0 +1,100 @@
+/// A storage that can be read and observed: a ``Storage``, or one that is derived from it.
+///
+/// Not for other types to conform to: nobody else makes a ``StorageReading``.
+public protocol ReadableStorage<Value> {
+    associatedtype Value
+
+    /// The way to the storage where the value lies.
+    var reading: StorageReading<Value> { get }
+}
+
+/// The way to a storage's value and to those who are told of it.
+public struct StorageReading<Value> {
+    let value: () -> Value
+    let subscribe: (Subscription<Value>) -> StorageToken
+    let unsubscribe: (StorageToken) -> Void
+}
+
+extension ReadableStorage {
+    /// Calls `subscriber` with every value from now on, equal ones too, and not at once.
+    ///
+    /// It is called in the storage's isolation, after the commit that wrote, for every version once
+    /// and in order; it may write, and add and remove subscribers.
+    ///
+    /// - Returns: what to remove it by. Without that it stays as long as the storage.
+    @discardableResult
+    public func add(subscriber: @escaping (Value) -> Void) -> StorageToken {
+        reading.subscribe(
+            Subscription(take: {
+                subscriber($0)
+                return true
+            }))
+    }
+
+    /// Ends a subscription: it is not called again, even if it is being told right now.
+    ///
+    /// Nothing happens for a token that is unknown or was removed before.
+    public func remove(subscriber token: StorageToken) { reading.unsubscribe(token) }
+
+    /// What follows from this storage's value: its value is `transform` of the present one.
+    ///
+    /// ```swift
+    /// let texts = viewModel.state.map(\.countText).distinct()
+    /// ```
+    ///
+    /// It keeps nothing but the way to this storage; `transform` is called whenever it is read, and
+    /// for every subscriber when something was written.
+    public func map<Part>(_ transform: @escaping (Value) -> Part) -> DerivedStorage<Part> {
+        let origin = reading
+        return DerivedStorage(
+            StorageReading(
+                value: { transform(origin.value()) },
+                subscribe: { subscription in
+                    origin.subscribe(
+                        Subscription(
+                            take: { subscription.take(transform($0)) },
+                            isGone: subscription.isGone, finish: subscription.finish))
+                },
+                unsubscribe: origin.unsubscribe))
+    }
+
+    /// The same value, told only when it is another than the one that was there before.
+    public func distinct() -> DerivedStorage<Value> where Value: Equatable {
+        let origin = reading
+        return DerivedStorage(
+            StorageReading(
+                value: origin.value,
+                subscribe: { subscription in
+                    var last = origin.value()
+                    return origin.subscribe(
+                        Subscription(
+                            take: { value in
+                                guard value != last else { return true }
+                                last = value
+                                return subscription.take(value)
+                            },
+                            isGone: subscription.isGone, finish: subscription.finish))
+                },
+                unsubscribe: origin.unsubscribe))
+    }
+
+    /// The value: now, then once per version, an equal one too. Ends with the storage.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
+    ///   gets ``ReaderTooSlow`` after those.
+    public func values(buffer limit: Int = 256) -> ReactorStream<Value> where Value: Sendable {
+        let (stream, feed) = ReactorStream<Value>.make(buffer: limit)
+        _ = feed.push(reading.value())
+        _ = reading.subscribe(Subscription(feed))
+        return stream
+    }
+
+    /// A part of the value: now, then whenever it is another; computed properties too.
+    ///
+    /// - Parameter limit: as for ``values(buffer:)``.
+    public func changed<Part: Equatable & Sendable>(
+        _ part: @escaping (Value) -> Part, buffer limit: Int = 256
+    ) -> ReactorStream<Part> {
+        map(part).distinct().values(buffer: limit)
+    }
+}

@@ -1,0 +1,61 @@
+/// A value that is read, and observed; whoever has the ``MutableStorage`` writes it.
+///
+/// Usable alone, and the state of a ``Cycler``, which writes it by `commit`:
+///
+/// ```swift
+/// final class ViewModel: Cycler {
+///     struct State { var count = 0 }
+///     let state: Storage<State> = .init(.init())
+/// }
+/// ```
+///
+/// It belongs to the isolation that made it, as every object that is not `Sendable` does. Its
+/// streams go anywhere.
+public class Storage<Value>: ReadableStorage {
+    let core: StorageCore<Value>
+
+    // What commits write through. Made once: a commit need not.
+    private(set) lazy var writer = MutableStorage<Value>(core: core)
+
+    /// Makes a storage with its first value, which is version 0.
+    public init(_ value: Value) { core = StorageCore(value) }
+
+    init(core: StorageCore<Value>) { self.core = core }
+
+    /// The present value; inside a commit or a batch what has been written so far.
+    public final var value: Value { core.value }
+
+    /// How many commits, batches and single updates have written something.
+    public final var version: UInt64 { core.version }
+
+    /// What this storage tells, for derived ones.
+    public final var reading: StorageReading<Value> {
+        let core = core
+        return StorageReading(
+            value: { core.value },
+            subscribe: { core.subscribe($0) },
+            unsubscribe: { core.unsubscribe($0) })
+    }
+
+    /// How many are told, streams too.
+    package final var subscriberCount: Int { core.subscriberCount }
+
+    // MARK: Loggers
+
+    /// Adds a logger; several are told everything, in the order in which they were added.
+    ///
+    /// - Returns: what to remove or replace it by.
+    @discardableResult
+    public final func add(logger: any CyclerLogger) -> StorageToken { core.add(logger) }
+
+    /// Removes a logger. For one that is not there nothing happens.
+    public final func remove(logger token: StorageToken) { core.removeLogger(token) }
+
+    /// Puts another logger in the place of one; the token names the new one from then on.
+    ///
+    /// - Returns: whether there was one; if not, nothing happens.
+    @discardableResult
+    public final func replace(logger token: StorageToken, with logger: any CyclerLogger) -> Bool {
+        core.replaceLogger(token, logger)
+    }
+}

@@ -1,0 +1,287 @@
+// Design: no locks and no tasks. A core belongs to one isolation, that of the cycler that has it, and
+// the compiler sees to it: it is not Sendable.
+//
+// Writing is immediate, telling has an order. A *commit* collects what it did in `pending`; when the
+// outermost one ends well that goes to the outbox, and what it unsays by throwing does not. The
+// outbox is told entry by entry, by one teller at a time: a subscriber that commits while it is told
+// has its commit applied at once and told next. A synchronous dispatch is one *turn*: telling
+// waits for its end, so that what a subscriber does about its first commit comes after its last.
+
+/// The value of a storage, its version, and those who are told.
+final class StorageCore<Value> {
+    /// The present value; within a commit the working copy.
+    private(set) var value: Value
+
+    /// Counts the commits that wrote something.
+    private(set) var version: UInt64 = 0
+
+    /// Nothing is written any more.
+    private(set) var isEnded = false
+
+    /// The synchronous dispatch that is running; its number goes into every call made in it.
+    var currentDispatch: DispatchID?
+
+    weak var observer: (any StorageObserver<Value>)?
+    private var loggers: [(number: UInt64, logger: any CyclerLogger)] = []
+    private var subscribers = SubscriptionList<Value>()
+    // One for each type of activities, in practice one: the cycler's.
+    private var hubs: [any ActivityHubProtocol] = []
+    private var lastToken: UInt64 = 0
+    private var lastDispatch: UInt64 = 0
+
+    // Commits within commits.
+    private var depth = 0
+    // Whether the innermost open commit has written; false while there is none.
+    private var hasWritten = false
+    // Law: empty while `depth` is 0.
+    private var pending: [StorageEntry<Value>] = []
+    // Synchronous dispatches within dispatches.
+    private var turns = 0
+    private var outbox = Outbox<StorageEntry<Value>>()
+    private var isTelling = false
+
+    init(_ value: Value) { self.value = value }
+
+    deinit {
+        subscribers.finishAll()
+        for hub in hubs { hub.finishAll() }
+    }
+
+    var isLogged: Bool { !loggers.isEmpty || observer != nil }
+    var subscriberCount: Int { subscribers.count }
+
+    // MARK: Writing
+
+    /// Runs `body` as one commit and answers whether it could be made.
+    ///
+    /// - Parameters:
+    ///   - call: nil for a write that is no `commit` and is not logged as one.
+    ///   - isBatch: whether it ends with `didReplace`.
+    func commit<Failure: Error>(
+        _ call: CyclerCall?, isBatch: Bool = false, _ body: () throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        guard !isEnded else {
+            if let call { log(.dropped(.commit, call)) }
+            return false
+        }
+        if let call { log(.willMutate(call)) }
+        // Why ask for the type: with a copy to go back to, a write to an element copies its array.
+        let undo = Failure.self == Never.self ? nil : (value: value, pending: pending.count)
+        let hadWritten = hasWritten
+        hasWritten = false
+        depth += 1
+        do {
+            try body()
+        } catch {
+            if let undo { goBack(to: undo.value, undo.pending) }
+            hasWritten = hadWritten
+            depth -= 1
+            leave(call, .failed(error))
+            throw error
+        }
+        if isBatch, hasWritten { logReplacement() }
+        depth -= 1
+        leave(call, ended(hadWritten))
+        return true
+    }
+
+    /// Requires an open commit.
+    func set<Part>(_ part: Part, at path: WritableKeyPath<Value, Part>) {
+        value[keyPath: path] = part
+        hasWritten = true
+        guard wantsChanges else { return }
+        log(.changed(StorageChange(value: part, path: path, root: value)))
+    }
+
+    /// Requires an open commit.
+    func replace(_ new: Value) {
+        value = new
+        hasWritten = true
+        logReplacement()
+    }
+
+    private func logReplacement() {
+        guard wantsChanges else { return }
+        log(.replaced(value))
+    }
+
+    private func goBack(to old: Value, _ pendingCount: Int) {
+        value = old
+        let kept = pending[pendingCount...].filter { !$0.isPartOfCommit }
+        pending.replaceSubrange(pendingCount..., with: kept)
+    }
+
+    private func ended(_ hadWritten: Bool) -> CommitOutcome {
+        let wrote = hasWritten
+        hasWritten = hadWritten || wrote
+        guard wrote else { return .unchanged }
+        guard depth == 0 else { return .joined }
+        hasWritten = false
+        version += 1
+        return .committed(version: version)
+    }
+
+    // Leaves a commit: what the outermost one did is told, in this order: changes, the new value,
+    // the outcome, activities.
+    private func leave(_ call: CyclerCall?, _ outcome: CommitOutcome) {
+        guard depth == 0 else {
+            if let call { log(.didMutate(call, outcome)) }
+            return
+        }
+        let collected = pending
+        if !collected.isEmpty { pending.removeAll(keepingCapacity: true) }
+        for entry in collected where !entry.isEmission { outbox.append(entry) }
+        if case .committed(let version) = outcome, observer != nil || !subscribers.isEmpty {
+            outbox.append(.committed(value, version: version, by: call))
+        }
+        if let call, isLogged { outbox.append(.didMutate(call, outcome)) }
+        for entry in collected where entry.isEmission { outbox.append(entry) }
+        tellAll()
+    }
+
+    private var wantsChanges: Bool { !loggers.isEmpty || observer?.wantsChanges == true }
+
+    // MARK: Telling
+
+    func log(_ entry: StorageEntry<Value>) {
+        guard isLogged else { return }
+        hand(entry)
+    }
+
+    func emit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {
+        guard !isEnded else { return log(.dropped(.emission, call)) }
+        let hub = hub(for: Activity.self)
+        hand(
+            .emitted(
+                ActivityEmission(
+                    activity: activity, number: hub.number(), call: call, hub: hub)))
+    }
+
+    private func hand(_ entry: StorageEntry<Value>) {
+        guard depth == 0 else { return pending.append(entry) }
+        outbox.append(entry)
+        tellAll()
+    }
+
+    private func tellAll() {
+        guard !isTelling, turns == 0, depth == 0 else { return }
+        isTelling = true
+        while let entry = outbox.takeFirst() { tell(entry) }
+        isTelling = false
+    }
+
+    private func tell(_ entry: StorageEntry<Value>) {
+        switch entry {
+        case .committed(let value, let version, let call):
+            observer?.committed(value, version: version, by: call)
+            tellSubscribers(value, version)
+        case .emitted(let emission):
+            tellLoggers(entry)
+            emission.tellHub()
+        default:
+            tellLoggers(entry)
+        }
+    }
+
+    private func tellLoggers(_ entry: StorageEntry<Value>) {
+        if let observer { entry.tell(observer) }
+        // A copy: a logger may add and remove loggers.
+        for (_, logger) in loggers { entry.tell(logger) }
+    }
+
+    private func tellSubscribers(_ value: Value, _ version: UInt64) {
+        for index in subscribers.beginTelling() {
+            guard let one = subscribers.subscription(at: index, for: version) else { continue }
+            if !one.take(value) { subscribers.leaves(at: index) }
+        }
+        subscribers.endTelling()
+    }
+
+    // MARK: Turns
+
+    func nextDispatch() -> DispatchID {
+        lastDispatch += 1
+        return DispatchID(number: lastDispatch)
+    }
+
+    /// Begins the synchronous dispatch `dispatch`; answers what ``endTurn(_:)`` wants to know.
+    func beginTurn(_ dispatch: DispatchID?) -> DispatchID? {
+        turns += 1
+        defer { currentDispatch = dispatch }
+        return currentDispatch
+    }
+
+    func endTurn(_ before: DispatchID?) {
+        turns -= 1
+        currentDispatch = before
+        tellAll()
+    }
+
+    // MARK: Those who are told
+
+    func subscribe(_ subscription: Subscription<Value>) -> StorageToken {
+        let token = nextToken()
+        guard !isEnded else {
+            subscription.finish()
+            return token
+        }
+        subscribers.add(subscription, token.number, since: version)
+        return token
+    }
+
+    func unsubscribe(_ token: StorageToken) {
+        guard token.owner == ObjectIdentifier(self) else { return }
+        subscribers.remove(token.number)
+    }
+
+    func add(_ logger: any CyclerLogger) -> StorageToken {
+        let token = nextToken()
+        loggers.append((token.number, logger))
+        return token
+    }
+
+    func removeLogger(_ token: StorageToken) {
+        guard token.owner == ObjectIdentifier(self) else { return }
+        loggers.removeAll { $0.number == token.number }
+    }
+
+    /// Puts another logger in the place of one; answers whether that was there.
+    func replaceLogger(_ token: StorageToken, _ logger: any CyclerLogger) -> Bool {
+        guard token.owner == ObjectIdentifier(self),
+            let index = loggers.firstIndex(where: { $0.number == token.number })
+        else { return false }
+        loggers[index].logger = logger
+        return true
+    }
+
+    func hub<Activity: Sendable>(for type: Activity.Type) -> ActivityHub<Activity> {
+        for case let hub as ActivityHub<Activity> in hubs { return hub }
+        let hub = ActivityHub<Activity>()
+        hubs.append(hub)
+        return hub
+    }
+
+    private func nextToken() -> StorageToken {
+        lastToken += 1
+        return StorageToken(number: lastToken, owner: ObjectIdentifier(self))
+    }
+
+    // MARK: Hosting
+
+    /// Puts another state in place; nobody is told. Requires that nothing is being written or told.
+    func restore(_ value: Value, version: UInt64) {
+        precondition(
+            depth == 0 && turns == 0 && !isTelling, "a state is restored between turns, not in one")
+        self.value = value
+        self.version = version
+        subscribers.unsay(after: version)
+    }
+
+    /// Ends streams; from now on commits and activities are dropped. The value can still be read.
+    func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        subscribers.finishAll()
+        for hub in hubs { hub.finishAll() }
+    }
+}
