@@ -35,16 +35,3 @@ package enum Disposition: Hashable, Sendable {
     /// The session has ended; nothing happened.
     case ended
 }
-
-/// Why something that a step sent, or a step itself, came to nothing.
-@usableFromInline
-package enum DropReason: String, Hashable, Sendable {
-    /// The step that sent it had ended or was cancelled.
-    case ended
-    /// `transform(mutation:)` answered `nil`.
-    case transform
-    /// The step was cancelled before it began.
-    case cancelledBeforeStart
-    /// One with its id was running, and its policy is `.first`.
-    case first
-}

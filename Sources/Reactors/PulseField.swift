@@ -6,7 +6,7 @@ package protocol PulseValueVisitor {
 
 /// One pulse of a state: its name, its mark, its value. Found by ``PulseFields``.
 ///
-/// Reads at an offset, which needs `unsafe` in two places below. Why not by key path: one for a
+/// Reads at an offset, which needs `unsafe` in three places below. Why not by key path: one for a
 /// pulse copies its value to look at its mark, and one appended to a path that reflection made
 /// traps when it is read (seen on 6.3.1: append `\.mark` to a path of
 /// `_forEachFieldWithKeyPath`, read through it).
@@ -34,6 +34,16 @@ package struct PulseField<State>: Sendable {
     package func mark(in state: State) -> PulseMark {
         unsafe withUnsafeBytes(of: state) { bytes in
             unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
+        }
+    }
+
+    /// Counts an assignment of the pulse's present value, for a state whose pulses were assigned
+    /// where they could not count: one that was injected from outside, decoded.
+    package func countAssignment(in state: inout State) {
+        unsafe withUnsafeMutableBytes(of: &state) { bytes in
+            var mark = unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
+            mark.count &+= 1
+            unsafe bytes.storeBytes(of: mark, toByteOffset: markOffset, as: PulseMark.self)
         }
     }
 

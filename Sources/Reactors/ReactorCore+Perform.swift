@@ -245,7 +245,7 @@ extension ReactorCore {
         _ run: RunID, _ observer: Observer
     ) where Observer.R == R {
         guard let entry = steps.remove(run) else { return }
-        observer.cancel(run, action: entry.action)
+        observer.cancel(run, named: entry.effectID, action: entry.action)
         steps.makeDue(entry)
     }
 

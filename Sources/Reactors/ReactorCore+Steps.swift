@@ -45,9 +45,10 @@ extension ReactorCore {
         defer { isInTurn = false }
         stepsTaken = 0
         if let failure {
-            observer.failed(ReactorFailure(place: .effect, error: failure, action: run.action))
+            observer.failed(
+                ReactorFailure(failure, ofStep: run.id, named: run.effectID, action: run.action))
         }
-        observer.ended(run.id, action: run.action)
+        observer.ended(run.id, named: run.effectID, action: run.action)
         proceed(in: entry.frame, failed: failure != nil, run.action, observer)
         settle(run.action, observer)
         continueCancelled(observer)
@@ -61,15 +62,17 @@ extension ReactorCore {
     ) where Observer.R == R {
         guard !ended else { return }
         if let failure {
-            observer.failed(ReactorFailure(place: .source, error: failure, action: .none))
+            observer.failed(ReactorFailure(failure, ofSource: source.name))
+        } else {
+            observer.sourceEnded(source.name)
         }
-        observer.sourceEnded(source.name)
     }
 
     /// Ends the session: running steps are cancelled, nothing follows them, actions find it ended.
     package func end<Observer: ReactorCoreObserver>(observer: Observer) where Observer.R == R {
         guard !ended else { return }
         ended = true
+        isOpen = false
         cancelAll(observer: observer)
     }
 
@@ -80,7 +83,9 @@ extension ReactorCore {
         beginTurn()
         defer { isInTurn = false }
         let (runs, actions) = steps.removeAll()
-        for (run, action) in runs { observer.cancel(run, action: action) }
+        for (run, entry) in runs {
+            observer.cancel(run, named: entry.effectID, action: entry.action)
+        }
         for action in actions { observer.settled(action) }
     }
 

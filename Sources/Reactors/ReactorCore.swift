@@ -40,13 +40,21 @@ package final class ReactorCore<R: Reactor> {
     var isInTurn = false
 
     /// Whether ``end(observer:)`` was called.
-    package internal(set) var isEnded: Bool {
-        @inlinable get { ended }
-        @inlinable set { ended = newValue }
-    }
+    package var isEnded: Bool { ended }
 
     @usableFromInline
     var ended = false
+
+    // What a stubbed session shows and has recorded; kept, for reading, when it is no longer one.
+    @usableFromInline
+    var stub: StubBook<R>?
+
+    @usableFromInline
+    var isStubbed = false
+
+    // Law: neither ended nor stubbed. The one question that the hot path asks.
+    @usableFromInline
+    var isOpen = true
 
     @usableFromInline
     var steps = RunningSteps()
@@ -79,7 +87,7 @@ package final class ReactorCore<R: Reactor> {
     package func receive<Observer: ReactorCoreObserver>(
         _ action: R.Action, tag: ActionTag, observer: Observer
     ) -> Disposition where Observer.R == R {
-        guard !ended else { return .ended }
+        guard isOpen else { return receiveAside(action, tag, observer) }
         beginTurn()
         defer { isInTurn = false }
         guard let accepted = accept(action, tag, observer) else { return .rejected }
@@ -102,8 +110,8 @@ package final class ReactorCore<R: Reactor> {
     package func receive<Observer: ReactorCoreObserver>(
         fromSource mutation: R.Mutation, observer: Observer
     ) where Observer.R == R {
-        guard !ended else {
-            return observer.dropped(mutation, by: .none, because: .ended)
+        guard isOpen else {
+            return observer.dropped(mutation, by: .none, because: ended ? .ended : .stub)
         }
         beginTurn()
         defer { isInTurn = false }
@@ -112,11 +120,13 @@ package final class ReactorCore<R: Reactor> {
 
     /// The state as it is shown: decorated by `transform(state:)`.
     ///
-    /// When that fails, the state as it is; the observer is told once per version.
+    /// When that fails, the state as it is; the observer is told once per version. A stubbed
+    /// session shows what was put into it.
     @inlinable
     package func visibleState<Observer: ReactorCoreObserver>(
         observer: Observer
     ) -> R.State where Observer.R == R {
+        if isStubbed { return stubState }
         do {
             return try reactor.transform(state: current)
         } catch {
@@ -156,6 +166,7 @@ package final class ReactorCore<R: Reactor> {
             return accepted
         } catch {
             observer.failed(ReactorFailure(place: .transformAction, error: error, action: tag))
+            observer.rejected(action, tag: tag)
             return nil
         }
     }

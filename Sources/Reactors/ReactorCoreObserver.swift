@@ -31,18 +31,37 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `transform(action:)` let an action through, perhaps another than it was given.
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag)
 
-    /// `transform(action:)` answered `nil`.
+    /// `transform(action:)` answered `nil`, or failed: then `failed` was called before.
     func rejected(_ action: R.Action, tag: ActionTag)
 
     /// The synchronous part of an action is applied; what follows in this call belongs to steps
     /// that it cancelled.
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
-    /// A step ended by itself, with or without a failure.
+    /// A step ended by itself; when it failed, `failed` was called before.
     func ended(_ run: RunID, action: ActionTag)
 
-    /// A source's stream ended, with or without a failure; the session goes on without it.
+    /// The same with the step's name. Default: calls `ended(_:action:)`.
+    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag)
+
+    /// As `cancel(_:action:)`, which the default calls, with the step's name.
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
+
+    /// A source's stream ended without a failure; the session goes on without it.
     func sourceEnded(_ name: String)
+
+    // What a stub leads to; the defaults do nothing.
+
+    /// A stubbed session has recorded an action, and nothing else.
+    func recorded(_ action: R.Action, tag: ActionTag)
+
+    /// A stubbed session shows another state: `core.version` and `core.visibleState(observer:)`
+    /// are new, `core.state` is what it was. A pulse is told by its marks, as for a mutation.
+    func injected(core: ReactorCore<R>)
+
+    /// A session that is no longer stubbed shows its own state again, which is a version. No pulse
+    /// was assigned, whatever its marks say.
+    func uncovered(core: ReactorCore<R>)
 
     /// A mutation was not applied.
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason)
@@ -74,6 +93,30 @@ extension ReactorCoreObserver {
     /// Nothing.
     @inlinable
     package func ended(_ run: RunID, action: ActionTag) {}
+
+    /// Forwards to the form without the name.
+    @inlinable
+    package func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
+        ended(run, action: action)
+    }
+
+    /// Forwards to the form without the name.
+    @inlinable
+    package func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
+        cancel(run, action: action)
+    }
+
+    /// Nothing.
+    @inlinable
+    package func recorded(_ action: R.Action, tag: ActionTag) {}
+
+    /// Nothing.
+    @inlinable
+    package func injected(core: ReactorCore<R>) {}
+
+    /// Nothing.
+    @inlinable
+    package func uncovered(core: ReactorCore<R>) {}
 
     /// Nothing.
     @inlinable

@@ -20,13 +20,43 @@ public struct ReactorFailure: Error, Sendable {
     /// What was thrown.
     public let error: any Error
 
+    /// The name of the asynchronous step that threw, if it has one.
+    public let effectID: EffectID?
+
+    /// The name of the source that failed.
+    public let source: String?
+
     /// The action that led to it; ``ActionTag/none`` for a source or for looking at a state.
     package let action: ActionTag
+
+    /// The asynchronous step that threw; `nil` for the synchronous part of an effect.
+    package let run: RunID?
 
     @usableFromInline
     package init(place: Place, error: any Error, action: ActionTag) {
         self.place = place
         self.error = error
         self.action = action
+        effectID = nil
+        source = nil
+        run = nil
+    }
+
+    init(_ error: any Error, ofStep run: RunID, named effectID: EffectID?, action: ActionTag) {
+        place = .effect
+        self.error = error
+        self.action = action
+        self.effectID = effectID
+        source = nil
+        self.run = run
+    }
+
+    init(_ error: any Error, ofSource source: String) {
+        place = .source
+        self.error = error
+        action = .none
+        effectID = nil
+        self.source = source
+        run = nil
     }
 }

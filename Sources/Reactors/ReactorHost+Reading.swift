@@ -5,22 +5,22 @@ extension ReactorHost {
     /// The state as it is shown: now, then once per version, an equal one too.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 states.
-    public func states(buffer limit: Int = 256) -> ReactorStream<R.State> {
+    public func state(buffer limit: Int = 256) -> ReactorStream<R.State> {
         let (stream, feed) = ReactorStream<R.State>.make(buffer: limit)
         let state = currentState
-        register(feed, first: state) { feed.push($0) }
+        register(feed, first: state) { state, _ in feed.push(state) }
         return stream
     }
 
     /// A part of the state: now, then whenever it is another; computed properties too.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 values.
-    public func states<Part: Equatable & Sendable>(
+    public func state<Part: Equatable & Sendable>(
         _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256
     ) -> ReactorStream<Part> {
         let (stream, feed) = ReactorStream<Part>.make(buffer: limit)
         var last = currentState[keyPath: path]
-        register(feed, first: last) { state in
+        register(feed, first: last) { state, _ in
             let part = state[keyPath: path]
             guard part != last else { return true }
             last = part
@@ -44,10 +44,12 @@ extension ReactorHost {
         let (stream, feed) = ReactorStream<Value>.make(buffer: limit)
         let present = currentState[keyPath: path]
         var last = present.mark
-        register(feed, first: present.value) { state in
+        register(feed, first: present.value) { state, cause in
             let pulse = state[keyPath: path]
             defer { last = pulse.mark }
-            return pulse.mark.isAssignment(since: last) ? feed.push(pulse.value) : true
+            // The end of a stub shows old marks again.
+            guard cause == .change, pulse.mark.isAssignment(since: last) else { return true }
+            return feed.push(pulse.value)
         }
         return stream
     }
@@ -79,14 +81,15 @@ extension ReactorHost {
     }
 
     private func register<Element>(
-        _ feed: ReactorStream<Element>.Feed, first: Element, _ take: @escaping (R.State) -> Bool
+        _ feed: ReactorStream<Element>.Feed, first: Element,
+        _ take: @escaping (R.State, HostObserver<R>.StateReader.Cause) -> Bool
     ) {
         guard feed.push(first), !isEnded else { return feed.finish() }
         forgetWhenAbandoned(
             feed, observer.add(.init(take: take, finish: { feed.finish() })))
     }
 
-    private func forgetWhenAbandoned<Element>(
+    func forgetWhenAbandoned<Element>(
         _ feed: ReactorStream<Element>.Feed, _ reader: UInt64
     ) {
         feed.whenAbandoned { [weak self] in

@@ -15,7 +15,7 @@
 /// streams end. None of them keeps it alive.
 public actor ReactorHost<R: Reactor> {
     let core: ReactorCore<R>
-    let observer = HostObserver<R>()
+    let observer: HostObserver<R>
     private let clock: any Clock<Duration>
     private let tasks = TaskBag()
     private var lastTag: UInt64 = 0
@@ -28,17 +28,27 @@ public actor ReactorHost<R: Reactor> {
     /// - Parameters:
     ///   - reactor: the session's own instance.
     ///   - clock: what effects find as ``Sink/clock``. Default: the system's continuous clock.
-    public init(_ reactor: sending R, clock: any Clock<Duration> = ContinuousClock()) {
+    ///   - topics: where the reactor's topics are published. Default: a bus of its own, on which
+    ///     nobody publishes.
+    ///   - now: what entries of the action log have as their time. Called only while somebody reads
+    ///     it. Default: how long the session has lived, by `clock`. For dates give the time since
+    ///     1970: this module knows no calendar.
+    public init(
+        _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
+        topics: TopicBus = TopicBus(), now: (@Sendable () -> Duration)? = nil
+    ) {
+        observer = HostObserver(now: now ?? Self.timeSinceNow(by: clock))
         let core = ReactorCore(reactor: reactor)
         let sources = core.makeSources()
         self.core = core
         self.clock = clock
         let tasks = tasks
         for (index, source) in sources.enumerated() {
+            let read = source.open(topics)
             let task = Task { @concurrent [weak self] in
                 var failure: (any Error)?
                 do {
-                    try await source.read { [weak self] in await self?.take($0) ?? false }
+                    try await read { [weak self] in await self?.take($0) ?? false }
                 } catch {
                     failure = error
                 }
@@ -93,8 +103,15 @@ public actor ReactorHost<R: Reactor> {
 
     func forget(_ reader: UInt64) { observer.remove(reader) }
 
+    private static func timeSinceNow(
+        by clock: some Clock<Duration>
+    ) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
     // Decide inside, act outside: tasks are started and cancelled when the turn is over.
-    private func carryOut() {
+    func carryOut() {
         if !observer.started.isEmpty || !observer.cancelled.isEmpty {
             let (started, cancelled) = (observer.started, observer.cancelled)
             observer.forgetDecisions()

@@ -9,13 +9,47 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         case mutation(Mutation)
     }
 
+    /// Reads a stream to its end. The closure waits until the session has taken the element and
+    /// answers whether to go on.
+    package typealias Reading =
+        @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
+
     /// Names the source in records.
     public let name: String
 
-    /// Reads the stream to its end. The closure waits until the session has taken the element and
-    /// answers whether to go on.
-    package let read: @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
+    /// The name of the topic that the source listens to, if it does.
+    package let topic: String?
 
+    /// Begins: when it returns, the source listens to its topic, and what is published from then
+    /// on is not missed. Call once per session, before its first state is visible; letting go of
+    /// the answer, or of a task that runs it, ends the listening.
+    package let open: @Sendable (TopicBus) -> Reading
+
+    private init(name: String, _ read: @escaping Reading) {
+        self.name = name
+        topic = nil
+        open = { _ in read }
+    }
+
+    private init<Value: Sendable>(
+        _ topic: Topic<Value>, _ decoding: TopicChannels.Decoding?,
+        _ make: @escaping @Sendable (Value) -> Element
+    ) {
+        name = topic.name
+        self.topic = topic.name
+        open = { bus in
+            let subscription = bus.subscribe(to: topic, decoding: decoding)
+            return { deliver in try await subscription.read { await deliver(make($0)) } }
+        }
+    }
+
+    /// Reads the stream to its end, on a bus on which nobody publishes.
+    package func read(_ deliver: @Sendable (Element) async -> Bool) async throws {
+        try await open(TopicBus())(deliver)
+    }
+}
+
+extension ReactorSource {
     /// Every element of the sequence becomes a mutation of the session.
     ///
     /// - Parameter name: names the source in records. Default: `"mutations"`.
@@ -40,5 +74,41 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
                 guard await deliver(.action(action)) else { return }
             }
         }
+    }
+}
+
+// Each of the two comes twice: only a `Decodable` value can come over HTTP as well, and the
+// compiler, which takes the more special one, knows which is.
+extension ReactorSource {
+    /// Every value that is published to the topic, in this process, becomes a mutation of the
+    /// session. The source has the topic's name.
+    public static func mutations<Value: Sendable>(
+        topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Mutation
+    ) -> ReactorSource {
+        ReactorSource(topic, nil) { .mutation(make($0)) }
+    }
+
+    /// Every value that is published to the topic, in this process or over HTTP, becomes a
+    /// mutation of the session. The source has the topic's name.
+    public static func mutations<Value: Decodable & Sendable>(
+        topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Mutation
+    ) -> ReactorSource {
+        ReactorSource(topic, TopicChannels.decoding(of: topic)) { .mutation(make($0)) }
+    }
+
+    /// Every value that is published to the topic, in this process, becomes an action of the
+    /// session. The source has the topic's name.
+    public static func actions<Value: Sendable>(
+        topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Action
+    ) -> ReactorSource {
+        ReactorSource(topic, nil) { .action(make($0)) }
+    }
+
+    /// Every value that is published to the topic, in this process or over HTTP, becomes an
+    /// action of the session. The source has the topic's name.
+    public static func actions<Value: Decodable & Sendable>(
+        topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Action
+    ) -> ReactorSource {
+        ReactorSource(topic, TopicChannels.decoding(of: topic)) { .action(make($0)) }
     }
 }

@@ -114,10 +114,8 @@ struct RunningSteps {
     }
 
     // Everything is forgotten. The answer is in a fixed order: what runs, then what was unsettled.
-    mutating func removeAll() -> (runs: [(RunID, ActionTag)], actions: [ActionTag]) {
-        let runs = running.sorted { $0.key.number < $1.key.number }.map {
-            ($0.key, $0.value.action)
-        }
+    mutating func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
+        let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
         let actions = unsettled.keys.sorted { $0.number < $1.number }
         let (last, count) = (lastRun, cancellations)
         self = RunningSteps()

@@ -93,4 +93,13 @@ final class CoreProbe<R: Reactor>: ReactorCoreObserver {
     func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
         skipped.append("\(effectID) \(reason.rawValue)")
     }
+
+    func recorded(_ action: R.Action, tag: ActionTag) { log.append("recorded \(action)") }
+
+    func injected(core: ReactorCore<R>) {
+        states.append(core.visibleState(observer: self))
+        log.append("injected \(core.version)")
+    }
+
+    func uncovered(core: ReactorCore<R>) { log.append("uncovered \(core.version)") }
 }

@@ -18,7 +18,7 @@ struct ReactorHostEffectTests {
         await host.perform(work("fast", fast))
         await fast.hasArrivals(1)
         fast.open()
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         while try await states.next(1).first?.count != 3 {}
         slow.open()
         await host.settled()
@@ -60,7 +60,7 @@ struct ReactorHostEffectTests {
     @Test func `case 80: a stopwatch ticks between start and stop`() async throws {
         let clock = ManualClock()
         let host = ReactorHost(StopwatchReactor(), clock: clock)
-        var ticks = Reading(await host.states(\.ticks))
+        var ticks = Reading(await host.state(\.ticks))
         func pass(seconds: Int) async {
             for _ in 0..<seconds {
                 await clock.hasSleepers(1)
@@ -88,7 +88,7 @@ struct ReactorHostEffectTests {
             ReactorHost(StopwatchReactor(), clock: clock),
             ReactorHost(StopwatchReactor(), clock: clock)
         )
-        var ticks = Reading(await b.states(\.ticks))
+        var ticks = Reading(await b.state(\.ticks))
         await a.send(.start)
         await b.send(.start)
         await clock.hasSleepers(2)
@@ -136,7 +136,7 @@ struct ReactorHostEffectTests {
         let clock = ManualClock()
         let host = ReactorHost(ScriptReactor(), clock: clock)
         let seen = Gate()
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         var activities = Reading(await host.activities())
         await host.perform(
             .run { sink in
@@ -155,7 +155,7 @@ struct ReactorHostEffectTests {
         #expect(await host.perform(.just("x")) == SendResult(accepted: false, version: 0))
         await host.settled()
         await host.end()
-        var late = Reading(await host.states())
+        var late = Reading(await host.state())
         #expect(try await late.next(2) == [[]])
         #expect(await host.readerCount == 0)
     }
@@ -168,7 +168,7 @@ struct ReactorHostEffectTests {
         do {
             let host = ReactorHost(ScriptReactor(), clock: clock)
             weakHost = host
-            states = Reading(await host.states())
+            states = Reading(await host.state())
             await host.perform(
                 .run { sink in
                     try? await sink.clock.sleep(for: .seconds(1))

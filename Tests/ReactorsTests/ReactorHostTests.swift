@@ -7,7 +7,7 @@ struct ReactorHostTests {
         async throws
     {
         let host = ReactorHost(PulsesReactor())
-        var states = Reading(await host.states(\.plain))
+        var states = Reading(await host.state(\.plain))
         let answer = await host.send(.setPlain(5))
         #expect(answer == SendResult(accepted: true, version: 1))
         #expect(await host.currentState.plain == 5)
@@ -18,14 +18,14 @@ struct ReactorHostTests {
         let host = ReactorHost(PulsesReactor())
         await host.send(.setPlain(1))
         await host.send(.setPlain(2))
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         await host.send(.setPlain(3))
         #expect(try await states.next(2).map(\.plain) == [2, 3])
     }
 
     @Test func `case 50: one state per mutation, an equal one too`() async throws {
         let host = ReactorHost(PulsesReactor())
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         await host.send(.setPlain(0))
         await host.send(.setPlain(0))
         await host.send(.setPlain(1))
@@ -36,7 +36,7 @@ struct ReactorHostTests {
     @Test func `case 51: a part is told when it changes, computed ones too`() async throws {
         let clock = ManualClock()
         let host = ReactorHost(CounterReactor(), clock: clock)
-        var texts = Reading(await host.states(\.valueText))
+        var texts = Reading(await host.state(\.valueText))
         for sleepers in [1, 1] {
             await host.send(.increase)
             await clock.hasSleepers(sleepers)
@@ -50,7 +50,7 @@ struct ReactorHostTests {
     @Test func `case 53: loading, value, loading off, pulse`() async throws {
         let clock = ManualClock()
         let host = ReactorHost(CounterReactor(), clock: clock)
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         var alerts = Reading(await host.pulse(\.$alert))
         #expect(await host.send(.increase) == SendResult(accepted: true, version: 1))
         await clock.hasSleepers(1)
@@ -67,7 +67,7 @@ struct ReactorHostTests {
         async throws
     {
         let host = ReactorHost(ABReactor())
-        let states = await host.states()
+        let states = await host.state()
         let observer = Task {
             for try await state in states {
                 if state == ["enterA"] { await host.send(.b) }
@@ -119,7 +119,7 @@ struct ReactorHostTests {
             for _ in 0..<20 {
                 group.addTask {
                     var last: Int?
-                    for try await state in await host.states(buffer: 1001) {
+                    for try await state in await host.state(buffer: 1001) {
                         if let last { #expect(state == last + 1) }
                         last = state
                         if state == 1000 { break }
@@ -132,10 +132,10 @@ struct ReactorHostTests {
 
     @Test func `case 75: a reader added on seeing a version begins with it, once`() async throws {
         let host = ReactorHost(PulsesReactor())
-        var first = Reading(await host.states(\.plain))
+        var first = Reading(await host.state(\.plain))
         await host.send(.setPlain(1))
         #expect(try await first.next(2) == [0, 1])
-        var second = Reading(await host.states())
+        var second = Reading(await host.state())
         await host.send(.setPlain(2))
         #expect(try await second.next(2).map(\.plain) == [1, 2])
     }

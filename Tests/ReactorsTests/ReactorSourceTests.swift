@@ -43,7 +43,7 @@ struct ReactorSourceTests {
     @Test func `cases 56 and 99: sources are made once, whoever reads`() async throws {
         let host = makeHost()
         for _ in 0..<20 {
-            var reading = Reading(await host.states())
+            var reading = Reading(await host.state())
             _ = try await reading.next(1)
             _ = await host.currentState
         }
@@ -54,7 +54,7 @@ struct ReactorSourceTests {
         async throws
     {
         let host = makeHost()
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         users.continuation.yield("tokijh")
         #expect(try await states.next(2).last == ["tokijh"])
         commands.continuation.yield("go")

@@ -87,7 +87,7 @@ struct SeedReactorTests {
 
     @Test func `case 24: an action without mutation is silent and makes no version`() async throws {
         let host = ReactorHost(MyReactor())
-        var states = Reading(await host.states())
+        var states = Reading(await host.state())
         let answer = await host.send(.doSomeAction)
         #expect(answer == SendResult(accepted: true, version: 0))
         await host.send(.alert("sentinel"))

@@ -1,0 +1,89 @@
+/// Where an entry stands in its session's action log.
+///
+/// Mutations, activities and failures are *records* and are numbered from 1, with ``part`` 0. Every
+/// other entry stands before the next record: it has that record's number, and a part counted from
+/// 1. So the numbers of records are the same whether somebody reads the log or not.
+public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The record's number, or that of the record which comes next.
+    public let number: UInt64
+
+    /// 0 for a record; which of the entries before it otherwise.
+    public let part: UInt32
+
+    package init(number: UInt64, part: UInt32 = 0) {
+        self.number = number
+        self.part = part
+    }
+
+    /// Whether `left` happened before `right`.
+    public static func < (left: ActionLogPosition, right: ActionLogPosition) -> Bool {
+        guard left.number == right.number else { return left.number < right.number }
+        guard left.part != 0, right.part != 0 else { return left.part > right.part }
+        return left.part < right.part
+    }
+
+    /// `12` for a record, `12.1` for an entry before it.
+    public var description: String { part == 0 ? "\(number)" : "\(number).\(part)" }
+}
+
+/// One thing that happened in a session: what the action log is made of.
+public struct ActionLogEntry<R: Reactor>: Sendable {
+    /// An asynchronous step of an effect.
+    public struct Step: Hashable, Sendable {
+        /// Which step of the session, counted from 1; the same from its start to its end.
+        public let number: UInt64
+
+        /// The name that the reactor gave it, if any.
+        public let id: EffectID?
+    }
+
+    /// What can happen. The first word of each comment is its name where a log is sent: contract's
+    /// kinds, as in `GET …/log`.
+    public enum Event: Sendable {
+        /// `action.received`: taken, and what `transform(action:)` made of it.
+        case received(R.Action, transformed: R.Action)
+        /// `action.rejected`: by `transform(action:)`, or because that failed.
+        case rejected(R.Action)
+        /// `action.recorded`: by a stub, and nothing else.
+        case recorded(R.Action)
+        /// `mutation`: a record; reduced, as `transform(mutation:)` left it, and the version made.
+        case mutation(R.Mutation, version: UInt64)
+        /// `activity`: a record.
+        case activity(R.Activity)
+        /// `effect.started`.
+        case effectStarted(Step)
+        /// `effect.ended`, by itself and without a failure.
+        case effectEnded(Step)
+        /// `effect.cancelled`.
+        case effectCancelled(Step)
+        /// `effect.failed`: a record; without a step when the synchronous part of an effect failed.
+        case effectFailed(Step?, any Error)
+        /// `effect.skipped`: it did not begin.
+        case effectSkipped(EffectID, DropReason)
+        /// `source.ended`, without a failure.
+        case sourceEnded(String)
+        /// `source.failed`: a record.
+        case sourceFailed(String, any Error)
+        /// `hook.failed`: a record; one of the three `transform`s threw.
+        case hookFailed(ReactorFailure.Place, any Error)
+        /// `mutation.dropped`: not reduced.
+        case droppedMutation(R.Mutation, DropReason)
+        /// `activity.dropped`: its step had ended.
+        case droppedActivity(R.Activity)
+        /// `state.replaced`: a stub shows another state, or the session shows its own again.
+        case replaced(version: UInt64)
+    }
+
+    /// Where it stands.
+    public let position: ActionLogPosition
+
+    /// The number of the action that led to it, counted from 1 within the session; 0 for what no
+    /// action led to.
+    public let action: UInt64
+
+    /// When: what the host's `now` answered.
+    public let time: Duration
+
+    /// What happened.
+    public let event: Event
+}

@@ -1,0 +1,33 @@
+/// Is told what happens in a session: every entry of its action log, in order.
+///
+/// ```swift
+/// struct Printer<R: Reactor>: ActionLogger {
+///     func log(_ entry: ActionLogEntry<R>) { print(entry.position, entry.event) }
+/// }
+///
+/// let token = await host.add(Printer())
+/// ```
+///
+/// It runs in a task of its own, beside the session, one entry after the other. A slow one slows
+/// nothing: what does not fit into its buffer is left out, and it is told how much that was.
+public protocol ActionLogger<R>: Sendable {
+    /// The reactor whose sessions it logs.
+    associatedtype R: Reactor
+
+    /// Takes one entry.
+    func log(_ entry: ActionLogEntry<R>) async
+
+    /// Is told that entries were left out here, between the entry before and the one that follows,
+    /// because the buffer was full. Default: nothing.
+    func missed(_ count: Int) async
+}
+
+extension ActionLogger {
+    /// Nothing.
+    public func missed(_ count: Int) async {}
+}
+
+/// Names a logger that was added to a host, to remove it by.
+public struct LoggerToken: Hashable, Sendable {
+    let reader: UInt64
+}

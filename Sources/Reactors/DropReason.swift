@@ -1,0 +1,17 @@
+/// Why something that a step or a source sent, or a step itself, came to nothing.
+public enum DropReason: String, Hashable, Sendable {
+    /// The step that sent it had ended or was cancelled, or the session has ended.
+    case ended
+
+    /// `transform(mutation:)` answered `nil`.
+    case transform
+
+    /// The step was cancelled before it began.
+    case cancelledBeforeStart
+
+    /// One with its id was running, and its policy is `.first`.
+    case first
+
+    /// The session is stubbed.
+    case stub
+}

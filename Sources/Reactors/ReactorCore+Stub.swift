@@ -1,0 +1,101 @@
+// Design: a stub is the session with its reactor taken out. Actions are recorded, the shown state is
+// what a test puts there, nothing of the reactor runs; its own state waits, unchanged, until the
+// stub is taken away. Readers and positions are the session's own, so nobody notices the exchange.
+
+/// What a stubbed session shows and has recorded.
+@usableFromInline
+final class StubBook<R: Reactor> {
+    // Precedent: no test looks at more; beyond it the oldest are forgotten.
+    static var limit: Int { 10_000 }
+
+    @usableFromInline
+    var state: R.State
+
+    var hasInjected = false
+    private(set) var actions: [R.Action] = []
+
+    init(state: R.State) { self.state = state }
+
+    func record(_ action: R.Action) {
+        // In halves: taking one off the front of an array moves all the others.
+        if actions.count >= 2 * Self.limit { actions.removeFirst(Self.limit) }
+        actions.append(action)
+    }
+}
+
+extension ReactorCore {
+    /// Takes the reactor out: from now on actions are recorded and lead nowhere.
+    ///
+    /// The state that is shown stays until another is injected. Running steps are cancelled, with
+    /// what would follow them; mutations from sources are dropped. Begins a new recording. Nothing
+    /// happens when the session has ended or is stubbed.
+    package func beginStub<Observer: ReactorCoreObserver>(
+        observer: Observer
+    ) where Observer.R == R {
+        guard isOpen else { return }
+        stub = StubBook(state: visibleState(observer: observer))
+        isStubbed = true
+        isOpen = false
+        cancelAll(observer: observer)
+    }
+
+    /// Changes the state that a stubbed session shows: one version, whatever the change is.
+    ///
+    /// The state is shown as it is, without `transform(state:)`.
+    ///
+    /// - Returns: whether the session is stubbed and has not ended; when not, nothing happens.
+    /// - Throws: what `change` does; nothing was changed then.
+    package func inject<Observer: ReactorCoreObserver, Failure: Error>(
+        observer: Observer, _ change: (inout R.State) throws(Failure) -> Void
+    ) throws(Failure) -> Bool where Observer.R == R {
+        guard isStubbed, !ended, let stub else { return false }
+        beginTurn()
+        defer { isInTurn = false }
+        var state = stub.state
+        try change(&state)
+        stub.state = state
+        stub.hasInjected = true
+        count += 1
+        observer.injected(core: self)
+        return true
+    }
+
+    /// Puts the reactor back in, with the state that it had. What was recorded can be read until
+    /// the next ``beginStub(observer:)``.
+    ///
+    /// One version if a state was injected, since another is shown then; else none.
+    package func endStub<Observer: ReactorCoreObserver>(
+        observer: Observer
+    ) where Observer.R == R {
+        guard isStubbed, !ended, let stub else { return }
+        beginTurn()
+        defer { isInTurn = false }
+        isStubbed = false
+        isOpen = true
+        guard stub.hasInjected else { return }
+        count += 1
+        observer.uncovered(core: self)
+    }
+
+    /// Whether the session is stubbed.
+    package var isStub: Bool { isStubbed }
+
+    /// What the present recording holds, or else the last; at least the newest 10 000 actions.
+    package var stubbedActions: [R.Action] { stub?.actions ?? [] }
+
+    @usableFromInline
+    var stubState: R.State { stub?.state ?? current }
+
+    // An action that does not reach the reactor.
+    @usableFromInline
+    func receiveAside<Observer: ReactorCoreObserver>(
+        _ action: R.Action, _ tag: ActionTag, _ observer: Observer
+    ) -> Disposition where Observer.R == R {
+        guard !ended, let stub else { return .ended }
+        beginTurn()
+        defer { isInTurn = false }
+        stub.record(action)
+        observer.recorded(action, tag: tag)
+        return .accepted(version: count, isSettled: true)
+    }
+}

@@ -1,0 +1,85 @@
+import Synchronization
+
+// Design: a bus is injected, never global: into each `ReactorHost` that should hear it, and by a
+// server into all of its sessions. It keeps one list of readers per topic and nothing else: no value
+// is remembered, so a session hears what is published after it has started.
+
+/// Brings values to every session that listens to their topic.
+///
+/// ```swift
+/// let topics = TopicBus()
+/// let host = ReactorHost(ProfileReactor(), topics: topics)
+/// let told = topics.publish(user, to: .currentUser).sessions
+/// ```
+///
+/// Every listening session is given each value once, all of them in the same order, and each takes
+/// it into its own order among everything else that happens to it.
+///
+/// Limit: ``limit`` values wait for a session at most. One that falls behind by more takes what
+/// waits, then its source fails with ``ReaderTooSlow`` (a record) and the session lives on without
+/// the topic: nothing is left out in the middle, and no publisher ever waits for a reader.
+public final class TopicBus: Sendable {
+    /// How many values of a topic may wait for one session.
+    ///
+    /// Precedent: ReactorKit's subjects have no limit. Tens of values between two turns are many.
+    public static var limit: Int { 1024 }
+
+    // Why a lock: publishers and sessions come from anywhere. Without it two values could reach two
+    // sessions in different orders, and one could be pushed to a reader that is just leaving.
+    private let channels = Mutex(TopicChannels())
+
+    /// Makes a bus that nobody listens to yet.
+    public init() {}
+
+    /// Gives a value to every session that listens to the topic.
+    ///
+    /// Returns at once: the sessions take it when their present turns are over. Callable from
+    /// anywhere, from an effect or an observer too.
+    ///
+    /// - Returns: how many sessions it was given to, and a way to wait for them.
+    @discardableResult
+    public func publish<Element: Sendable>(
+        _ element: Element, to topic: Topic<Element>
+    ) -> TopicDelivery {
+        let delivery = TopicDelivery()
+        channels.withLock { $0.push(element, to: topic, delivery) }
+        return delivery
+    }
+
+    /// Gives a value to every session that listens to a topic of this name, read by `decoder` once
+    /// for every type that is listened to. Types that are not `Decodable` are left out.
+    ///
+    /// - Returns: `nil` when nobody listens.
+    /// - Throws: what `decoder` does; nothing was published then.
+    package func publish(
+        toTopicNamed name: String, decodedBy decoder: some TopicDecoder
+    ) throws -> TopicDelivery? {
+        let decodings = channels.withLock { $0.decodings(of: name) }
+        guard !decodings.isEmpty else { return nil }
+        // Not under the lock: this is user code.
+        let publications = try decodings.map { try $0(decoder) }
+        let delivery = TopicDelivery()
+        channels.withLock { channels in
+            for push in publications { push(&channels, delivery) }
+        }
+        return delivery
+    }
+
+    func subscribe<Element: Sendable>(
+        to topic: Topic<Element>, decoding: TopicChannels.Decoding?
+    ) -> TopicSubscription<Element> {
+        let (stream, feed) = ReactorStream<TopicEnvelope<Element>>.make(buffer: Self.limit)
+        let reader = channels.withLock { $0.add(feed, to: topic, decoding: decoding) }
+        return TopicSubscription(bus: self, topic: topic, reader: reader, stream: stream)
+    }
+
+    func unsubscribe<Element: Sendable>(_ reader: UInt64, from topic: Topic<Element>) {
+        channels.withLock { $0.remove(reader, from: topic) }
+    }
+}
+
+/// Reads a value of whatever type is asked for, from whatever form it came in.
+package protocol TopicDecoder {
+    /// The value as `type`.
+    func decode<Element: Decodable>(_ type: Element.Type) throws -> Element
+}

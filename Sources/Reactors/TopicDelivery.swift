@@ -1,0 +1,72 @@
+import Synchronization
+
+/// What became of a value that was published.
+public final class TopicDelivery: Sendable {
+    private struct Book {
+        var handed = 0
+        // Shares that are neither applied nor given up.
+        var open = 0
+        var applied = 0
+        var waiting: [AsyncStream<Never>.Continuation] = []
+    }
+
+    // Why a lock: sessions report from wherever they run.
+    private let book = Mutex(Book())
+
+    init() {}
+
+    /// How many sessions it was given to.
+    public var sessions: Int { book.withLock { $0.handed } }
+
+    /// Returns when every session that it was given to has applied it (in a server: committed it)
+    /// or has ended, or when the calling task is cancelled.
+    ///
+    /// - Returns: how many have applied it by then.
+    @discardableResult
+    public func applied() async -> Int {
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        let isDone = book.withLock { book in
+            if book.open > 0 { book.waiting.append(continuation) }
+            return book.open == 0
+        }
+        if isDone { continuation.finish() }
+        for await _ in stream {}
+        return book.withLock { $0.applied }
+    }
+
+    func hand() { book.withLock { $0.handed += 1 } }
+
+    fileprivate func open() { book.withLock { $0.open += 1 } }
+
+    fileprivate func close(applied: Bool) {
+        let waiting = book.withLock { book in
+            book.open -= 1
+            if applied { book.applied += 1 }
+            guard book.open == 0 else { return [AsyncStream<Never>.Continuation]() }
+            defer { book.waiting = [] }
+            return book.waiting
+        }
+        for waiter in waiting { waiter.finish() }
+    }
+}
+
+/// One session's share in a delivery. Letting go of it is the report, so that none can be lost.
+final class TopicShare: Sendable {
+    private let delivery: TopicDelivery
+    private let applied = Atomic(false)
+
+    init(of delivery: TopicDelivery) {
+        self.delivery = delivery
+        delivery.open()
+    }
+
+    func noteApplied() { applied.store(true, ordering: .relaxed) }
+
+    deinit { delivery.close(applied: applied.load(ordering: .relaxed)) }
+}
+
+/// A value on its way to one session.
+struct TopicEnvelope<Element: Sendable>: Sendable {
+    let element: Element
+    let share: TopicShare
+}

@@ -1,0 +1,29 @@
+/// One session's place among the readers of a topic; it leaves when it is released.
+final class TopicSubscription<Element: Sendable>: Sendable {
+    private let bus: TopicBus
+    private let topic: Topic<Element>
+    private let reader: UInt64
+    private let stream: ReactorStream<TopicEnvelope<Element>>
+
+    init(
+        bus: TopicBus, topic: Topic<Element>, reader: UInt64,
+        stream: ReactorStream<TopicEnvelope<Element>>
+    ) {
+        self.bus = bus
+        self.topic = topic
+        self.reader = reader
+        self.stream = stream
+    }
+
+    /// Hands on every value until the session wants no more.
+    ///
+    /// - Parameter deliver: returns when the session has taken the value; whether to go on.
+    func read(_ deliver: (Element) async -> Bool) async throws {
+        for try await envelope in stream {
+            guard await deliver(envelope.element) else { return }
+            envelope.share.noteApplied()
+        }
+    }
+
+    deinit { bus.unsubscribe(reader, from: topic) }
+}

@@ -1,0 +1,171 @@
+import Reactors
+import Synchronization
+import Testing
+
+extension Topic where Element == String {
+    fileprivate static let currentUser = Topic("currentUser")
+    fileprivate static let commands = Topic("commands")
+}
+
+@Suite("A topic reaches every session that listens, once, in one order")
+struct TopicTests {
+    private struct Profile: Reactor {
+        typealias Action = String
+        typealias Mutation = String
+        let initialState: [String] = []
+
+        var sources: [Source] {
+            [
+                .mutations(topic: .currentUser) { "user \($0)" },
+                .actions(topic: .commands) { $0 },
+            ]
+        }
+
+        func mutate(action: String) -> Effect<String> { .just("did \(action)") }
+        func reduce(state: inout [String], mutation: String) { state.append(mutation) }
+    }
+
+    private struct Texts: TopicDecoder {
+        let text: String
+        func decode<Element: Decodable>(_ type: Element.Type) throws -> Element {
+            guard let value = text as? Element else { throw Mishap() }
+            return value
+        }
+    }
+
+    private struct NotDecodable: Sendable {}
+
+    private let topics = TopicBus()
+
+    @Test func `case 95: one publication is one mutation of every session, and of no other`()
+        async throws
+    {
+        let hosts = (0..<3).map { _ in ReactorHost(Profile(), topics: topics) }
+        let stranger = ReactorHost(Profile(), topics: TopicBus())
+        let delivery = topics.publish("tokijh", to: .currentUser)
+        #expect(delivery.sessions == 3)
+        #expect(await delivery.applied() == 3)
+        for host in hosts { #expect(await host.currentState == ["user tokijh"]) }
+        #expect(await stranger.version == 0)
+    }
+
+    @Test func `a topic's values can be actions`() async {
+        let host = ReactorHost(Profile(), topics: topics)
+        await topics.publish("go", to: .commands).applied()
+        #expect(await host.currentState == ["did go"])
+    }
+
+    @Test func `all sessions take all publishers' values in one order`() async {
+        let topics = TopicBus()
+        let hosts = (0..<3).map { _ in ReactorHost(Profile(), topics: topics) }
+        await withTaskGroup { group in
+            for publisher in 0..<8 {
+                group.addTask {
+                    for number in 0..<50 {
+                        await topics.publish("\(publisher) \(number)", to: .currentUser).applied()
+                    }
+                }
+            }
+        }
+        let first = await hosts[0].currentState
+        #expect(first.count == 400)
+        for host in hosts { #expect(await host.currentState == first) }
+        for publisher in 0..<8 {
+            let own = first.filter { $0.hasPrefix("user \(publisher) ") }
+            #expect(own == (0..<50).map { "user \(publisher) \($0)" })
+        }
+    }
+
+    @Test func `a session hears nothing of what was published before it`() async {
+        #expect(topics.publish("early", to: .currentUser).sessions == 0)
+        let host = ReactorHost(Profile(), topics: topics)
+        await topics.publish("late", to: .currentUser).applied()
+        #expect(await host.currentState == ["user late"])
+    }
+
+    @Test func `a session that ended has not applied, and nobody waits for it`() async {
+        let host = ReactorHost(Profile(), topics: topics)
+        await host.end()
+        #expect(await topics.publish("x", to: .currentUser).applied() == 0)
+        #expect(await host.version == 0)
+    }
+
+    @Test func `a released session leaves its topics`() async {
+        do {
+            let host = ReactorHost(Profile(), topics: topics)
+            await topics.publish("x", to: .currentUser).applied()
+            #expect(await host.version == 1)
+        }
+        while topics.publish("y", to: .currentUser).sessions > 0 { await Task.yield() }
+    }
+
+    @Test func `waiting for a delivery ends with the waiting task`() async throws {
+        let listening = Profile().sources[0].open(topics)
+        let delivery = topics.publish("x", to: .currentUser)
+        let waiting = Task { await delivery.applied() }
+        waiting.cancel()
+        #expect(await waiting.value == 0)
+        withExtendedLifetime(listening) {}
+    }
+
+    @Test func `case 97: who falls behind by more than the limit takes what waits, then fails`()
+        async throws
+    {
+        let read = Profile().sources[0].open(topics)
+        for _ in 0..<TopicBus.limit {
+            #expect(topics.publish("x", to: .currentUser).sessions == 1)
+        }
+        let other = ReactorHost(Profile(), topics: topics)
+        let delivery = topics.publish("too many", to: .currentUser)
+        #expect(delivery.sessions == 1)
+        #expect(await delivery.applied() == 1)
+        #expect(await other.currentState == ["user too many"])
+        let taken = Mutex(0)
+        await #expect(throws: ReaderTooSlow.self) {
+            try await read { _ in
+                taken.withLock { $0 += 1 }
+                return true
+            }
+        }
+        #expect(taken.withLock { $0 } == TopicBus.limit)
+    }
+
+    @Test func `letting go of a subscription ends it at once`() {
+        do {
+            let read = Profile().sources[0].open(topics)
+            #expect(topics.publish("x", to: .currentUser).sessions == 1)
+            withExtendedLifetime(read) {}
+        }
+        #expect(topics.publish("x", to: .currentUser).sessions == 0)
+    }
+
+    @Test func `a posted value is read once per type, and all of it or none is published`()
+        async throws
+    {
+        let host = ReactorHost(Profile(), topics: topics)
+        #expect(Profile().sources.map(\.topic) == ["currentUser", "commands"])
+        let told = try topics.publish(toTopicNamed: "currentUser", decodedBy: Texts(text: "a"))
+        #expect(await told?.applied() == 1)
+        #expect(await host.currentState == ["user a"])
+
+        let number = ReactorSource<Int, Int>.mutations(topic: Topic("currentUser")) { $0 }
+        let read = number.open(topics)
+        #expect(throws: Mishap.self) {
+            try topics.publish(toTopicNamed: "currentUser", decodedBy: Texts(text: "b"))
+        }
+        #expect(topics.publish("c", to: .currentUser).sessions == 1)
+        #expect(topics.publish(1, to: Topic("currentUser")).sessions == 1)
+        withExtendedLifetime(read) {}
+    }
+
+    @Test func `nobody listens to an unknown topic, nor over HTTP to what cannot be read`() throws {
+        let source = ReactorSource<Int, Int>.actions(topic: Topic<NotDecodable>("odd")) { _ in 1 }
+        let read = source.open(topics)
+        for name in ["odd", "unknown"] {
+            let told = try topics.publish(toTopicNamed: name, decodedBy: Texts(text: "x"))
+            #expect(told == nil)
+        }
+        #expect(topics.publish(NotDecodable(), to: Topic("odd")).sessions == 1)
+        withExtendedLifetime(read) {}
+    }
+}
