@@ -12,6 +12,8 @@ final class Replay {
     /// Everything up to here has been written or is in the subscriber's `unsent`. On the action
     /// log a part is a note; elsewhere it is an event of the record.
     private var reached: RecordPlace
+    /// Notes up to here have been read, and are not shown on this stream.
+    private var passed = RecordPlace(0)
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
     private var shownPart: [UInt8]?
@@ -46,7 +48,7 @@ final class Replay {
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note may stand behind the last record, under the number of the next.
         let last = session.committedNumber + (isLog ? 1 : 0)
-        ask(after: needed, through: last) { replay, records in
+        ask(after: max(needed, passed), through: last) { replay, records in
             guard let first = records.first, replay.isNext(first) else { return replay.lose() }
             replay.show(records)
         }
@@ -89,7 +91,12 @@ final class Replay {
                 answer)
         } then: { [self] result in
             guard take(result), case .success(let records) = result else { return }
-            act(self, isLog ? records : records.filter { $0.part == 0 })
+            let shown = isLog ? records : records.filter { $0.part == 0 }
+            if shown.isEmpty, let last = records.last {
+                passed = last.place
+                return proceed()
+            }
+            act(self, shown)
         }
     }
 

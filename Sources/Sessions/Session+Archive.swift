@@ -29,7 +29,7 @@ extension Session {
                 guard let snapshot, let machine else { return act(.success(nil)) }
                 do throws(RecoveryFault) {
                     let fold = try machine.makeFold(from: snapshot)
-                    advance(fold, after: snapshot.number, to: version, then: act)
+                    advance(fold, after: RecordPlace(snapshot.number), to: version, then: act)
                 } catch {
                     note(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
@@ -39,7 +39,7 @@ extension Session {
     }
 
     private func advance(
-        _ fold: any StateFold, after number: UInt64, to version: UInt64,
+        _ fold: any StateFold, after place: RecordPlace, to version: UInt64,
         then act: @escaping (Result<(any StateFold)?, JournalFailure>) -> Void
     ) {
         guard fold.version < version else { return act(.success(fold)) }
@@ -48,14 +48,14 @@ extension Session {
         pin()
         table.ask { archive, answer in
             archive.records(
-                of: key, after: RecordPlace(number), through: last, limitBytes: 262_144, answer)
+                of: key, after: place, through: last, limitBytes: 262_144, answer)
         } then: { [self] result in
             defer { unpin() }
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let records):
                 do throws(RecoveryFault) {
-                    guard let reached = try Self.apply(records, after: number, to: version, fold)
+                    guard let reached = try Self.apply(records, after: place, to: version, fold)
                     else { return act(.success(nil)) }
                     advance(fold, after: reached, to: version, then: act)
                 } catch {
@@ -66,17 +66,17 @@ extension Session {
         }
     }
 
-    /// Answers the number of the last record that was looked at; nil if one is missing.
+    /// Answers the place of the last record or note that was looked at; nil if one is missing.
     private static func apply(
-        _ records: [Record], after number: UInt64, to version: UInt64, _ fold: any StateFold
-    ) throws(RecoveryFault) -> UInt64? {
-        var reached = number
-        for record in records where record.part == 0 {
-            guard record.number == reached + 1 else { return nil }
-            reached = record.number
+        _ records: [Record], after place: RecordPlace, to version: UInt64, _ fold: any StateFold
+    ) throws(RecoveryFault) -> RecordPlace? {
+        var reached = place
+        for record in records {
+            guard record.number == reached.nextNumber else { return nil }
+            reached = record.place
             if record.kind == .mutation, fold.version < version { try fold.apply(record) }
         }
-        return reached == number ? nil : reached
+        return reached == place ? nil : reached
     }
 
     /// Reads a state that is no longer in memory.

@@ -56,6 +56,15 @@ package struct RecordPlace: Sendable, Hashable {
     }
 }
 
+extension RecordPlace {
+    /// The number of whatever comes next.
+    package var nextNumber: UInt64 { part == 0 ? number + 1 : number }
+}
+
+extension Record {
+    package var place: RecordPlace { RecordPlace(number, part: part) }
+}
+
 extension RecordPlace: Comparable {
     /// Whether the left one comes earlier: notes come before the record of their number.
     package static func < (left: RecordPlace, right: RecordPlace) -> Bool {

@@ -210,6 +210,59 @@ struct ActionLogTests {
         }
     }
 
+    @Test func `After a restart the log goes on where it was, in pages and on the stream`() throws {
+        let rig = Rig(answers: true)
+        let first = try rig.create("s", .ledger())
+        for number in 1...3 { try rig.act(Post.set(number), on: first) }
+        try rig.act(Post.all(Post.nothing, Post.refuse), on: first)
+        let before = rig.page(first).entries
+        #expect(before.count == 8)
+        let (later, session) = try restarted(rig)
+        #expect(later.page(session).entries == before)
+        let place = session.generation.text
+        #expect(later.page(session, after: "\(place).4.1").entries == ["action.rejected 4.2"])
+        #expect(later.page(session, after: "\(place).2", limit: 3).next == "\(place).4.1")
+        let reader = later.subscribe(session, .log, .after("\(place).2.1"))
+        later.letIn()
+        try later.act(Post.set(4), on: session)
+        #expect(
+            later.places(reader) == before.dropFirst(3) + ["action.received 4.3", "mutation 4"])
+        #expect(later.page(session).entries == before + ["action.received 4.3", "mutation 4"])
+    }
+
+    @Test func `Any number of notes between two records is no gap for who reads the journal`()
+        throws
+    {
+        let rig = Rig(answers: true)
+        let first = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: first)
+        for _ in 1...5_000 { try rig.act(Post.nothing, on: first) }
+        try rig.act(Post.set(2), on: first)
+        try rig.act(Post.set(3), on: first)
+        let (later, session) = try restarted(rig)
+        for selection in [Selection.allPulses, .allStates] {
+            let reader = later.subscribe(session, selection, .after("\(first.generation.text).0"))
+            for _ in 1...20 { later.letIn() }
+            #expect(
+                later.transcript(reader).events.map(\.id).map { String($0.dropFirst(9)) } == [
+                    "1", "2", "3",
+                ])
+        }
+        let state = later.read(session, version: 2)
+        for _ in 1...20 { later.letIn() }
+        later.settleAll()
+        #expect(later.line(state).hasPrefix(#"state {"a":2,"#))
+    }
+
+    private func restarted(_ rig: Rig) throws -> (Rig, Session) {
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        guard case .session(let session) = try later.wake("s") else {
+            throw Rig.NoSession(id: "s")
+        }
+        return (later, session)
+    }
+
     @Test func `The end of a session ends its log`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
@@ -239,6 +292,7 @@ extension Rig {
         let token = nextToken()
         session.readLog(LogPageRequest(token: token, after: after, limit: limit))
         settleAll()
+        letIn()
         return page(of: token)
     }
 
