@@ -177,13 +177,20 @@ final class Shard: LoopHandler {
 
     func occupy(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
-        while exchanges.count <= slot {
-            exchanges.append(Exchange(vacantAt: connections.now, limits: service.limits))
-        }
-        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
-        exchanges[slot].connection = connection
-        exchanges[slot].phase = .reading
+        if exchanges.count <= slot { makeExchanges(through: slot) }
+        exchanges[slot].begin(connection, at: connections.now)
         occupied += 1
+    }
+
+    private func makeExchanges(through slot: Int) {
+        // Changed outside and put back: were it changed in place, even here, each of the many
+        // looks at the array would be watched by the runtime.
+        var grown = exchanges
+        exchanges = []
+        while grown.count <= slot {
+            grown.append(Exchange(vacantAt: connections.now, limits: service.limits))
+        }
+        exchanges = grown
     }
 
     /// Forgets the connection; whoever still holds its id reaches nobody.
@@ -203,7 +210,7 @@ final class Shard: LoopHandler {
 
     /// Makes the slot vacant.
     func release(_ slot: Int) {
-        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
+        exchanges[slot].end(limits: service.limits)
         occupied -= 1
         if occupied == 0, service.isDraining {
             service.drain.report(index)
@@ -217,9 +224,8 @@ final class Shard: LoopHandler {
 
     func isCurrent(_ connection: ConnectionID) -> Bool {
         let slot = Int(connection.slot)
-        guard slot < exchanges.count, exchanges[slot].connection == connection else { return false }
-        if case .vacant = exchanges[slot].phase { return false }
-        return true
+        // A vacant slot has no connection's id.
+        return slot < exchanges.count && exchanges[slot].connection == connection
     }
 
     /// `Date: …` and its line end, made once a second (RFC 9110 §6.6.1).
