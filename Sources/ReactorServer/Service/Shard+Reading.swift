@@ -130,6 +130,8 @@ extension Shard {
 
     /// A whole request: finds the operation and carries it out, here or on the session's loop.
     func serve(_ connection: ConnectionID) {
+        // Once, for each look at the property would copy all of it.
+        let head = head
         let match = service.router.match(head.method, head.bytes, head.path)
         let operation: Operation =
             if case .operation(let operation, _) = match { operation } else { .livez }
