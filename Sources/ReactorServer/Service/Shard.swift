@@ -30,6 +30,7 @@ final class Shard: LoopHandler {
     var counters = Counters()
     var randomness = SystemRandomNumberGenerator()
     private(set) var dateField: (second: Int64, bytes: [UInt8]) = (-1, [])
+    private var actionHeadField: (second: Int64, bytes: [UInt8]) = (-1, [])
     let templates: ReplyTemplates
 
     // Scratch memory, reused for every request. Law: `head` and `body` belong to the request that
@@ -37,6 +38,7 @@ final class Shard: LoopHandler {
     var head = RequestHead()
     var body: [UInt8] = []
     var out: [UInt8] = []
+    var actionAnswer: [UInt8] = []
     var actionBody: [UInt8] = []
     /// The connection that is being read; its answers gather in `out`.
     var readingConnection: ConnectionID?
@@ -237,5 +239,17 @@ final class Shard: LoopHandler {
             dateField = (second, bytes)
         }
         return dateField.bytes
+    }
+
+    /// How the answer to posted actions begins, made once a second.
+    var actionHead: [UInt8] {
+        let second = connections.wallClockSeconds
+        if actionHeadField.second != second {
+            var bytes: [UInt8] = []
+            ResponseEncoder.appendHead(
+                status: 200, lines: templates.action, date: date, to: &bytes)
+            actionHeadField = (second, bytes)
+        }
+        return actionHeadField.bytes
     }
 }
