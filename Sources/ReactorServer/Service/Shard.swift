@@ -243,7 +243,7 @@ final class Shard: LoopHandler {
 
     /// How the answer to posted actions begins, made once a second.
     var actionHead: [UInt8] {
-        let second = connections.wallClockSeconds
+        let second = connections.wallClockMilliseconds / 1_000
         if actionHeadField.second != second {
             var bytes: [UInt8] = []
             ResponseEncoder.appendHead(
