@@ -44,3 +44,8 @@
         unsafe memory = larger
     }
 }
+
+extension ConnectionSlots: RandomAccessCollection {
+    var startIndex: Int { 0 }
+    var endIndex: Int { count }
+}

@@ -42,7 +42,7 @@ extension ConnectionTable {
 
     /// Frees every slot.
     func closeAll() {
-        for index in 0..<slots.count where slots[index].flags.contains(.open) {
+        for index in slots.indices where slots[index].flags.contains(.open) {
             closeNow(index)
         }
         ready.removeAll()
