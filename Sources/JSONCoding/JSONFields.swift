@@ -18,10 +18,10 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { document.path(to: node) }
 
     var allKeys: [Key] {
-        if role == .tag {
-            guard let key = JSONTag.key(Key.self, at: tag, in: document) else { return [] }
-            return [key]
-        }
+        role == .tag ? JSONTag.keys(at: tag, in: document) : memberKeys
+    }
+
+    private var memberKeys: [Key] {
         var keys: [Key] = []
         let end = Int(document.nodes[node].next)
         var place = node + 1

@@ -15,16 +15,23 @@ enum JSONTag {
         return tag
     }
 
-    /// The case that the `type` names. If the enum has none of that name, the document is told
-    /// why: the caller can't throw.
-    static func key<Key: CodingKey>(
-        _: Key.Type, at tag: Int, in document: JSONDocument
-    ) -> Key? {
-        let caseName = document.text(at: tag)
-        if let key = Key(stringValue: caseName) { return key }
+    /// The case that the `type` names, as the list of keys that Swift asks for. If the enum has
+    /// none of that name, the list is empty and the document is told why: the caller can't throw.
+    static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
+        // Here and nowhere else is there an optional of a type that is known to the caller only:
+        // each such place costs a look-up of that type, 400 instructions.
+        guard let key = Key(stringValue: document.text(at: tag)) else {
+            note(unknown: Key.self, at: tag, in: document)
+            return []
+        }
+        return [key]
+    }
+
+    private static func note(
+        unknown type: any CodingKey.Type, at tag: Int, in document: JSONDocument
+    ) {
         document.tagError = document.corrupted(
-            "unknown type \"\(caseName)\"" + known(Key.self), at: tag)
-        return nil
+            "unknown type \"\(document.text(at: tag))\"" + known(type), at: tag)
     }
 
     private static func known(_ type: any CodingKey.Type) -> String {

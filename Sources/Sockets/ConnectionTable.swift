@@ -23,7 +23,7 @@ package final class ConnectionTable {
 
     let poller: any Poller
     let load: LoopLoad
-    var slots: [ConnectionSlot] = []
+    let slots = ConnectionSlots()
     /// First of the free slots, each of which names the next; -1 ends the list.
     private var firstFree: Int32 = -1
     /// Connections that go on in the next pass without a new event. Law: each is in it once
@@ -32,9 +32,12 @@ package final class ConnectionTable {
     var deadlines: DeadlineBook
 
     /// The moment this round began, on the monotonic clock.
-    package private(set) var now: LoopInstant
+    package var now: LoopInstant { roundBegan }
     /// The same by the wall clock, in milliseconds since 1970 (UTC).
-    package private(set) var wallClockMilliseconds: Int64
+    package var wallClockMilliseconds: Int64 { roundBeganMilliseconds }
+    // Private, so that the compiler sees every access and the runtime need not watch any.
+    private var roundBegan: LoopInstant
+    private var roundBeganMilliseconds: Int64
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
 
@@ -46,8 +49,8 @@ package final class ConnectionTable {
     init(poller: any Poller, load: LoopLoad) {
         self.poller = poller
         self.load = load
-        self.now = .read()
-        self.wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()
+        self.roundBegan = .read()
+        self.roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
         self.deadlines = DeadlineBook(at: .read())
     }
 
@@ -55,8 +58,8 @@ package final class ConnectionTable {
     package func isOpen(_ connection: ConnectionID) -> Bool { usable(connection) != nil }
 
     func readClocks() {
-        now = .read()
-        wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()
+        roundBegan = .read()
+        roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
     }
 
     // MARK: Slots

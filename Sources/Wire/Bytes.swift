@@ -51,6 +51,16 @@ enum Lanes {
         return (difference &- ones) & ~difference & tops
     }
 
+    /// The word with its capital letters, A to Z and nothing else, made small.
+    @inline(__always)
+    static func lowered(_ word: UInt64) -> UInt64 {
+        // In seven bits a sum of two never reaches the next byte.
+        let sevens = word & ~tops
+        let fromA = sevens &+ ones &* UInt64(0x80 - 0x41)
+        let pastZ = sevens &+ ones &* UInt64(0x80 - 0x5b)
+        return word | (((fromA & ~pastZ & ~word) & tops) &>> 2)
+    }
+
     /// - Parameter bound: at most 128.
     @inline(__always)
     static func less(_ word: UInt64, than bound: UInt8) -> UInt64 {
@@ -86,11 +96,15 @@ extension Span<UInt8> {
     ///   lower case.
     func equals(_ text: StaticString, in range: Range<Int>, ignoringCase: Bool) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
-        return text.withUTF8Buffer { wanted in
-            for index in 0..<range.count {
-                let byte = self[range.lowerBound + index]
-                let isUpper = ignoringCase && byte &- 0x41 < 26
-                guard unsafe (isUpper ? byte | 0x20 : byte) == wanted[index] else { return false }
+        return text.withUTF8Buffer { buffer in
+            let wanted = unsafe Span(_unsafeElements: buffer)
+            var index = 0
+            while index < range.count {
+                let count = Swift.min(8, range.count &- index)
+                let word = word(at: range.lowerBound + index, count: count)
+                let shown = ignoringCase ? Lanes.lowered(word) : word
+                guard shown == wanted.word(at: index, count: count) else { return false }
+                index &+= 8
             }
             return true
         }

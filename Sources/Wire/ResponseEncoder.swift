@@ -26,13 +26,37 @@ package enum ResponseEncoder {
         status: Int, lines: FieldLines, body: Span<UInt8>, date: [UInt8], close: Bool,
         minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
     ) {
-        StatusLine.append(status, to: &out)
-        appendDate(date, to: &out)
-        out.append(contentsOf: lines.bytes)
+        appendHead(status: status, lines: lines, date: date, to: &out)
         appendEnd(
             status: status, bodyBytes: body.count, close: close, minorVersion: minorVersion,
             to: &out)
         if !headOnly, hasBody(status) { out.append(copying: body) }
+    }
+
+    /// Appends the beginning of a response, which many may share: its status line, Date and
+    /// fields. `append(head:body:close:minorVersion:to:)` completes it.
+    package static func appendHead(
+        status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
+    ) {
+        StatusLine.append(status, to: &out)
+        appendDate(date, to: &out)
+        out.append(contentsOf: lines.bytes)
+    }
+
+    /// Appends a whole response whose beginning is there already; its status is 200.
+    ///
+    /// - Parameters:
+    ///   - head: what `appendHead` wrote.
+    ///   - body: sent whole: this answers no HEAD.
+    ///   - close: whether the connection is closed behind this response.
+    ///   - minorVersion: the request's; an HTTP/1.0 peer is told when the connection stays.
+    package static func append(
+        head: [UInt8], body: Span<UInt8>, close: Bool, minorVersion: Int, to out: inout [UInt8]
+    ) {
+        out.append(contentsOf: head)
+        appendEnd(
+            status: 200, bodyBytes: body.count, close: close, minorVersion: minorVersion, to: &out)
+        out.append(copying: body)
     }
 
     /// The same, for fields that are made for this response and a body that is an array.
@@ -50,9 +74,7 @@ package enum ResponseEncoder {
     package static func appendStreamHead(
         status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
     ) {
-        StatusLine.append(status, to: &out)
-        appendDate(date, to: &out)
-        out.append(contentsOf: lines.bytes)
+        appendHead(status: status, lines: lines, date: date, to: &out)
         out.append(contentsOf: Self.close)
         appendLineEnd(to: &out)
     }

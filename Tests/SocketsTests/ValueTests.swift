@@ -54,6 +54,19 @@ struct ValueTests {
         #expect(CloseReason(code: EHOSTUNREACH) == .failed(code: EHOSTUNREACH))
     }
 
+    @Test func `Slots keep their words when there are more of them`() {
+        let slots = ConnectionSlots()
+        for number in 0..<1_000 {
+            slots.append(ConnectionSlot(descriptor: Int32(number), generation: UInt32(number)))
+            slots[number / 2].failure = Int32(number)
+        }
+        #expect(slots.count == 1_000)
+        for (number, slot) in slots.enumerated() {
+            #expect(slot.descriptor == Int32(number) && slot.generation == UInt32(number))
+            #expect(slot.failure == (number < 500 ? Int32(number * 2 + 1) : 0))
+        }
+    }
+
     @Test func `A connection costs at most 96 bytes while it is idle`() {
         #expect(MemoryLayout<ConnectionSlot>.stride <= 24)
         #expect(TimerWheel.bytesPerKey <= 24)

@@ -33,6 +33,29 @@ struct ByteClassTests {
         }
     }
 
+    @Test func `letters, and only they, are equal in either case, wherever they stand`() {
+        let text: StaticString = "azmq[{@`/-9zaz"
+        let wanted = Array("azmq[{@`/-9zaz".utf8)
+        func equals(_ bytes: [UInt8], _ range: Range<Int>, ignoringCase: Bool) -> Bool {
+            bytes.span.equals(text, in: range, ignoringCase: ignoringCase)
+        }
+        for place in wanted.indices {
+            for byte in UInt8.min...UInt8.max {
+                var bytes = wanted
+                bytes[place] = byte
+                let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(wanted[place])
+                let isCapital = isLetter && byte == wanted[place] - 0x20
+                let isSame = byte == wanted[place]
+                #expect(equals(bytes, 0..<14, ignoringCase: true) == (isSame || isCapital))
+                #expect(equals(bytes, 0..<14, ignoringCase: false) == isSame)
+            }
+        }
+        let surrounded = Array("xAZMQ[{@`/-9ZAZx".utf8)
+        #expect(equals(surrounded, 1..<15, ignoringCase: true))
+        #expect(!equals(surrounded, 0..<15, ignoringCase: true))
+        #expect(!equals(surrounded, 1..<14, ignoringCase: true))
+    }
+
     @Test func `the first byte of eight is found wherever it is, whatever surrounds it`() {
         for filler in [UInt8(0x00), 0x09, 0x0b, 0x8a, 0xff, 0x0d] {
             for length in 0...20 {

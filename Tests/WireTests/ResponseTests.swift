@@ -210,6 +210,25 @@ struct ResponseEncoderTests {
         #expect(closing.contains("Connection: close") && !closing.contains("keep-alive"))
     }
 
+    @Test func `a beginning made beforehand gives the same response`() {
+        let lines = FieldLines([("Content-Type", "application/json")])
+        let date = Array("D".utf8)
+        var head: [UInt8] = []
+        ResponseEncoder.appendHead(status: 200, lines: lines, date: date, to: &head)
+        for (close, minorVersion) in [(false, 1), (true, 1), (false, 0), (true, 0)] {
+            for body in ["", "{}"] {
+                var out: [UInt8] = []
+                ResponseEncoder.append(
+                    head: head, body: Array(body.utf8).span, close: close,
+                    minorVersion: minorVersion, to: &out)
+                let whole = encode(
+                    200, fields: [("Content-Type", "application/json")], body: body, date: "D",
+                    close: close, minorVersion: minorVersion)
+                #expect(String(decoding: out, as: UTF8.self) == whole)
+            }
+        }
+    }
+
     @Test func `a stream has no length and ends with the connection`() {
         var out: [UInt8] = []
         ResponseEncoder.appendStreamHead(

@@ -4,10 +4,13 @@ internal import Wire
 
 /// One connection's side of the conversation: where Wire's machine meets a socket.
 ///
-/// Design: a value in an array that is parallel to the loop's connection table. While a
-/// connection is idle these words are all there is; what is incomplete or unsent lives in
-/// ``Work`` only as long as it is.
-struct Exchange {
+/// Design: one for each slot of the loop's connection table, used again by each connection that
+/// gets the slot. While a connection is idle these words are all there is; what is incomplete or
+/// unsent lives in ``Work`` only as long as it is.
+///
+/// Why an object and not a value in an array: changing an array's element is an access to the
+/// whole array, which the runtime watches for as long as it lasts. Measured: a tenth of a POST.
+final class Exchange {
     enum Phase {
         /// Nobody is connected in this slot.
         case vacant
@@ -93,6 +96,23 @@ struct Exchange {
     init(vacantAt now: LoopInstant, limits: RequestLimits) {
         reader = RequestReader(limits: limits)
         lastProgress = now
+    }
+
+    /// A connection has come to the slot.
+    func begin(_ connection: ConnectionID, at now: LoopInstant) {
+        self.connection = connection
+        phase = .reading
+        lastProgress = now
+    }
+
+    /// Nothing of the connection stays.
+    func end(limits: RequestLimits) {
+        connection = ConnectionID(slot: 0, generation: 0)
+        reader = RequestReader(limits: limits)
+        phase = .vacant
+        work = nil
+        requestBegan = nil
+        peerIsFinished = false
     }
 
     var isReading: Bool {

@@ -46,29 +46,32 @@ package struct Router: Sendable {
 
     /// `path` is a range of `bytes`, beginning with a slash.
     package func match(_ method: Method, _ bytes: [UInt8], _ path: Range<Int>) -> Match {
-        for pattern in patterns {
-            guard let session = Self.matches(pattern, bytes, path) else { continue }
+        let patterns = patterns.span
+        for index in patterns.indices {
+            guard let session = Self.matches(patterns[index].segments, bytes.span, path) else {
+                continue
+            }
             let wanted = method == .head ? .get : method
-            for (candidate, operation) in pattern.operations where candidate == wanted {
+            for (candidate, operation) in patterns[index].operations where candidate == wanted {
                 return .operation(operation, session: session.isEmpty ? nil : session)
             }
-            return .methods(pattern.methods)
+            return .methods(patterns[index].methods)
         }
         return .nothing
     }
 
     /// Nil for no match; else the `{id}` segment, empty if the pattern has none.
     private static func matches(
-        _ pattern: Pattern, _ bytes: [UInt8], _ path: Range<Int>
+        _ segments: [[UInt8]?], _ bytes: Span<UInt8>, _ path: Range<Int>
     ) -> Range<Int>? {
         var session = path.lowerBound..<path.lowerBound
         var at = path.lowerBound
-        for segment in pattern.segments {
+        for segment in segments {
             guard at < path.upperBound, bytes[at] == UInt8(ascii: "/") else { return nil }
             at += 1
             if let segment {
                 guard path.upperBound - at >= segment.count else { return nil }
-                for (offset, byte) in segment.enumerated() where bytes[at + offset] != byte {
+                for offset in segment.indices where bytes[at + offset] != segment[offset] {
                     return nil
                 }
                 at += segment.count

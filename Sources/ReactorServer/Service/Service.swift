@@ -13,6 +13,8 @@ final class Service: Sendable {
     let journal: any Journal
     var journalName: String { journal.name }
     let logger: Logger
+    /// The logger's; to ask it costs a copy of the logger.
+    let logLevel: Logger.Level
     /// Law: only ever goes from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
@@ -24,6 +26,7 @@ final class Service: Sendable {
         self.reactors = reactors
         self.journal = journal
         self.logger = logger
+        self.logLevel = logger.logLevel
         self.drain = Drain(loops: configuration.loops)
         var limits = RequestLimits()
         limits.headBytes = configuration.headLimitBytes

@@ -117,6 +117,7 @@ extension Shard {
 
     /// RFC 9110 §8.3: the body's type decides what it is.
     func requireJSON() throws(Problem) {
+        let head = head
         guard let range = head.range(of: .contentType) else {
             throw Problem(
                 415, "media_type_missing", "Content-Type is missing; send application/json")

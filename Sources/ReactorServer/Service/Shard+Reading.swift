@@ -15,8 +15,7 @@ extension Shard {
         while offset < bytes.byteCount, isCurrent(connection), exchanges[slot].isReading {
             let progress: RequestReader.Progress
             do {
-                progress = try exchanges[slot].reader.next(
-                    bytes, at: &offset, head: &head, body: &body)
+                progress = try nextRequest(exchanges[slot], bytes, at: &offset)
             } catch {
                 return refuse(connection, Problem(error))
             }
@@ -42,6 +41,23 @@ extension Shard {
         if offset < bytes.byteCount, isCurrent(connection) {
             hold(connection, bytes, from: offset)
         }
+    }
+
+    /// Reads into `head` and `body`.
+    private func nextRequest(
+        _ exchange: Exchange, _ bytes: RawSpan, at offset: inout Int
+    ) throws(RequestRefusal) -> RequestReader.Progress {
+        // Taken out and put back: a long access to a property has each short one, and there are
+        // many, watched by the runtime.
+        var (reader, head, body) = (exchange.reader, RequestHead(), [UInt8]())
+        swap(&head, &self.head)
+        swap(&body, &self.body)
+        defer {
+            exchange.reader = reader
+            self.head = head
+            self.body = body
+        }
+        return try reader.next(bytes, at: &offset, head: &head, body: &body)
     }
 
     /// Goes on with what a connection sent while its answer was due, then with the socket. A peer
@@ -114,6 +130,8 @@ extension Shard {
 
     /// A whole request: finds the operation and carries it out, here or on the session's loop.
     func serve(_ connection: ConnectionID) {
+        // Once, for each look at the property would copy all of it.
+        let head = head
         let match = service.router.match(head.method, head.bytes, head.path)
         let operation: Operation =
             if case .operation(let operation, _) = match { operation } else { .livez }

@@ -17,6 +17,9 @@ extension Shard: SessionOutput {
         if case .subscribed(let subscriber, let opening, let snapshot) = content.kind {
             return begin(subscriber, opening, snapshot, on: connection)
         }
+        if case .received = content.kind, readingConnection == nil {
+            return sendActionAnswer(connection, content)
+        }
         answerDue(connection) {
             switch content.kind {
             case .received: self.answerAction(connection, content, status: 200)
@@ -27,7 +30,7 @@ extension Shard: SessionOutput {
     }
 
     /// An answer that is due while its request is being read joins the batch in `out`; one that
-    /// comes later is sent at once, and whatever the client has sent meanwhile is read next.
+    /// comes later is sent at once.
     func answerDue(_ connection: ConnectionID, _ act: () -> Void) {
         guard readingConnection != connection else { return act() }
         var outer: [UInt8] = []
@@ -36,10 +39,7 @@ extension Shard: SessionOutput {
         act()
         flushOut(connection)
         if readingConnection != nil { swap(&outer, &out) }
-        let slot = Int(connection.slot)
-        if isCurrent(connection), exchanges[slot].work != nil || exchanges[slot].peerIsFinished {
-            resumable.append(connection)
-        }
+        answerIsSent(connection)
     }
 
     private func answer(_ connection: ConnectionID, _ content: Reply.Content) {

@@ -92,10 +92,12 @@ extension Shard {
 
     private func postActions(_ session: Session, _ connection: ConnectionID) throws(Problem) {
         try requireJSON()
+        // Once, for each look at the property would copy all of it.
+        let head = head
         var waits = false
         if head.query != nil { waits = try readPatience(session.id, connection) }
-        let condition = try positionCondition()
-        let traceparent = self.traceparent()
+        let condition = try positionCondition(head)
+        let traceparent = traceparent(head)
         if let traceparent { wish(connection) { $0.traceparent = traceparent } }
         var post = ActionPost(body: body, token: connection.token)
         post.condition = condition
@@ -136,7 +138,9 @@ extension Shard {
     }
 
     /// RFC 9110 §13.1.1; weak tags never match.
-    private func positionCondition() throws(Problem) -> PositionCondition? {
+    private func positionCondition(
+        _ head: RequestHead
+    ) throws(Problem) -> PositionCondition? {
         guard head.range(of: .ifMatch) != nil else { return nil }
         let tags = try EntityTags(head, .ifMatch)
         return tags.isAny ? .any : .oneOf(tags.strong)
@@ -156,7 +160,7 @@ extension Shard {
     }
 
     /// W3C Trace Context §3.2: what does not have its form is ignored.
-    private func traceparent() -> String? {
+    private func traceparent(_ head: RequestHead) -> String? {
         guard let text = head.text(of: .traceparent) else { return nil }
         let lengths = text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count)
         guard lengths.prefix(4) == [2, 32, 16, 2],

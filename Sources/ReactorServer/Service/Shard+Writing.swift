@@ -49,10 +49,35 @@ extension Shard {
         ResponseEncoder.append(
             status: status, fields: fields + templates.commonFields, body: body, date: date,
             close: closes, minorVersion: asked.minorVersion, headOnly: asked.isHead, to: &out)
-        finishAnswer(slot, asked, wishes, status: status, closes: closes, code: code)
+        finishAnswer(
+            exchanges[slot], asked, wishes, status: status, closes: closes, code: code)
     }
 
-    /// The hot path: the answer to posted actions, from parts made beforehand.
+    /// The hot path: posted actions are committed, and their answer goes out by itself, made of
+    /// parts that were made beforehand.
+    func sendActionAnswer(_ connection: ConnectionID, _ content: Reply.Content) {
+        let exchange = exchanges[Int(connection.slot)]
+        guard case .answering(let asked, let wishes) = exchange.phase else { return }
+        guard wishes?.traceparent == nil else {
+            return answerDue(connection) { self.answerAction(connection, content, status: 200) }
+        }
+        let closes = asked.closes || service.isDraining
+        // Taken out and put back, as in `nextRequest`.
+        var (bytes, body) = (actionAnswer, actionBody)
+        (actionAnswer, actionBody) = ([], [])
+        bytes.removeAll(keepingCapacity: true)
+        body.removeAll(keepingCapacity: true)
+        content.appendReceipt(to: &body)
+        ResponseEncoder.append(
+            head: actionHead, body: body.span, close: closes, minorVersion: asked.minorVersion,
+            to: &bytes)
+        finishAnswer(exchange, asked, wishes, status: 200, closes: closes, code: nil)
+        send(connection, bytes)
+        (actionAnswer, actionBody) = (bytes, body)
+        answerIsSent(connection)
+    }
+
+    /// The answer to posted actions among others in `out`, or of another status.
     func answerAction(_ connection: ConnectionID, _ content: Reply.Content, status: Int) {
         let slot = Int(connection.slot)
         guard isCurrent(connection), case .answering(let asked, let wishes) = exchanges[slot].phase
@@ -60,21 +85,21 @@ extension Shard {
             return
         }
         let closes = asked.closes || service.isDraining
-        actionBody.removeAll(keepingCapacity: true)
-        content.appendReceipt(to: &actionBody)
+        var body: [UInt8] = []
+        content.appendReceipt(to: &body)
         var lines = templates.action
         if let traceparent = wishes?.traceparent { lines.append("traceparent", traceparent) }
         ResponseEncoder.append(
-            status: status, lines: lines, body: actionBody.span, date: date,
+            status: status, lines: lines, body: body.span, date: date,
             close: closes, minorVersion: asked.minorVersion, headOnly: false, to: &out)
-        finishAnswer(slot, asked, wishes, status: status, closes: closes, code: nil)
+        finishAnswer(exchanges[slot], asked, wishes, status: status, closes: closes, code: nil)
     }
 
     private func finishAnswer(
-        _ slot: Int, _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int, closes: Bool,
-        code: String?
+        _ exchange: Exchange, _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int,
+        closes: Bool, code: String?
     ) {
-        exchanges[slot].phase = closes ? .closing : .reading
+        exchange.phase = closes ? .closing : .reading
         counters.note(status: status)
         logRequest(asked, wishes, status: status, code: code)
     }
@@ -90,9 +115,22 @@ extension Shard {
             send(connection, out)
             out.removeAll(keepingCapacity: true)
         }
-        if case .closing = exchanges[slot].phase, exchanges[slot].work?.unsent.isEmpty ?? true {
+        closeIfDone(connection, exchanges[slot])
+    }
+
+    private func closeIfDone(_ connection: ConnectionID, _ exchange: Exchange) {
+        if case .closing = exchange.phase, exchange.work?.unsent.isEmpty ?? true {
             close(connection, .lingering)
         }
+    }
+
+    /// An answer went out that came later than its request: whatever the client has sent meanwhile
+    /// is read next.
+    func answerIsSent(_ connection: ConnectionID) {
+        let exchange = exchanges[Int(connection.slot)]
+        closeIfDone(connection, exchange)
+        guard exchange.connection == connection else { return }
+        if exchange.work != nil || exchange.peerIsFinished { resumable.append(connection) }
     }
 
     /// Sends, and keeps what the kernel does not take. What is kept is bounded: nothing more is
@@ -145,7 +183,7 @@ extension Shard {
         _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int, code: String?
     ) {
         let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
-        guard level >= service.logger.logLevel else { return }
+        guard level >= service.logLevel else { return }
         var metadata: Logger.Metadata = [
             "operation": "\(asked.operation.rawValue)", "status": "\(status)",
             "duration": "\(connections.now - asked.since)",
@@ -156,7 +194,7 @@ extension Shard {
     }
 
     func logStreamEnd(_ streaming: Exchange.Streaming) {
-        guard .debug >= service.logger.logLevel else { return }
+        guard .debug >= service.logLevel else { return }
         service.logger.debug(
             "stream ended", metadata: ["duration": "\(connections.now - streaming.since)"])
     }

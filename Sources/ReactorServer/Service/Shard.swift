@@ -30,6 +30,7 @@ final class Shard: LoopHandler {
     var counters = Counters()
     var randomness = SystemRandomNumberGenerator()
     private(set) var dateField: (second: Int64, bytes: [UInt8]) = (-1, [])
+    private var actionHeadField: (second: Int64, bytes: [UInt8]) = (-1, [])
     let templates: ReplyTemplates
 
     // Scratch memory, reused for every request. Law: `head` and `body` belong to the request that
@@ -37,6 +38,7 @@ final class Shard: LoopHandler {
     var head = RequestHead()
     var body: [UInt8] = []
     var out: [UInt8] = []
+    var actionAnswer: [UInt8] = []
     var actionBody: [UInt8] = []
     /// The connection that is being read; its answers gather in `out`.
     var readingConnection: ConnectionID?
@@ -177,13 +179,20 @@ final class Shard: LoopHandler {
 
     func occupy(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
-        while exchanges.count <= slot {
-            exchanges.append(Exchange(vacantAt: connections.now, limits: service.limits))
-        }
-        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
-        exchanges[slot].connection = connection
-        exchanges[slot].phase = .reading
+        if exchanges.count <= slot { makeExchanges(through: slot) }
+        exchanges[slot].begin(connection, at: connections.now)
         occupied += 1
+    }
+
+    private func makeExchanges(through slot: Int) {
+        // Changed outside and put back: were it changed in place, even here, each of the many
+        // looks at the array would be watched by the runtime.
+        var grown = exchanges
+        exchanges = []
+        while grown.count <= slot {
+            grown.append(Exchange(vacantAt: connections.now, limits: service.limits))
+        }
+        exchanges = grown
     }
 
     /// Forgets the connection; whoever still holds its id reaches nobody.
@@ -203,7 +212,7 @@ final class Shard: LoopHandler {
 
     /// Makes the slot vacant.
     func release(_ slot: Int) {
-        exchanges[slot] = Exchange(vacantAt: connections.now, limits: service.limits)
+        exchanges[slot].end(limits: service.limits)
         occupied -= 1
         if occupied == 0, service.isDraining {
             service.drain.report(index)
@@ -217,9 +226,8 @@ final class Shard: LoopHandler {
 
     func isCurrent(_ connection: ConnectionID) -> Bool {
         let slot = Int(connection.slot)
-        guard slot < exchanges.count, exchanges[slot].connection == connection else { return false }
-        if case .vacant = exchanges[slot].phase { return false }
-        return true
+        // A vacant slot has no connection's id.
+        return slot < exchanges.count && exchanges[slot].connection == connection
     }
 
     /// `Date: …` and its line end, made once a second (RFC 9110 §6.6.1).
@@ -231,5 +239,17 @@ final class Shard: LoopHandler {
             dateField = (second, bytes)
         }
         return dateField.bytes
+    }
+
+    /// How the answer to posted actions begins, made once a second.
+    var actionHead: [UInt8] {
+        let second = connections.wallClockMilliseconds / 1_000
+        if actionHeadField.second != second {
+            var bytes: [UInt8] = []
+            ResponseEncoder.appendHead(
+                status: 200, lines: templates.action, date: date, to: &bytes)
+            actionHeadField = (second, bytes)
+        }
+        return actionHeadField.bytes
     }
 }

@@ -199,6 +199,31 @@ struct ConnectionTests {
         #expect(ending == .finished)
     }
 
+    @Test func `an answer that waits for its commit respects what was asked of the connection`()
+        async throws
+    {
+        let session = try await sharedServer().session("alerts")
+        let body = #"{"type":"doSomeAction"}"#
+        func post(_ version: String, _ fields: String) -> String {
+            "POST \(session.path)/actions HTTP/\(version)\r\nHost: a\r\n\(fields)"
+                + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        }
+        let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let connection = try await connect()
+        await connection.send(post("1.1", "") + post("1.0", "Connection: keep-alive\r\n"))
+        let kept = await connection.answers(2)
+        #expect(kept.map { $0.head["Connection"] } == [nil, "keep-alive"])
+        #expect(kept.allSatisfy { $0.head["Date"] != nil && $0.head["Durability"] == "memory" })
+        await connection.send(post("1.1", "traceparent: \(traceparent)\r\n"))
+        #expect(await connection.answers(1).first?.head["traceparent"] == traceparent)
+        await connection.send(post("1.1", "Connection: close\r\n") + get)
+        let (answers, ending) = await connection.answersToTheEnd()
+        #expect(answers.count == 1)
+        #expect(answers.first?.head["Connection"] == "close")
+        #expect(try JSONValue(text: answers.first?.body ?? "")["version"] == 4)
+        #expect(ending == .finished)
+    }
+
     @Test func `an HTTP/1.0 client gets an event stream too`() async throws {
         let session = try await sharedServer().session("alerts")
         let connection = try await connect()
