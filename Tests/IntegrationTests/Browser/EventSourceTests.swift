@@ -78,7 +78,7 @@ struct EventSourceTests {
         let program = try #require(Browser.program)
         try await withServer(
             .server, "--allow-origin", "*", "--connection-age", "500ms", "--retry", "4s",
-            "--keep-records", "5"
+            "--keep-records", "5", "--journal", "memory"
         ) { server in
             let session = try await server.client().session("alerts")
             let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))

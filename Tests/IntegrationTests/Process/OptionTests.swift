@@ -49,7 +49,9 @@ struct OptionTests {
     @Test func `the environment sets what options do not`() async throws {
         try await withServer(
             .server, "--retry", "100ms",
-            environment: ["REACTOR_RETRY": "50s", "REACTOR_KEEP_RECORDS": "3"]
+            environment: [
+                "REACTOR_RETRY": "50s", "REACTOR_KEEP_RECORDS": "3", "REACTOR_JOURNAL": "memory",
+            ]
         ) { server in
             let session = try await server.client().session("alerts")
             guard case .retry(let time) = try await session.open("pulses").nextItem() else {

@@ -126,7 +126,7 @@ struct ResumeTests {
     }
 
     @Test func `case 34: an id that fell out of the log is a reset`() async throws {
-        try await withServer(.server, "--keep-records", "10") { server in
+        try await withServer(.server, "--journal", "memory", "--keep-records", "10") { server in
             let session = try await server.client().session("alerts")
             for number in 1...50 { try await session.alert("\(number)") }
             for old in [0, 1, 20, 38] {
@@ -146,7 +146,7 @@ struct ResumeTests {
     }
 
     @Test func `from=start after trimming shows what is kept, to the end`() async throws {
-        try await withServer(.server, "--keep-records", "10") { server in
+        try await withServer(.server, "--journal", "memory", "--keep-records", "10") { server in
             let session = try await server.client().session("alerts")
             for number in 1...50 { try await session.alert("\(number)") }
             let stream = try await session.open("pulses?from=start")
