@@ -37,3 +37,18 @@ extension Cycler {
         state.replace(logger: token, with: logger)
     }
 }
+
+extension Cycler {
+    /// What the cycler does from now on, line by line. Ends with the cycler.
+    ///
+    /// For what is slow: its reader is somewhere else and holds nobody up. Lines are made only
+    /// while somebody reads.
+    ///
+    /// - Parameter limit: how far the reader may fall behind. Default: 1024 lines; at the limit it
+    ///   gets ``ReaderTooSlow`` after those.
+    public func log(buffer limit: Int = 1024) -> ReactorStream<CyclerLogEntry> {
+        let (stream, feed) = ReactorStream<CyclerLogEntry>.make(buffer: limit)
+        state.core.add(StreamLogger(feed))
+        return stream
+    }
+}

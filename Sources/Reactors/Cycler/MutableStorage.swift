@@ -36,9 +36,12 @@ public final class MutableStorage<Value>: Storage<Value> {
         update(value, path)
     }
 
+    // Why disfavoured: `comparer: ==` fits both forms (seen on 6.3.1: "ambiguous use").
+
     /// Writes one optional key path if the value is another: `nil` is the same as `nil` only.
     ///
     /// - Parameter comparer: whether two values, the present one and the new one, are the same.
+    @_disfavoredOverload
     public func updateIfChanged<Part>(
         _ value: Part?, _ path: WritableKeyPath<Value, Part?>, comparer: (Part, Part) -> Bool
     ) {

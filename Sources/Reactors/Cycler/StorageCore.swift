@@ -22,7 +22,7 @@ final class StorageCore<Value> {
     var currentDispatch: DispatchID?
 
     weak var observer: (any StorageObserver<Value>)?
-    private var loggers: [(number: UInt64, logger: any CyclerLogger)] = []
+    private var loggers = LoggerList()
     private var subscribers = SubscriptionList<Value>()
     // One for each type of activities, in practice one: the cycler's.
     private var hubs: [any ActivityHubProtocol] = []
@@ -43,6 +43,7 @@ final class StorageCore<Value> {
     init(_ value: Value) { self.value = value }
 
     deinit {
+        loggers.finishAll()
         subscribers.finishAll()
         for hub in hubs { hub.finishAll() }
     }
@@ -185,8 +186,9 @@ final class StorageCore<Value> {
 
     private func tellLoggers(_ entry: StorageEntry<Value>) {
         if let observer { entry.tell(observer) }
-        // A copy: a logger may add and remove loggers.
-        for (_, logger) in loggers { entry.tell(logger) }
+        guard !loggers.isEmpty else { return }
+        loggers.forgetDeparted()
+        for logger in loggers.present { entry.tell(logger) }
     }
 
     private func tellSubscribers(_ value: Value, _ version: UInt64) {
@@ -236,22 +238,22 @@ final class StorageCore<Value> {
 
     func add(_ logger: any CyclerLogger) -> StorageToken {
         let token = nextToken()
-        loggers.append((token.number, logger))
+        loggers.add(logger, token.number)
         return token
+    }
+
+    func add(_ logger: StreamLogger) {
+        guard !isEnded else { return logger.finish() }
+        loggers.add(logger, nextToken().number, until: logger.departure, finish: logger.finish)
     }
 
     func removeLogger(_ token: StorageToken) {
         guard token.owner == ObjectIdentifier(self) else { return }
-        loggers.removeAll { $0.number == token.number }
+        loggers.remove(token.number)
     }
 
-    /// Puts another logger in the place of one; answers whether that was there.
     func replaceLogger(_ token: StorageToken, _ logger: any CyclerLogger) -> Bool {
-        guard token.owner == ObjectIdentifier(self),
-            let index = loggers.firstIndex(where: { $0.number == token.number })
-        else { return false }
-        loggers[index].logger = logger
-        return true
+        token.owner == ObjectIdentifier(self) && loggers.replace(token.number, logger)
     }
 
     func hub<Activity: Sendable>(for type: Activity.Type) -> ActivityHub<Activity> {
@@ -281,6 +283,7 @@ final class StorageCore<Value> {
     func end() {
         guard !isEnded else { return }
         isEnded = true
+        loggers.finishAll()
         subscribers.finishAll()
         for hub in hubs { hub.finishAll() }
     }

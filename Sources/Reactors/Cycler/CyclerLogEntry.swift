@@ -1,0 +1,79 @@
+/// One line of a cycler's log, as ``Cycler/log(buffer:)`` tells it.
+///
+/// Values are texts here, made by `String(describing:)`: a log crosses isolations, and the values of
+/// key paths need not.
+public struct CyclerLogEntry: Sendable {
+    /// What happened.
+    public enum Event: Sendable {
+        /// An action began.
+        case willDispatch
+        /// An action is complete; the error is what its closure threw.
+        case didDispatch(error: (any Error)?)
+        /// A commit began.
+        case willMutate
+        /// A commit ended.
+        case didMutate(CommitOutcome)
+        /// A key path was written: `\State.count`, `3`.
+        case didChange(path: String, value: String)
+        /// The whole value was replaced, or a batch of updates has ended.
+        case didReplace(value: String)
+        /// An activity was told.
+        case didEmit(activity: String)
+        /// Something came when there was nobody to do it any more.
+        case didDrop(DroppedCall)
+    }
+
+    /// What happened.
+    public let event: Event
+
+    /// Where that stands in the source; `nil` for changes, which belong to the commit around them.
+    public let call: CyclerCall?
+}
+
+/// A logger that feeds a stream: what reads it may be slow.
+final class StreamLogger: CyclerLogger {
+    let departure = Departure()
+    private let feed: ReactorStream<CyclerLogEntry>.Feed
+
+    init(_ feed: ReactorStream<CyclerLogEntry>.Feed) {
+        self.feed = feed
+        let departure = departure
+        feed.whenAbandoned { departure.note() }
+    }
+
+    func finish() { feed.finish() }
+
+    private func tell(_ event: CyclerLogEntry.Event, _ call: CyclerCall? = nil) {
+        guard !departure.isNoted else { return }
+        if !feed.push(CyclerLogEntry(event: event, call: call)) { departure.note() }
+    }
+
+    func willDispatch(_ call: CyclerCall) { tell(.willDispatch, call) }
+
+    func didDispatch(_ call: CyclerCall, error: (any Error)?) {
+        tell(.didDispatch(error: error), call)
+    }
+
+    func willMutate(_ call: CyclerCall) { tell(.willMutate, call) }
+
+    func didMutate(_ call: CyclerCall, outcome: CommitOutcome) { tell(.didMutate(outcome), call) }
+
+    func didChange<Root, Value>(
+        _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
+    ) {
+        guard !departure.isNoted else { return }
+        tell(.didChange(path: String(describing: path), value: String(describing: value)))
+    }
+
+    func didReplace<Root>(root: Root) {
+        guard !departure.isNoted else { return }
+        tell(.didReplace(value: String(describing: root)))
+    }
+
+    func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {
+        guard !departure.isNoted else { return }
+        tell(.didEmit(activity: String(describing: activity)), call)
+    }
+
+    func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) { tell(.didDrop(dropped), call) }
+}

@@ -1,0 +1,39 @@
+/// The way from a part to the cycler that it is a part of, which it holds weakly.
+public final class CyclerParent<Parent: Cycler> {
+    /// The parent, if it is in this process and isolation, and still there.
+    public private(set) weak var cycler: Parent?
+
+    // Law: a `ParentDoor<Parent.Action>`, set by the extension below, which knows that there are
+    // actions.
+    private var someDoor: AnyObject?
+
+    /// Makes a way that leads nowhere yet, or to `cycler`.
+    public init(_ cycler: Parent? = nil) { self.cycler = cycler }
+
+    /// Leads to another parent from now on; to `nil`, nowhere.
+    public func link(to cycler: Parent?) {
+        self.cycler = cycler
+        someDoor = nil
+    }
+}
+
+extension CyclerParent where Parent: ActionCycler {
+    /// Leads to a parent that is elsewhere from now on.
+    package func link(through door: ParentDoor<Parent.Action>) {
+        cycler = nil
+        someDoor = door
+    }
+
+    var door: ParentDoor<Parent.Action>? { someDoor as? ParentDoor<Parent.Action> }
+}
+
+/// Takes actions to a cycler that is in another isolation: a server's session.
+package final class ParentDoor<Action: Sendable>: Sendable {
+    let deliver: @Sendable (Action) async throws -> Void
+
+    /// - Parameter deliver: returns when the parent has received the action, and throws
+    ///   ``CyclerParentMissing`` when there is none.
+    package init(_ deliver: @escaping @Sendable (Action) async throws -> Void) {
+        self.deliver = deliver
+    }
+}

@@ -1,0 +1,65 @@
+import Reactors
+import Testing
+
+@Suite("An activity is told to who is there, and is no part of the state")
+struct CyclerActivityTests {
+    private let tally = Tally()
+
+    @Test func `case 125: it arrives once, makes no version and leaves no trace`() async throws {
+        var activities = Reading(tally.activities())
+        var told = 0
+        tally.state.add { _ in told += 1 }
+        tally.emit("big")
+        tally.emit("sentinel")
+        #expect(try await activities.next(2) == ["big", "sentinel"])
+        #expect(tally.version == 0)
+        #expect(tally.state.value == Tally.State())
+        #expect(told == 0)
+    }
+
+    @Test func `case 128: it is not told to later readers; equal ones are all told`() async throws {
+        tally.emit("before")
+        var activities = Reading(tally.activities())
+        tally.emit("same")
+        tally.emit("same")
+        #expect(try await activities.next(2) == ["same", "same"])
+    }
+
+    @Test func `case 128: a reader that comes in the turn of an emission does not hear of it`()
+        async throws
+    {
+        var late: ReactorStream<String>?
+        tally.dispatch { _ in
+            tally.emit("before")
+            late = tally.activities()
+        }
+        tally.emit("sentinel")
+        var activities = Reading(try #require(late))
+        #expect(try await activities.next(1) == ["sentinel"])
+    }
+
+    @Test func `case 129: everyone present gets it`() async throws {
+        var readers = (0..<3).map { _ in Reading(tally.activities()) }
+        tally.emit("x")
+        for index in readers.indices { #expect(try await readers[index].next(1) == ["x"]) }
+        #expect(tally.activityReaderCount == 3)
+    }
+
+    @Test func `in a commit it is told after the commit; after one that fails, not at all`() {
+        let book = LogBook()
+        tally.add(logger: book)
+        tally.commit("c") { state in
+            tally.emit("x")
+            state.update(1, \.a)
+        }
+        try? tally.commit("f") { _ in
+            tally.emit("unsaid")
+            throw Tally.Refused()
+        }
+        #expect(
+            book.lines == [
+                "willMutate c", "didChange 1", "didMutate c v1", "didEmit x", "willMutate f",
+                "didMutate f Refused()",
+            ])
+    }
+}

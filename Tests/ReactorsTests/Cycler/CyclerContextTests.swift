@@ -1,0 +1,87 @@
+import Reactors
+import Testing
+
+@Suite("A context holds its cycler weakly")
+struct CyclerContextTests {
+    @Test func `case 130: once the cycler is gone nothing is committed or told, without a crash`() {
+        var tally: Tally? = Tally()
+        weak let gone = tally
+        let book = LogBook()
+        tally?.add(logger: book)
+        let context = tally?.dispatch("waits") { context in
+            context.commit { $0.update(3, \.a) }
+            return context
+        }
+        let state = tally?.state
+        book.clear()
+        tally = nil
+        #expect(gone == nil)
+        #expect(context?.commit { $0.update(9, \.a) } == false)
+        #expect(context?.emit("late") == false)
+        var hasRun = false
+        context?.retain { _ in hasRun = true }
+        #expect(!hasRun)
+        #expect(context?.currentState.a == 3)
+        #expect(state?.version == 1)
+        context?.complete()
+        #expect(
+            book.lines == ["didDrop commit #1", "didDrop emission #1", "didDispatch waits #1"])
+    }
+
+    @Test @MainActor
+    func `case 130: the same holds for a cycler that was ended while an action waits`()
+        async throws
+    {
+        let tally = Tally()
+        let action = Task { try await tally.receive(.addBeforeAndAfter(1, 2)) }
+        await tally.gate.hasArrivals(1)
+        tally.end()
+        tally.gate.open()
+        try await action.value
+        tally.add(5)
+        tally.emit("late")
+        #expect(tally.state.value.a == 1)
+        #expect(tally.version == 1)
+    }
+
+    @Test func `retain runs its closure while the cycler lives, and keeps it meanwhile`() {
+        var tally: Tally? = Tally()
+        weak let watched = tally
+        let context = tally?.dispatch { $0 }
+        let answer = context?.retain { c in
+            tally = nil
+            #expect(watched != nil)
+            c.commit { $0.update(1, \.a) }
+            return c.currentState.a
+        }
+        #expect(answer == 1)
+        #expect(watched == nil)
+    }
+
+    @Test func `what retain's closure throws keeps its type`() {
+        let tally = Tally()
+        func fail() throws(Tally.Refused) {
+            let context = tally.dispatch { $0 }
+            try context.retain { _ throws(Tally.Refused) in throw Tally.Refused() }
+        }
+        #expect(throws: Tally.Refused.self) { try fail() }
+    }
+
+    @Test func `case 124: dispatches that overlap are told apart by their numbers`() async throws {
+        let tally = Tally()
+        let book = LogBook()
+        tally.add(logger: book)
+        let first = tally.dispatch("first") { $0 }
+        let second = tally.dispatch("second") { $0 }
+        second.commit { $0.update(2, \.b) }
+        first.commit { $0.update(1, \.a) }
+        second.complete()
+        first.complete()
+        #expect(
+            book.lines == [
+                "willDispatch first #1", "willDispatch second #2", "willMutate  #2",
+                "didChange 2", "didMutate  v1 #2", "willMutate  #1", "didChange 1",
+                "didMutate  v2 #1", "didDispatch second #2", "didDispatch first #1",
+            ])
+    }
+}

@@ -1,0 +1,52 @@
+import Reactors
+import Testing
+
+@Suite("A derived storage is never behind the one it comes from")
+struct DerivedStorageTests {
+    private let storage = MutableStorage((first: 1, second: 1))
+
+    @Test func `map follows, by key path and by closure`() {
+        let first = storage.map(\.first)
+        let text = first.map { "\($0)" }
+        var told: [String] = []
+        text.add { told.append($0) }
+        storage.update(2, \.first)
+        storage.update(7, \.second)
+        #expect(first.value == 2)
+        #expect(text.value == "2")
+        #expect(told == ["2", "2"])
+    }
+
+    @Test func `distinct tells real changes only`() {
+        var told: [Int] = []
+        let first = storage.map(\.first).distinct()
+        let token = first.add { told.append($0) }
+        storage.update(1, \.first)
+        storage.update(2, \.first)
+        storage.update(7, \.second)
+        storage.update(3, \.first)
+        #expect(told == [2, 3])
+        first.remove(subscriber: token)
+        storage.update(4, \.first)
+        #expect(told == [2, 3])
+        #expect(storage.subscriberCount == 0)
+    }
+
+    @Test func `it shows the working copy inside a batch`() {
+        let sum = storage.map { $0.first + $0.second }
+        storage.batchUpdate {
+            $0.update(5, \.first)
+            #expect(sum.value == 6)
+        }
+    }
+
+    @Test func `it keeps the value it comes from, and no more`() {
+        final class Owner { let storage = MutableStorage(1) }
+        var owner: Owner? = Owner()
+        weak let gone = owner
+        let double = owner?.storage.map { $0 * 2 }
+        owner = nil
+        #expect(gone == nil)
+        #expect(double?.value == 2)
+    }
+}

@@ -1,0 +1,118 @@
+import Reactors
+import Testing
+
+@Suite("Loggers all get everything, in one order; a slow reader of the log holds nobody up")
+struct LoggerTests {
+    /// Writes into a log that it shares with others.
+    private final class Named: CyclerLogger {
+        private let name: String
+        private let write: (String) -> Void
+
+        init(_ name: String, _ write: @escaping (String) -> Void) {
+            self.name = name
+            self.write = write
+        }
+
+        func willMutate(_ call: CyclerCall) { write("\(name) will") }
+        func didMutate(_ call: CyclerCall, outcome: CommitOutcome) { write("\(name) did") }
+    }
+
+    private let tally = Tally()
+
+    @Test func `case 132: two loggers both get everything in the same order`() {
+        let (first, second) = (LogBook(), LogBook())
+        tally.add(logger: first)
+        tally.add(logger: second)
+        tally.dispatch("one") { _ in
+            tally.add(1)
+            tally.emit("x")
+        }
+        tally.state.add { if $0.a == 2 { tally.add(1) } }
+        tally.add(1)
+        #expect(first.lines == second.lines)
+        #expect(first.lines.count == 12)
+    }
+
+    @Test func `case 132: each line is told to the loggers in the order in which they were added`()
+    {
+        var lines: [String] = []
+        tally.add(logger: Named("first") { lines.append($0) })
+        tally.add(logger: Named("second") { lines.append($0) })
+        tally.add(1)
+        #expect(lines == ["first will", "second will", "first did", "second did"])
+    }
+
+    @Test func `case 132: replacing a logger is explicit and keeps its place`() {
+        var lines: [String] = []
+        let token = tally.add(logger: Named("first") { lines.append($0) })
+        tally.add(logger: Named("second") { lines.append($0) })
+        #expect(tally.replace(logger: token, with: Named("other") { lines.append($0) }))
+        tally.add(1)
+        #expect(lines == ["other will", "second will", "other did", "second did"])
+        tally.remove(logger: token)
+        tally.remove(logger: token)
+        #expect(!tally.replace(logger: token, with: LogBook()))
+        lines = []
+        tally.add(1)
+        #expect(lines == ["second will", "second did"])
+    }
+
+    @Test func `case 132: nobody waits for a slow reader of the log, which loses nothing unsaid`()
+        async throws
+    {
+        var slow = Reading(tally.log(buffer: 4))
+        var quick = Reading(tally.log())
+        tally.add(1)
+        tally.add(1)
+        #expect(tally.version == 2)
+        #expect(
+            try await slow.next(4).map(\.text) == [
+                "willMutate add", #"didChange \State.a 1"#, "didMutate add 1", "willMutate add",
+            ])
+        await #expect(throws: ReaderTooSlow.self) { try await slow.next(1) }
+        #expect(try await quick.next(6).last?.text == "didMutate add 2")
+    }
+
+    @Test func `the log has a line for each kind of thing`() async throws {
+        var log = Reading(tally.log())
+        let context = tally.dispatch("d") { $0 }
+        context.commit("c") { $0.replace(Tally.State(a: 1)) }
+        context.emit("e")
+        context.complete()
+        context.emit("late")
+        #expect(
+            try await log.next(7).map(\.text) == [
+                "willDispatch d", "willMutate c",
+                "didReplace State(a: 1, b: 0, name: nil, steps: [])", "didMutate c 1", "didEmit e",
+                "didDispatch d", "didDrop emission",
+            ])
+    }
+
+    @Test func `a reader of the log that has left costs nothing any more`() {
+        var reader: ReactorStream<CyclerLogEntry>? = tally.log()
+        #expect(tally.state.isLogged)
+        tally.add(1)
+        #expect(tally.state.isLogged)
+        _ = reader
+        reader = nil
+        tally.add(1)
+        #expect(!tally.state.isLogged)
+    }
+}
+
+extension CyclerLogEntry {
+    fileprivate var text: String {
+        let name = call?.name ?? ""
+        return switch event {
+        case .willDispatch: "willDispatch \(name)"
+        case .didDispatch: "didDispatch \(name)"
+        case .willMutate: "willMutate \(name)"
+        case .didMutate(.committed(let version)): "didMutate \(name) \(version)"
+        case .didMutate(let outcome): "didMutate \(name) \(outcome)"
+        case .didChange(let path, let value): "didChange \(path) \(value)"
+        case .didReplace(let value): "didReplace \(value)"
+        case .didEmit(let activity): "didEmit \(activity)"
+        case .didDrop(let dropped): "didDrop \(dropped.rawValue)"
+        }
+    }
+}
