@@ -10,21 +10,21 @@ struct ActionLogBook<R: Reactor> {
         let finish: () -> Void
     }
 
-    /// One that is told at once, inside the turn, with the state after a mutation.
-    var follower: ((Entry, R.State?) -> Void)? {
-        didSet { isRead = !readers.isEmpty || follower != nil }
-    }
-
+    private let follower: (any SessionFollower<R>)?
     private let now: @Sendable () -> Duration
     private var readers: [UInt64: Reader] = [:]
     // Law: whether there is a reader or a follower. The one question of an action that is not read.
-    private var isRead = false
+    private var isRead: Bool
     private var number: UInt64 = 0
     private var part: UInt32 = 0
     // Why: a step that failed ends as well, and one entry tells it.
     private var failed: RunID?
 
-    init(now: @escaping @Sendable () -> Duration) { self.now = now }
+    init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
+        self.now = now
+        self.follower = follower
+        isRead = follower != nil
+    }
 
     var readerCount: Int { readers.count }
     var wantsStates: Bool { follower != nil }
@@ -95,6 +95,6 @@ struct ActionLogBook<R: Reactor> {
     ) {
         let entry = Entry(position: position, action: action.number, time: now(), event: event)
         for (key, reader) in readers where !reader.take(entry) { remove(key) }
-        follower?(entry, state)
+        follower?.happened(entry, state: state)
     }
 }

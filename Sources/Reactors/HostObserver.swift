@@ -20,8 +20,8 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
-    init(now: @escaping @Sendable () -> Duration) {
-        log = ActionLogBook(now: now)
+    init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
+        log = ActionLogBook(now: now, follower: follower)
     }
 
     func add(_ reader: StateReader) -> UInt64 {

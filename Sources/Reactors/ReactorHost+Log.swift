@@ -49,9 +49,4 @@ extension ReactorHost {
     public func remove(_ logger: LoggerToken) {
         observer.log.finish(logger.reader)
     }
-
-    /// Tells every entry at once, inside the turn, with the state that a mutation led to.
-    package func follow(_ take: @escaping @Sendable (ActionLogEntry<R>, R.State?) -> Void) {
-        observer.log.follower = take
-    }
 }

@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -39,7 +40,7 @@ struct ReactorHostTests {
         var texts = Reading(await host.state(\.valueText))
         for sleepers in [1, 1] {
             await host.send(.increase)
-            await clock.hasSleepers(sleepers)
+            await clock.waitForSleepers(sleepers)
             clock.advance(by: .milliseconds(500))
             await host.settled()
         }
@@ -53,7 +54,7 @@ struct ReactorHostTests {
         var states = Reading(await host.state())
         var alerts = Reading(await host.pulse(\.$alert))
         #expect(await host.send(.increase) == SendResult(accepted: true, version: 1))
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(499))
         #expect(await host.version == 1)
         clock.advance(by: .milliseconds(1))
