@@ -84,7 +84,7 @@ let package = Package(
         .executableTarget(
             name: "reactor-bench",
             dependencies: [
-                "CEpoll",
+                "CEpoll", "Reactors",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
