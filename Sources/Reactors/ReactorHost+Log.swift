@@ -47,6 +47,6 @@ extension ReactorHost {
 
     /// Tells a logger nothing more but what waits for it. An unknown token changes nothing.
     public func remove(_ logger: LoggerToken) {
-        observer.log.finish(logger.reader)
+        observer.finish(logger.reader)
     }
 }

@@ -133,7 +133,7 @@ public actor ReactorHost<R: Reactor> {
 
     // Decide inside, act outside: tasks are started and cancelled when the turn is over.
     func carryOut() {
-        if !observer.started.isEmpty || !observer.cancelled.isEmpty {
+        if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)
             observer.forgetDecisions()
             for run in started { start(run) }
