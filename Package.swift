@@ -17,6 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Reactors", targets: ["Reactors"]),
+        .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
         .library(name: "ReactorServer", targets: ["ReactorServer"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
@@ -30,6 +31,7 @@ let package = Package(
     targets: [
         // Floor 3, the part users write against: pure, no dependency at all.
         .target(name: "Reactors", swiftSettings: strict),
+        .target(name: "ReactorTesting", dependencies: ["Reactors"], swiftSettings: strict),
 
         // Pure machines: bytes in, events out.
         .target(name: "Wire", swiftSettings: strict),
@@ -82,14 +84,18 @@ let package = Package(
         .executableTarget(
             name: "reactor-bench",
             dependencies: [
-                "CEpoll",
+                "CEpoll", "Reactors",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
 
         .testTarget(
-            name: "ReactorsTests", dependencies: ["Reactors"], swiftSettings: strict),
+            name: "ReactorsTests", dependencies: ["Reactors", "ReactorTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorTestingTests", dependencies: ["ReactorTesting", "Reactors"],
+            swiftSettings: strict),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: strict),
         .testTarget(
             name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors"],

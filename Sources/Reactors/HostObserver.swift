@@ -14,18 +14,31 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var activityReaders: [UInt64: ReactorStream<R.Activity>.Feed] = [:]
     private var failureReaders: [UInt64: ReactorStream<ReactorFailure>.Feed] = [:]
     private var lastReader: UInt64 = 0
-    var log: ActionLogBook<R>
+    private let log: ActionLogBook<R>
+    private var place = ActionLogPlace()
+    // Why: a step that failed ends as well, and one entry tells it.
+    private var failedRun: RunID?
+
+    // Law: `log.isRead`; that or a reader of states; something in `started` or `cancelled`. Kept
+    // apart, since here, where the reactor's type is not known to the optimiser, each look at a
+    // collection costs a look-up of its type: together half of the time of an action.
+    private var isRead: Bool
+    private var isWatched: Bool
+    private(set) var hasDecisions = false
 
     // Decided in a turn, done after it.
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
-    init(now: @escaping @Sendable () -> Duration) {
-        log = ActionLogBook(now: now)
+    init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
+        log = ActionLogBook(now: now, follower: follower)
+        isRead = follower != nil
+        isWatched = isRead
     }
 
     func add(_ reader: StateReader) -> UInt64 {
         stateReaders[nextReader()] = reader
+        isWatched = true
         return lastReader
     }
 
@@ -41,6 +54,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func add(_ reader: ActionLogBook<R>.Reader) -> UInt64 {
         log.add(reader, as: nextReader())
+        noteReaders()
         return lastReader
     }
 
@@ -54,6 +68,18 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         activityReaders[reader] = nil
         failureReaders[reader] = nil
         log.remove(reader)
+        noteReaders()
+    }
+
+    /// Ends a reader of the log, which keeps what it was given.
+    func finish(_ reader: UInt64) {
+        log.finish(reader)
+        noteReaders()
+    }
+
+    private func noteReaders() {
+        isRead = log.isRead
+        isWatched = isRead || !stateReaders.isEmpty
     }
 
     var readerCount: Int {
@@ -68,19 +94,29 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         activityReaders = [:]
         failureReaders = [:]
         log.finishAll()
+        noteReaders()
     }
 
     func forgetDecisions() {
         started.removeAll(keepingCapacity: true)
         cancelled.removeAll(keepingCapacity: true)
+        hasDecisions = false
     }
 
     // MARK: What the core decides
 
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
+        guard isWatched else { return place.record() }
+        tell(mutation, by: action, core)
+    }
+
+    // Not inlined, here and below: room for values whose size is not known is made, with look-ups,
+    // when a function begins, whether they are needed or not.
+    @inline(never)
+    private func tell(_ mutation: R.Mutation, by action: ActionTag, _ core: ReactorCore<R>) {
         // Looked at first: a look that fails is a record of its own.
         let state = show(core, because: .change)
-        log.record(action, .mutation(mutation, version: core.version), state)
+        record(.mutation(mutation, version: core.version), by: action, state)
     }
 
     // Why ask: the shown state is a copy, and a change in place after it copies an array.
@@ -99,26 +135,32 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         for (reader, feed) in activityReaders where !feed.push(activity) {
             activityReaders[reader] = nil
         }
-        log.record(action, .activity(activity))
+        record(.activity(activity), by: action)
     }
 
     func failed(_ failure: ReactorFailure) {
         for (reader, feed) in failureReaders where !feed.push(failure) {
             failureReaders[reader] = nil
         }
-        log.record(failure)
+        failedRun = failure.run
+        place.record()
+        if isRead { log.tell(failure, at: place.position) }
     }
 
     func start(_ run: EffectRun<R>) {
         started.append(run)
-        log.note(run.action, .effectStarted(.init(number: run.id.number, id: run.effectID)))
+        hasDecisions = true
+        note(.effectStarted(.init(number: run.id.number, id: run.effectID)), by: run.action)
     }
 
-    func cancel(_ run: RunID, action: ActionTag) { cancelled.append(run) }
+    func cancel(_ run: RunID, action: ActionTag) {
+        cancelled.append(run)
+        hasDecisions = true
+    }
 
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         cancel(run, action: action)
-        log.note(action, .effectCancelled(.init(number: run.number, id: effectID)))
+        note(.effectCancelled(.init(number: run.number, id: effectID)), by: action)
     }
 
     func settled(_ action: ActionTag) {}
@@ -126,41 +168,61 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     // MARK: For the action log alone
 
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
-        log.note(tag, .received(action, transformed: transformed))
+        place.note()
+        if isRead { tell(action, as: transformed, tag) }
     }
 
-    func rejected(_ action: R.Action, tag: ActionTag) { log.note(tag, .rejected(action)) }
+    @inline(never)
+    private func tell(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
+        log.tell(.received(action, transformed: transformed), at: place.position, of: tag)
+    }
+
+    func rejected(_ action: R.Action, tag: ActionTag) { note(.rejected(action), by: tag) }
 
     func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
-        log.noteEnd(of: run, named: effectID, action)
+        defer { failedRun = nil }
+        guard failedRun != run else { return }
+        note(.effectEnded(.init(number: run.number, id: effectID)), by: action)
     }
 
-    func sourceEnded(_ name: String) { log.note(.none, .sourceEnded(name)) }
+    func sourceEnded(_ name: String) { note(.sourceEnded(name), by: .none) }
 
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
-        log.note(action, .droppedMutation(mutation, reason))
+        note(.droppedMutation(mutation, reason), by: action)
     }
 
     func dropped(_ activity: R.Activity, by action: ActionTag) {
-        log.note(action, .droppedActivity(activity))
+        note(.droppedActivity(activity), by: action)
     }
 
     func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
-        log.note(action, .effectSkipped(effectID, reason))
+        note(.effectSkipped(effectID, reason), by: action)
+    }
+
+    private func record(
+        _ event: ActionLogEntry<R>.Event, by action: ActionTag, _ state: R.State? = nil
+    ) {
+        place.record()
+        if isRead { log.tell(event, at: place.position, of: action, state) }
+    }
+
+    private func note(_ event: ActionLogEntry<R>.Event, by action: ActionTag) {
+        place.note()
+        if isRead { log.tell(event, at: place.position, of: action) }
     }
 
     // MARK: A stub
 
-    func recorded(_ action: R.Action, tag: ActionTag) { log.note(tag, .recorded(action)) }
+    func recorded(_ action: R.Action, tag: ActionTag) { note(.recorded(action), by: tag) }
 
     func injected(core: ReactorCore<R>) {
         let state = show(core, because: .change)
-        log.record(.none, .replaced(version: core.version), state)
+        record(.replaced(version: core.version), by: .none, state)
     }
 
     func uncovered(core: ReactorCore<R>) {
         let state = show(core, because: .uncovering)
-        log.record(.none, .replaced(version: core.version), state)
+        record(.replaced(version: core.version), by: .none, state)
     }
 
     deinit { finishAll() }

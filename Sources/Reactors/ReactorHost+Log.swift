@@ -47,11 +47,6 @@ extension ReactorHost {
 
     /// Tells a logger nothing more but what waits for it. An unknown token changes nothing.
     public func remove(_ logger: LoggerToken) {
-        observer.log.finish(logger.reader)
-    }
-
-    /// Tells every entry at once, inside the turn, with the state that a mutation led to.
-    package func follow(_ take: @escaping @Sendable (ActionLogEntry<R>, R.State?) -> Void) {
-        observer.log.follower = take
+        observer.finish(logger.reader)
     }
 }

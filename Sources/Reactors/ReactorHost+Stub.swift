@@ -21,7 +21,4 @@ extension ReactorHost {
     package func inject(_ change: @Sendable (inout R.State) -> Void) -> Bool {
         core.inject(observer: observer, change)
     }
-
-    /// How many asynchronous steps are running.
-    package var runningCount: Int { core.runningCount }
 }

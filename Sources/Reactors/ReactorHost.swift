@@ -19,6 +19,7 @@ public actor ReactorHost<R: Reactor> {
     private let clock: any Clock<Duration>
     private let tasks = TaskBag()
     private var lastTag: UInt64 = 0
+    private var openSources: Int
 
     // Those who wait for the running steps to end: a stream without elements ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
@@ -37,9 +38,20 @@ public actor ReactorHost<R: Reactor> {
         _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
         topics: TopicBus = TopicBus(), now: (@Sendable () -> Duration)? = nil
     ) {
-        observer = HostObserver(now: now ?? Self.timeSinceNow(by: clock))
+        self.init(reactor, clock: clock, topics: topics, now: now, follower: nil)
+    }
+
+    /// Starts a session that is followed from its very beginning.
+    package init(
+        _ reactor: sending R, clock: any Clock<Duration>, topics: TopicBus,
+        now: (@Sendable () -> Duration)?, follower: (any SessionFollower<R>)?
+    ) {
         let core = ReactorCore(reactor: reactor)
         let sources = core.makeSources()
+        observer = HostObserver(
+            now: now ?? Self.timeSinceNow(by: clock), follower: follower)
+        openSources = sources.count
+        follower?.began(with: core.visibleState(observer: observer))
         self.core = core
         self.clock = clock
         let tasks = tasks
@@ -66,15 +78,24 @@ public actor ReactorHost<R: Reactor> {
 
     /// Sends an action and returns when everything in its effect that needs no waiting is applied.
     @discardableResult
-    public func send(_ action: R.Action) -> SendResult {
+    public func send(_ action: R.Action) -> SendResult { sendNumbered(action).result }
+
+    /// As ``send(_:)``, and tells the action's number.
+    package func sendNumbered(_ action: R.Action) -> (result: SendResult, number: UInt64) {
         lastTag += 1
-        let answer = core.receive(action, tag: ActionTag(lastTag), observer: observer)
+        let number = lastTag
+        let answer = core.receive(action, tag: ActionTag(number), observer: observer)
         carryOut()
         switch answer {
-        case .accepted(let version, _): return SendResult(accepted: true, version: version)
-        case .rejected, .ended: return SendResult(accepted: false, version: core.version)
+        case .accepted(let version, _):
+            return (SendResult(accepted: true, version: version), number)
+        case .rejected, .ended:
+            return (SendResult(accepted: false, version: core.version), number)
         }
     }
+
+    /// How many asynchronous steps are running, and how many sources have not ended.
+    package var runningCount: (steps: Int, sources: Int) { (core.runningCount, openSources) }
 
     /// Returns when no asynchronous step is running, or when the calling task is cancelled.
     ///
@@ -112,7 +133,7 @@ public actor ReactorHost<R: Reactor> {
 
     // Decide inside, act outside: tasks are started and cancelled when the turn is over.
     func carryOut() {
-        if !observer.started.isEmpty || !observer.cancelled.isEmpty {
+        if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)
             observer.forgetDecisions()
             for run in started { start(run) }
@@ -165,6 +186,7 @@ public actor ReactorHost<R: Reactor> {
 
     private func ended(_ source: R.Source, _ index: Int, _ failure: (any Error)?) {
         tasks.remove(.source(index))
+        openSources -= 1
         core.ended(source: source, failure: failure, observer: observer)
     }
 }

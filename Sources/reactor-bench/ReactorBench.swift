@@ -3,7 +3,7 @@ import ArgumentParser
 /// Drives this server, or any other that speaks HTTP/1.1 and Server-Sent Events, and checks what
 /// it counts.
 @main
-struct ReactorBench: ParsableCommand {
+struct ReactorBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reactor-bench",
         abstract: "Load and fan-out generator for reactor-server and any other SSE server.",
@@ -13,6 +13,6 @@ struct ReactorBench: ParsableCommand {
             """,
         subcommands: [
             RequestsCommand.self, FanoutCommand.self, RampCommand.self, IdleCommand.self,
-            StallCommand.self, MixedCommand.self, CompareCommand.self,
+            StallCommand.self, MixedCommand.self, CompareCommand.self, InProcessCommand.self,
         ])
 }

@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 

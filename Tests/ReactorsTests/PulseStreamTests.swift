@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -97,7 +98,7 @@ struct PulseStreamTests {
         let host = ReactorHost(CounterReactor(), clock: clock)
         var alerts = Reading(await host.pulse(\.$alert))
         #expect(await host.send(.increase).version == 1)
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         #expect(await host.currentState.$alert.valueUpdatedCount == 0)
         clock.advance(by: .milliseconds(500))
         #expect(try await alerts.next(2) == [nil, "increased!"])

@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -63,7 +64,7 @@ struct ReactorHostEffectTests {
         var ticks = Reading(await host.state(\.ticks))
         func pass(seconds: Int) async {
             for _ in 0..<seconds {
-                await clock.hasSleepers(1)
+                await clock.waitForSleepers(1)
                 clock.advance(by: .seconds(1))
             }
         }
@@ -91,9 +92,9 @@ struct ReactorHostEffectTests {
         var ticks = Reading(await b.state(\.ticks))
         await a.send(.start)
         await b.send(.start)
-        await clock.hasSleepers(2)
+        await clock.waitForSleepers(2)
         await a.send(.stop)
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .seconds(1))
         #expect(try await ticks.next(2) == [0, 1])
         #expect(await a.currentState.ticks == 0)
@@ -146,7 +147,7 @@ struct ReactorHostEffectTests {
                 #expect(await !sink.emit("late"))
                 await seen.pass()
             })
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         await host.end()
         await seen.hasArrivals(1)
         seen.open()
@@ -175,7 +176,7 @@ struct ReactorHostEffectTests {
                     #expect(await !sink.send("late"))
                     await done.pass()
                 })
-            await clock.hasSleepers(1)
+            await clock.waitForSleepers(1)
         }
         await done.hasArrivals(1)
         done.open()
@@ -190,7 +191,7 @@ struct ReactorHostEffectTests {
         let host = ReactorHost(CounterReactor(), clock: clock)
         await host.settled()
         await host.send(.increase)
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         let version = Task {
             await host.settled()
             return await host.version
@@ -206,9 +207,9 @@ struct ReactorHostEffectTests {
         let waiting = Task { await host.settled() }
         waiting.cancel()
         await waiting.value
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .seconds(1))
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         #expect(await host.currentState.ticks == 1)
     }
 

@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -39,7 +40,7 @@ struct ReactorHostTests {
         var texts = Reading(await host.state(\.valueText))
         for sleepers in [1, 1] {
             await host.send(.increase)
-            await clock.hasSleepers(sleepers)
+            await clock.waitForSleepers(sleepers)
             clock.advance(by: .milliseconds(500))
             await host.settled()
         }
@@ -53,7 +54,7 @@ struct ReactorHostTests {
         var states = Reading(await host.state())
         var alerts = Reading(await host.pulse(\.$alert))
         #expect(await host.send(.increase) == SendResult(accepted: true, version: 1))
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(499))
         #expect(await host.version == 1)
         clock.advance(by: .milliseconds(1))
@@ -77,6 +78,79 @@ struct ReactorHostTests {
         }
         await host.send(.a)
         #expect(try await observer.value == ["enterA", "exitA", "enterB", "exitB"])
+    }
+
+    @Test func `case 60: an action that mutate itself sends comes after the turn it is sent in`()
+        async throws
+    {
+        // `mutate` and `reduce` have nothing to send with; whoever smuggles a host in must wait.
+        final class Sender: Reactor {
+            enum Action: Sendable { case a, b }
+            typealias Mutation = String
+            let initialState: [String] = []
+            let send: @Sendable () -> Void
+            init(send: @escaping @Sendable () -> Void) { self.send = send }
+            func mutate(action: Action) -> Effect<String> {
+                guard case .a = action else { return .of("enterB", "exitB") }
+                send()
+                return .of("enterA", "exitA")
+            }
+            func reduce(state: inout [String], mutation: String) { state.append(mutation) }
+        }
+        let (requests, request) = AsyncStream<Void>.makeStream()
+        let host = ReactorHost(Sender { request.yield() })
+        let sender = Task { for await _ in requests { await host.send(.b) } }
+        var states = Reading(await host.state())
+        await host.send(.a)
+        #expect(try await states.next(5).last == ["enterA", "exitA", "enterB", "exitB"])
+        request.finish()
+        await sender.value
+    }
+
+    @Test func `case 60: a core that is called in its own turn stops the program`() async {
+        await #expect(processExitsWith: .failure) {
+            final class Caller: ReactorCoreObserver {
+                typealias R = PulsesReactor
+                func mutated(
+                    _ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>
+                ) {
+                    _ = core.receive(.setPlain(2), tag: ActionTag(2), observer: self)
+                }
+                func emitted(_ activity: Never, by action: ActionTag, core: ReactorCore<R>) {}
+                func failed(_ failure: ReactorFailure) {}
+                func start(_ run: EffectRun<R>) {}
+                func cancel(_ run: RunID, action: ActionTag) {}
+                func settled(_ action: ActionTag) {}
+            }
+            let core = ReactorCore(reactor: PulsesReactor())
+            _ = core.receive(.setPlain(1), tag: ActionTag(1), observer: Caller())
+        }
+    }
+
+    @Test func `case 61: presenting on seeing a dismissal ends with what is presented`()
+        async throws
+    {
+        struct Router: Reactor {
+            enum Action: Sendable { case present(String), dismiss }
+            let initialState: String? = "first"
+            func reduce(state: inout String?, mutation: Action) {
+                switch mutation {
+                case .present(let route): state = route
+                case .dismiss: state = nil
+                }
+            }
+        }
+        let host = ReactorHost(Router())
+        let routes = await host.state()
+        let observer = Task {
+            for try await route in routes where route == nil {
+                await host.send(.present("next"))
+                return
+            }
+        }
+        await host.send(.dismiss)
+        try await observer.value
+        #expect(await host.currentState == "next")
     }
 
     @Test func `case 65: 2000 concurrent increments are 2000 versions`() async throws {

@@ -1,3 +1,4 @@
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -117,7 +118,7 @@ struct StubTests {
         await host.setStubbed(false)
         #expect(try await states.next(5) == [0, 1, -10, 30, 0])
         await host.send(.increase)
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(500))
         #expect(try await alerts.next(5) == [nil, "Hello", "Hello", "tokijh", "increased!"])
     }

@@ -1,0 +1,179 @@
+import Synchronization
+
+/// A clock that moves when a test says so, and tells when somebody sleeps on it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let host = ReactorHost(Stopwatch(), clock: clock)
+/// await host.send(.start)
+/// await clock.waitForSleepers(1)
+/// clock.advance(by: .seconds(1))
+/// ```
+///
+/// Why wait for sleepers: an effect runs in a task of its own, and a clock that is advanced before
+/// that task has gone to sleep wakes nobody.
+public final class ManualClock: Clock, Sendable {
+    /// A moment of this clock: how far it was advanced since it was made.
+    public struct Instant: InstantProtocol {
+        /// How far the clock was advanced.
+        public let sinceStart: Duration
+
+        /// Makes the moment that far after the clock's beginning.
+        public init(sinceStart: Duration) { self.sinceStart = sinceStart }
+
+        /// The moment that much later.
+        public func advanced(by duration: Duration) -> Instant {
+            Instant(sinceStart: sinceStart + duration)
+        }
+
+        /// How much later the other moment is.
+        public func duration(to other: Instant) -> Duration { other.sinceStart - sinceStart }
+
+        /// Whether `left` is earlier.
+        public static func < (left: Instant, right: Instant) -> Bool {
+            left.sinceStart < right.sinceStart
+        }
+    }
+
+    private struct Sleeper {
+        let number: UInt64
+        let deadline: Instant
+        let wake: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Watcher {
+        let count: Int
+        let wake: AsyncStream<Never>.Continuation
+    }
+
+    private struct Book {
+        var now = Instant(sinceStart: .zero)
+        var sleepers: [Sleeper] = []
+        // Who is on the way to sleep. Law: one that is cancelled before it sleeps leaves this, and
+        // finds itself missing.
+        var beginning: Set<UInt64> = []
+        var lastSleeper: UInt64 = 0
+        var watchers: [Watcher] = []
+        var follower: (@Sendable () -> Void)?
+
+        mutating func takeContentWatchers() -> [Watcher] {
+            let content = watchers.filter { $0.count <= sleepers.count }
+            if !content.isEmpty { watchers.removeAll { $0.count <= sleepers.count } }
+            return content
+        }
+    }
+
+    private enum Verdict {
+        case cancelled
+        case due
+        case asleep([Watcher], (@Sendable () -> Void)?)
+    }
+
+    // Why a lock: sleepers come from any task. Without it one could fall asleep between the look at
+    // who is due and the step of time.
+    private let book = Mutex(Book())
+
+    /// Makes a clock that stands at its beginning.
+    public init() {}
+
+    /// The present moment.
+    public var now: Instant { book.withLock { $0.now } }
+
+    /// Zero: every sleeper wakes at exactly its time.
+    public var minimumResolution: Duration { .zero }
+
+    /// How many tasks sleep now.
+    public var sleeperCount: Int { book.withLock { $0.sleepers.count } }
+
+    /// Returns when the clock was advanced to the deadline.
+    ///
+    /// - Throws: `CancellationError`, at once, when the task is cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        let number = book.withLock { book in
+            book.lastSleeper += 1
+            book.beginning.insert(book.lastSleeper)
+            return book.lastSleeper
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { wake in
+                add(Sleeper(number: number, deadline: deadline, wake: wake))
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    /// Moves the clock, and wakes everyone whose time has come.
+    ///
+    /// The earliest is woken first, of equal ones that which slept first. A task that is woken and
+    /// sleeps again does so from the new moment on: to see each tick of a timer, advance tick by
+    /// tick, and wait for the sleeper in between.
+    public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "time does not go back")
+        advance { $0.advanced(by: duration) }
+    }
+
+    /// Moves the clock to a moment that is not earlier than the present one; else as
+    /// ``advance(by:)``.
+    public func advance(to instant: Instant) {
+        advance { now in
+            precondition(instant >= now, "time does not go back")
+            return instant
+        }
+    }
+
+    /// Returns when at least so many tasks sleep, or when the calling task is cancelled.
+    public func waitForSleepers(_ count: Int) async {
+        let (stream, wake) = AsyncStream<Never>.makeStream()
+        let isContent = book.withLock { book in
+            let isContent = book.sleepers.count >= count
+            if !isContent { book.watchers.append(Watcher(count: count, wake: wake)) }
+            return isContent
+        }
+        if isContent { wake.finish() }
+        for await _ in stream {}
+    }
+
+    /// Calls this whenever a task has fallen asleep.
+    func follow(_ tell: @escaping @Sendable () -> Void) {
+        book.withLock { $0.follower = tell }
+    }
+
+    private func advance(_ next: (Instant) -> Instant) {
+        let due = book.withLock { book in
+            let now = next(book.now)
+            book.now = now
+            let due = book.sleepers.filter { $0.deadline <= now }
+            book.sleepers.removeAll { $0.deadline <= now }
+            return due.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
+        }
+        for sleeper in due { sleeper.wake.resume() }
+    }
+
+    private func add(_ sleeper: Sleeper) {
+        let verdict: Verdict = book.withLock { book in
+            guard book.beginning.remove(sleeper.number) != nil else { return .cancelled }
+            guard sleeper.deadline > book.now else { return .due }
+            book.sleepers.append(sleeper)
+            return .asleep(book.takeContentWatchers(), book.follower)
+        }
+        switch verdict {
+        case .cancelled: sleeper.wake.resume(throwing: CancellationError())
+        case .due: sleeper.wake.resume()
+        case .asleep(let watchers, let tell):
+            for watcher in watchers { watcher.wake.finish() }
+            tell?()
+        }
+    }
+
+    private func cancel(_ number: UInt64) {
+        let sleeper: Sleeper? = book.withLock { book in
+            if book.beginning.remove(number) != nil { return nil }
+            guard let index = book.sleepers.firstIndex(where: { $0.number == number }) else {
+                return nil
+            }
+            return book.sleepers.remove(at: index)
+        }
+        sleeper?.wake.resume(throwing: CancellationError())
+    }
+}

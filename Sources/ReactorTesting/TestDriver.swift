@@ -1,0 +1,261 @@
+public import Reactors
+
+// Why failures go to a closure: a product that imported Testing or XCTest would bring one of them
+// into programs that have the other or none (`Stub` and `ManualClock` are for previews too), and
+// XCTest cannot be linked outside test bundles on Apple's platforms. A thrown error would stop the
+// test at the first difference and lose the line. A closure is written once per test target.
+
+/// Drives one session through a test, in which everything that happens is asserted.
+///
+/// ```swift
+/// let driver = TestDriver(CounterReactor()) { failure in Issue.record("\(failure)") }
+/// await driver.send(.increase) { $0.isLoading = true }
+/// await driver.advance(by: .milliseconds(500))
+/// await driver.receive(.increaseValue) { $0.value = 1 }
+/// await driver.receive(.setLoading(false)) { $0.isLoading = false }
+/// await driver.finish()
+/// ```
+///
+/// Each closure is given the state as it was asserted last and makes of it what it should be now.
+/// A pulse is a part of the state: `$0.alert = "x"` says that it was assigned once.
+///
+/// It reports what came and was not asserted, what was asserted and did not come, a state that is
+/// another, and effects that still run at the end. After a report it goes on from what really is, so
+/// that one mistake is one report. Not for several tasks: one test, one driver.
+public final class TestDriver<R: Reactor>
+where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
+    /// The session, to read its streams or to end it. What is sent to it directly is not asserted.
+    public let host: ReactorHost<R>
+
+    /// The session's clock.
+    public let clock: ManualClock
+
+    let book: DriverBook<R>
+    private let report: (DriverFailure) -> Void
+    private let origin: CallPlace
+    private var asserted: R.State?
+    private var isFinished = false
+
+    /// Starts a session.
+    ///
+    /// - Parameters:
+    ///   - reactor: the session's own instance.
+    ///   - clock: the session's clock. Default: one of its own.
+    ///   - topics: as for `ReactorHost`.
+    ///   - report: is called for everything that is wrong, within the call that found it.
+    public init(
+        _ reactor: sending R, clock: ManualClock = ManualClock(), topics: TopicBus = TopicBus(),
+        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line,
+        column: Int = #column, report: @escaping (DriverFailure) -> Void
+    ) {
+        let book = DriverBook<R>()
+        self.book = book
+        self.clock = clock
+        self.report = report
+        origin = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        host = ReactorHost(reactor, clock: clock, topics: topics, now: nil, follower: book)
+        clock.follow { book.poke() }
+    }
+
+    /// The state as it was asserted last; in the beginning, the one that is shown first.
+    public var state: R.State {
+        guard let state = asserted ?? book.initialState else {
+            preconditionFailure("a session tells its first state when it begins")
+        }
+        return state
+    }
+
+    /// Sends an action, and asserts the state that its synchronous part leads to.
+    ///
+    /// Mutations of that part are asserted by the state alone; activities are received.
+    ///
+    /// - Parameter change: what becomes of the state. Default: nothing.
+    public func send(
+        _ action: R.Action, fileID: String = #fileID, filePath: String = #filePath,
+        line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        let (result, before) = await take(action, at: place)
+        if !result.accepted { fail("The action \(action) was not accepted.", at: place) }
+        compare(with: before ?? state, change, after: "sending \(action)", at: place)
+    }
+
+    /// Sends an action, and asserts that it is not accepted: rejected by `transform(action:)`, or
+    /// too late.
+    public func sendRejected(
+        _ action: R.Action, fileID: String = #fileID, filePath: String = #filePath,
+        line: Int = #line, column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        let (result, actual) = await take(action, at: place)
+        if result.accepted { fail("The action \(action) was accepted.", at: place) }
+        asserted = actual ?? state
+    }
+
+    /// Asserts that the next thing that effects or sources bring is this mutation, and the state
+    /// that it leads to.
+    ///
+    /// Waits for it as long as an effect runs or a source is open. Give tests a time limit: an
+    /// effect that waits for a clock which is not advanced is waited for as well.
+    ///
+    /// - Parameter change: what becomes of the state. Default: nothing.
+    public func receive(
+        _ mutation: R.Mutation, fileID: String = #fileID, filePath: String = #filePath,
+        line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        guard let item = await next("the mutation \(mutation)", at: place) else { return }
+        guard case .mutation(let actual, _, let state) = item.event, actual == mutation else {
+            return mistake(item, for: "the mutation \(mutation)", at: place)
+        }
+        compare(with: state, change, after: "\(mutation)", at: place)
+    }
+
+    /// Asserts that the next thing that happened is this activity. Waits as
+    /// ``receive(_:fileID:filePath:line:column:_:)`` does.
+    public func receive(
+        activity: R.Activity, fileID: String = #fileID, filePath: String = #filePath,
+        line: Int = #line, column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        guard let item = await next("the activity \(activity)", at: place) else { return }
+        guard case .activity(activity) = item.event else {
+            return mistake(item, for: "the activity \(activity)", at: place)
+        }
+    }
+
+    /// Asserts that the next thing that happened is a failure in this place. Waits as
+    /// ``receive(_:fileID:filePath:line:column:_:)`` does.
+    public func receive(
+        failureOf failing: ReactorFailure.Place, fileID: String = #fileID,
+        filePath: String = #filePath, line: Int = #line, column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        guard let item = await next("a failure of \(failing)", at: place) else { return }
+        guard case .failure(failing, _) = item.event else {
+            return mistake(item, for: "a failure of \(failing)", at: place)
+        }
+    }
+
+    /// Advances the session's clock as soon as somebody sleeps on it.
+    ///
+    /// For one sleeper. Where several sleep, wait for them: `clock.waitForSleepers(2)`.
+    public func advance(by duration: Duration) async {
+        await clock.waitForSleepers(1)
+        clock.advance(by: duration)
+    }
+
+    /// Ends the test: reports what was not asserted, and effects that still run, and ends the
+    /// session.
+    ///
+    /// An effect that sleeps on the clock still runs. One that does not is on its way, and is
+    /// waited for.
+    public func finish(
+        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line,
+        column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        let running = await settle()
+        if running > 0 {
+            fail("\(running) effects still run: cancel them, or advance the clock.", at: place)
+        }
+        reportUnasserted(at: place)
+        isFinished = true
+        await host.end()
+    }
+
+    deinit {
+        guard !isFinished else { return }
+        report(
+            DriverFailure(
+                message: "The driver was let go of without `await driver.finish()`.", place: origin)
+        )
+    }
+}
+
+extension TestDriver {
+    // The state is that after the action's own synchronous part, if it has mutations.
+    private func take(
+        _ action: R.Action, at place: CallPlace
+    ) async -> (result: SendResult, state: R.State?) {
+        let (result, number) = await host.sendNumbered(action)
+        let turn = book.takeTurn(of: number, upTo: result.version)
+        for item in turn.before { unasserted(item, at: place) }
+        guard case .mutation(_, _, let state)? = turn.own.last?.event else { return (result, nil) }
+        return (result, state)
+    }
+
+    // Decided after the session's turn: in the middle of one, nothing may run and yet more come.
+    private func next(_ wanted: String, at place: CallPlace) async -> DriverBook<R>.Item? {
+        while true {
+            let seen = book.count
+            if let item = book.takeNext() { return item }
+            let running = await host.runningCount
+            if book.count != seen { continue }
+            if running == (0, 0) {
+                fail("Expected \(wanted), but nothing runs that could bring it.", at: place)
+                return nil
+            }
+            if Task.isCancelled {
+                fail("Expected \(wanted), and was cancelled while waiting.", at: place)
+                return nil
+            }
+            await book.waitForMore(than: seen)
+        }
+    }
+
+    // How many steps run that do not end by themselves.
+    private func settle() async -> Int {
+        while true {
+            let seen = book.count
+            let running = await host.runningCount.steps
+            if running == 0 || clock.sleeperCount >= running || Task.isCancelled { return running }
+            await book.waitForMore(than: seen)
+        }
+    }
+
+    private func compare(
+        with actual: R.State, _ change: (inout R.State) -> Void, after cause: String,
+        at place: CallPlace
+    ) {
+        var expected = state
+        change(&expected)
+        asserted = actual
+        guard expected != actual else { return }
+        fail(
+            "The state after \(cause) is another.\nexpected: \(expected)\nactual:   \(actual)",
+            at: place)
+    }
+
+    private func mistake(_ item: DriverBook<R>.Item, for wanted: String, at place: CallPlace) {
+        fail("Expected \(wanted), but next came \(item.text).", at: place)
+        adopt(item)
+    }
+
+    private func unasserted(_ item: DriverBook<R>.Item, at place: CallPlace) {
+        fail("Not asserted: \(item.text).", at: place)
+        adopt(item)
+    }
+
+    private func adopt(_ item: DriverBook<R>.Item) {
+        if case .mutation(_, _, let state) = item.event { asserted = state }
+    }
+
+    private func reportUnasserted(at place: CallPlace) {
+        while let item = book.takeNext() { unasserted(item, at: place) }
+    }
+
+    private func fail(_ message: String, at place: CallPlace) {
+        report(DriverFailure(message: message, place: place))
+    }
+}
+
+extension DriverBook.Item {
+    fileprivate var text: String {
+        switch event {
+        case .mutation(let mutation, _, _): "the mutation \(mutation)"
+        case .activity(let activity): "the activity \(activity)"
+        case .failure(let place, let error): "a failure of \(place): \(error)"
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import ReactorTesting
+import Reactors
+import Testing
+
+@Suite("A driver fails on everything that was not asserted")
+struct TestDriverTests {
+    private let reports = Reports()
+
+    private func makeDriver(
+        _ reactor: sending CounterReactor = CounterReactor()
+    ) -> TestDriver<CounterReactor> {
+        TestDriver(reactor, report: reports.add)
+    }
+
+    private func increase(_ driver: TestDriver<CounterReactor>, to value: Int) async {
+        await driver.send(.increase) { $0.isLoading = true }
+        await driver.advance(by: .milliseconds(500))
+        await driver.receive(.increaseValue) { $0.value = value }
+        await driver.receive(.setLoading(false)) { $0.isLoading = false }
+        await driver.receive(.setAlert("increased!")) { $0.alert = "increased!" }
+    }
+
+    @Test func `case 53: what is asserted in full is not reported`() async {
+        let driver = makeDriver()
+        await increase(driver, to: 1)
+        await increase(driver, to: 2)
+        await driver.receive(activity: .big(2))
+        await driver.sendRejected(.refused)
+        await driver.send(.fail)
+        await driver.receive(failureOf: .effect)
+        #expect(driver.state.value == 2)
+        await driver.finish()
+        #expect(reports.messages.isEmpty)
+        #expect(!(await driver.host.send(.stop).accepted))
+    }
+
+    @Test func `another state is reported once, with both, and the driver goes on from the real`()
+        async
+    {
+        let driver = makeDriver()
+        await driver.send(.increase) { $0.value = 7 }
+        #expect(reports.messages.count == 1)
+        #expect(reports.messages[0].hasPrefix("The state after sending increase is another.\n"))
+        #expect(reports.messages[0].contains("value: 7, isLoading: false"))
+        #expect(reports.messages[0].contains("value: 0, isLoading: true"))
+        await driver.advance(by: .milliseconds(500))
+        await driver.receive(.increaseValue)
+        #expect(reports.messages.count == 2)
+        await driver.receive(.setLoading(false)) { $0.isLoading = false }
+        await driver.receive(.setAlert("increased!")) { $0.alert = "increased!" }
+        await driver.finish()
+        #expect(reports.messages.count == 2)
+    }
+
+    @Test func `an assigned pulse is a part of the state, an equal value too`() async {
+        let driver = makeDriver()
+        await increase(driver, to: 1)
+        await driver.send(.increase) { $0.isLoading = true }
+        await driver.advance(by: .milliseconds(500))
+        await driver.receive(.increaseValue) { $0.value = 2 }
+        await driver.receive(.setLoading(false)) { $0.isLoading = false }
+        await driver.receive(.setAlert("increased!"))
+        #expect(reports.messages.count == 1)
+        await driver.receive(activity: .big(2))
+        await driver.finish()
+        #expect(reports.messages.count == 1)
+    }
+
+    @Test func `what came and was not asserted is reported at the next send and at the end`()
+        async
+    {
+        let driver = makeDriver()
+        await driver.send(.increase) { $0.isLoading = true }
+        await driver.advance(by: .milliseconds(500))
+        await driver.host.settled()
+        await driver.send(.fail)
+        #expect(
+            reports.messages == [
+                "Not asserted: the mutation increaseValue.",
+                "Not asserted: the mutation setLoading(false).",
+                "Not asserted: the mutation setAlert(\"increased!\").",
+            ])
+        #expect(driver.state.value == 1)
+        await driver.finish()
+        #expect(reports.messages.count == 4)
+        #expect(reports.messages[3].hasPrefix("Not asserted: a failure of effect: Mishap"))
+    }
+
+    @Test func `another event than the asserted one is reported`() async {
+        let driver = makeDriver()
+        await driver.send(.increase) { $0.isLoading = true }
+        await driver.advance(by: .milliseconds(500))
+        await driver.receive(.setLoading(false))
+        await driver.receive(activity: .big(1))
+        await driver.receive(failureOf: .source)
+        #expect(
+            reports.messages == [
+                "Expected the mutation setLoading(false), but next came the mutation increaseValue.",
+                "Expected the activity big(1), but next came the mutation setLoading(false).",
+                "Expected a failure of source, but next came the mutation setAlert(\"increased!\").",
+            ])
+        await driver.finish()
+    }
+
+    @Test func `nothing is waited for when nothing runs that could bring it`() async {
+        let driver = makeDriver()
+        await driver.receive(.increaseValue)
+        await driver.receive(activity: .big(1))
+        await driver.finish()
+        #expect(
+            reports.messages == [
+                "Expected the mutation increaseValue, but nothing runs that could bring it.",
+                "Expected the activity big(1), but nothing runs that could bring it.",
+            ])
+    }
+
+    @Test func `case 80: an effect that sleeps at the end still runs; a cancelled one does not`()
+        async
+    {
+        let driver = makeDriver()
+        await driver.send(.tick)
+        await driver.advance(by: .seconds(1))
+        await driver.receive(.increaseValue) { $0.value = 1 }
+        await driver.finish()
+        #expect(reports.messages == ["1 effects still run: cancel them, or advance the clock."])
+        let stopped = makeDriver()
+        await stopped.send(.tick)
+        await stopped.clock.waitForSleepers(1)
+        await stopped.send(.stop)
+        await stopped.finish()
+        #expect(reports.messages.count == 1)
+    }
+
+    @Test func `a source's mutations and its failure are received`() async {
+        let (feed, source) = AsyncThrowingStream<CounterReactor.Mutation, any Error>.makeStream()
+        let driver = makeDriver(CounterReactor(feed: feed))
+        source.yield(.increaseValue)
+        await driver.receive(.increaseValue) { $0.value = 1 }
+        source.finish(throwing: Mishap())
+        await driver.receive(failureOf: .source)
+        await driver.finish()
+        #expect(reports.messages.isEmpty)
+    }
+
+    @Test func `an answer other than the asserted one is reported`() async {
+        let driver = makeDriver()
+        await driver.send(.refused)
+        await driver.sendRejected(.stop)
+        await driver.finish()
+        #expect(
+            reports.messages == [
+                "The action refused was not accepted.", "The action stop was accepted.",
+            ])
+    }
+
+    @Test func `a report has the place of the call that found it`() async {
+        let driver = makeDriver()
+        await driver.receive(.increaseValue)
+        let line = #line - 1
+        #expect(reports.places.first?.line == line)
+        #expect(reports.places.first?.fileID == #fileID)
+        await driver.finish()
+    }
+
+    @Test func `a driver that is let go of without finish is reported`() {
+        _ = makeDriver()
+        #expect(
+            reports.messages == ["The driver was let go of without `await driver.finish()`."])
+    }
+
+    @Test func `a cancelled test does not wait`() async {
+        let (reports, clock) = (reports, ManualClock())
+        let test = Task {
+            let driver = TestDriver(CounterReactor(), clock: clock, report: reports.add)
+            await driver.send(.tick)
+            await driver.receive(.increaseValue)
+            await driver.finish()
+        }
+        await clock.waitForSleepers(1)
+        test.cancel()
+        await test.value
+        #expect(
+            reports.messages.first
+                == "Expected the mutation increaseValue, and was cancelled while waiting.")
+    }
+}
