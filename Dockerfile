@@ -1,10 +1,15 @@
 # Builds the server from this folder alone; the image holds one binary on a slim Debian.
 #
 #   docker build -t reactor-server .
-#   docker run --rm -p 8080:8080 reactor-server
+#   docker run --rm -p 8080:8080 -v reactor:/data reactor-server
 
 FROM swift:6.3.1-bookworm AS build
 WORKDIR /build
+
+# SQLite goes into the binary as well: without the link to the shared library the linker takes the
+# archive. (Swift's own tools keep theirs, which has a version in its name.)
+RUN apt-get update && apt-get install -y --no-install-recommends libsqlite3-dev \
+    && rm -rf /var/lib/apt/lists/* && rm -f /usr/lib/*-linux-gnu/libsqlite3.so
 
 # Dependencies change less often than sources: a layer of their own.
 COPY Package.* ./
@@ -13,11 +18,16 @@ RUN swift package resolve
 COPY . .
 # The Swift runtime goes into the binary, so the image needs none. Symbols are left out: half of the
 # size, none of the speed. (Sections that nothing refers to are left out anyway.)
-RUN swift build -c release --product reactor-server --static-swift-stdlib -Xlinker -s \
+RUN swift build -c release --product reactor-server --static-swift-stdlib -Xlinker -s -Xlinker -lm \
     && install -D "$(swift build -c release --show-bin-path)/reactor-server" /out/reactor-server
 
 FROM debian:bookworm-slim
 COPY --from=build /out/reactor-server /usr/local/bin/reactor-server
+
+# The journal's file. A volume outlives the container.
+RUN install -d -o 10001 -g 10001 /data
+ENV REACTOR_JOURNAL=file:/data/reactor.sqlite
+VOLUME /data
 
 # A number, so that an orchestrator can check that it is not root; no such account is needed.
 USER 10001:10001
