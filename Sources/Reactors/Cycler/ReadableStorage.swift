@@ -21,7 +21,8 @@ extension ReadableStorage {
     /// It is called in the storage's isolation, after the commit that wrote, for every version once
     /// and in order; it may write, and add and remove subscribers.
     ///
-    /// - Returns: what to remove it by. Without that it stays as long as the storage.
+    /// - Returns: what to remove it by. Without that it stays, and with it what its closure holds,
+    ///   as long as the storage: one that writes to its cycler holds that weakly.
     @discardableResult
     public func add(subscriber: @escaping (Value) -> Void) -> StorageToken {
         reading.subscribe(
@@ -79,6 +80,8 @@ extension ReadableStorage {
     }
 
     /// The value: now, then once per version, an equal one too. Ends with the storage.
+    ///
+    /// Asked for inside a commit, it begins with what has been written so far.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
     ///   gets ``ReaderTooSlow`` after those.

@@ -93,10 +93,12 @@ struct CommitTests {
     @Test func `a failing commit within a commit unsays only itself`() {
         tally.commit("outer") { state in
             state.update(1, \.a)
-            try? tally.commit("inner") {
-                $0.update(2, \.a)
-                $0.update(2, \.b)
-                throw Failure()
+            #expect(throws: Failure.self) {
+                try tally.commit("inner") {
+                    $0.update(2, \.a)
+                    $0.update(2, \.b)
+                    throw Failure()
+                }
             }
             #expect(state.value == Tally.State(a: 1))
         }
@@ -109,10 +111,12 @@ struct CommitTests {
     }
 
     @Test func `a failing commit unsays the commits in it, and says that they were`() {
-        try? tally.commit("outer") { _ in
-            tally.commit("inner") { $0.update(2, \.b) }
-            tally.emit("unsaid")
-            throw Failure()
+        #expect(throws: Failure.self) {
+            try tally.commit("outer") { _ in
+                tally.commit("inner") { $0.update(2, \.b) }
+                tally.emit("unsaid")
+                throw Failure()
+            }
         }
         #expect(tally.state.value == Tally.State())
         #expect(tally.version == 0)

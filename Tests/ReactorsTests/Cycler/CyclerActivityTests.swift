@@ -52,9 +52,11 @@ struct CyclerActivityTests {
             tally.emit("x")
             state.update(1, \.a)
         }
-        try? tally.commit("f") { _ in
-            tally.emit("unsaid")
-            throw Tally.Refused()
+        #expect(throws: Tally.Refused.self) {
+            try tally.commit("f") { _ in
+                tally.emit("unsaid")
+                throw Tally.Refused()
+            }
         }
         #expect(
             book.lines == [

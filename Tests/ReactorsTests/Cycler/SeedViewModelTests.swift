@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -85,7 +86,7 @@ struct SeedViewModelTests {
     /// Increments as the seed's caller does, and lets the 100 ms go by.
     private func increment(_ number: Int) async throws {
         let action = Task { try await model.increment(number: number) }
-        await clock.hasSleepers(1)
+        await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(100))
         try await action.value
     }

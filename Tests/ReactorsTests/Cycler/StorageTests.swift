@@ -77,17 +77,21 @@ struct StorageTests {
     @Test func `a failing batch within a batch unsays only itself`() {
         storage.batchUpdate { outer in
             outer.update(2, \.age)
-            try? outer.batchUpdate { inner in
-                inner.update("lost", \.name)
-                throw CyclerParentMissing()
+            #expect(throws: CyclerParentMissing.self) {
+                try outer.batchUpdate { inner in
+                    inner.update("lost", \.name)
+                    throw CyclerParentMissing()
+                }
             }
         }
         #expect(told.values == [Person(age: 2)])
         #expect(book.lines == ["didChange 2", "didReplace"])
         storage.batchUpdate { outer in
-            try? outer.batchUpdate { inner in
-                inner.update("lost", \.name)
-                throw CyclerParentMissing()
+            #expect(throws: CyclerParentMissing.self) {
+                try outer.batchUpdate { inner in
+                    inner.update("lost", \.name)
+                    throw CyclerParentMissing()
+                }
             }
         }
         #expect(storage.version == 1)
