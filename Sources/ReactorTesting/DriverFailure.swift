@@ -2,7 +2,7 @@
 ///
 /// It has the place of the call that found it, in the pieces that both Swift Testing's
 /// `SourceLocation` and XCTest's `file:line:` are made of.
-public struct DriverFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DriverFailure: Error, Sendable, CustomStringConvertible {
     /// What is wrong, in whole sentences; several lines, where two values are compared.
     public let message: String
 
@@ -14,12 +14,12 @@ public struct DriverFailure: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 /// Where in a test a driver was called.
-public struct CallPlace: Hashable, Sendable {
+public struct CallPlace: Sendable {
     /// `Module/File.swift`.
     public let fileID: String
 
-    /// The file's path.
-    public let filePath: String
+    /// The file's path, in the type that XCTest asks for.
+    public let filePath: StaticString
 
     /// The line, from 1.
     public let line: Int
@@ -29,7 +29,7 @@ public struct CallPlace: Hashable, Sendable {
 
     /// Makes a place; without arguments, that of this very call.
     public init(
-        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line,
+        fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column
     ) {
         self.fileID = fileID

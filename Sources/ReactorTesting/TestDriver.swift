@@ -45,7 +45,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///   - report: is called for everything that is wrong, within the call that found it.
     public init(
         _ reactor: sending R, clock: ManualClock = ManualClock(), topics: TopicBus = TopicBus(),
-        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line,
+        fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column, report: @escaping (DriverFailure) -> Void
     ) {
         let book = DriverBook<R>()
@@ -71,7 +71,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// - Parameter change: what becomes of the state. Default: nothing.
     public func send(
-        _ action: R.Action, fileID: String = #fileID, filePath: String = #filePath,
+        _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -83,7 +83,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Sends an action, and asserts that it is not accepted: rejected by `transform(action:)`, or
     /// too late.
     public func sendRejected(
-        _ action: R.Action, fileID: String = #fileID, filePath: String = #filePath,
+        _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -100,7 +100,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// - Parameter change: what becomes of the state. Default: nothing.
     public func receive(
-        _ mutation: R.Mutation, fileID: String = #fileID, filePath: String = #filePath,
+        _ mutation: R.Mutation, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -114,7 +114,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Asserts that the next thing that happened is this activity. Waits as
     /// ``receive(_:fileID:filePath:line:column:_:)`` does.
     public func receive(
-        activity: R.Activity, fileID: String = #fileID, filePath: String = #filePath,
+        activity: R.Activity, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -128,7 +128,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// ``receive(_:fileID:filePath:line:column:_:)`` does.
     public func receive(
         failureOf failing: ReactorFailure.Place, fileID: String = #fileID,
-        filePath: String = #filePath, line: Int = #line, column: Int = #column
+        filePath: StaticString = #filePath, line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         guard let item = await next("a failure of \(failing)", at: place) else { return }
@@ -151,7 +151,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// An effect that sleeps on the clock still runs. One that does not is on its way, and is
     /// waited for.
     public func finish(
-        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line,
+        fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)

@@ -1,0 +1,129 @@
+import Foundation
+import ReactorTesting
+import Reactors
+import Testing
+import XCTest
+
+// What stands in `TestingAReactor.md`, so that it compiles and passes.
+
+struct Counter: Reactor {
+    enum Action: Equatable { case increase }
+    enum Mutation: Equatable { case setLoading(Bool), increaseValue, setAlert(String) }
+
+    struct State: Equatable {
+        var value = 0
+        var isLoading = false
+        @Pulse var alert: String?
+    }
+
+    let initialState = State()
+
+    func mutate(action: Action) -> Effect<Mutation> {
+        .concat(
+            .just(.setLoading(true)),
+            .run { send in
+                try await send.clock.sleep(for: .milliseconds(500))
+                await send(.increaseValue)
+            },
+            .just(.setLoading(false)),
+            .just(.setAlert("increased!")))
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .setLoading(let isLoading): state.isLoading = isLoading
+        case .increaseValue: state.value += 1
+        case .setAlert(let alert): state.alert = alert
+        }
+    }
+}
+
+extension TestDriver {
+    convenience init(_ reactor: sending R, clock: ManualClock = ManualClock()) {
+        self.init(reactor, clock: clock) { failure in
+            let place = failure.place
+            Issue.record(
+                Comment(rawValue: failure.message),
+                sourceLocation: SourceLocation(
+                    fileID: place.fileID, filePath: "\(place.filePath)", line: place.line,
+                    column: place.column))
+        }
+    }
+}
+
+// Only compiled: inside a test of Swift Testing XCTest records nothing.
+private struct ForXCTest {
+    func report(_ failure: DriverFailure) {
+        XCTFail(failure.message, file: failure.place.filePath, line: UInt(failure.place.line))
+    }
+}
+
+@Suite("The guide to testing a reactor")
+struct TestingAReactorTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `increasing loads, increases, and says so`() async {
+        let driver = TestDriver(Counter())
+        await driver.send(.increase) { $0.isLoading = true }
+        await driver.advance(by: .milliseconds(500))
+        await driver.receive(.increaseValue) { $0.value = 1 }
+        await driver.receive(.setLoading(false)) { $0.isLoading = false }
+        await driver.receive(.setAlert("increased!")) { $0.alert = "increased!" }
+        await driver.finish()
+    }
+
+    @Test func `a report is an issue of the test, at the line of the call`() async {
+        let line = #line + 3
+        await withKnownIssue {
+            let driver = TestDriver(Counter())
+            await driver.receive(.increaseValue)
+            await driver.finish()
+        } matching: { issue in
+            issue.sourceLocation?.line == line && issue.sourceLocation?.fileID == #fileID
+                && issue.comments == [
+                    "Expected the mutation increaseValue, but nothing runs that could bring it."
+                ]
+        }
+    }
+
+    @Test func `time passes when the test says so`() async {
+        let clock = ManualClock()
+        let host = ReactorHost(Counter(), clock: clock)
+        await host.send(.increase)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(500))
+        await host.settled()
+        #expect(await host.currentState.value == 1)
+    }
+
+    @Test func `a stub stands in`() async throws {
+        let host = ReactorHost(Counter())
+        let stub = Stub(host)
+        await stub.enable()
+        try await stub.inject { $0.value = 30 }
+        #expect(await host.currentState.value == 30)
+        await host.send(.increase)
+        #expect(await stub.actions == [.increase])
+        await stub.disable()
+        #expect(await host.currentState.value == 0)
+    }
+
+    @Test func `its code is in this file, word for word`() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        let page = try String(
+            contentsOf: root.appending(
+                path: "Sources/ReactorTesting/ReactorTesting.docc/TestingAReactor.md"),
+            encoding: .utf8)
+        let compiled = Self.lines(try String(contentsOfFile: #filePath, encoding: .utf8))
+        let blocks = page.split(separator: "```swift\n").dropFirst().compactMap {
+            $0.split(separator: "```").first.map(Self.lines)
+        }
+        #expect(blocks.count == 6)
+        for block in blocks { #expect(compiled.contains(block), "\(block)") }
+    }
+
+    private static func lines(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A page of documentation, as its code is found in the file that compiles it.
+struct Guide {
+    /// The blocks of Swift, as lines without indentation.
+    let blocks: [[String]]
+
+    private let compiled: [String]
+
+    /// - Parameters:
+    ///   - path: the page, from the root of the package.
+    ///   - file: the test file that has every block in it, word for word, in any indentation.
+    init(_ path: String, compiledIn file: String) throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let page = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        blocks = page.split(separator: "```swift\n").dropFirst().compactMap {
+            $0.split(separator: "```").first.map(Self.lines)
+        }
+        compiled = Self.lines(try String(contentsOfFile: file, encoding: .utf8))
+    }
+
+    /// The blocks that the test file does not have.
+    var strayBlocks: [[String]] { blocks.filter { !compiled.contains($0) } }
+
+    private static func lines(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+    }
+}

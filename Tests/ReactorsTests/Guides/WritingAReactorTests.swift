@@ -1,0 +1,144 @@
+import Reactors
+import Testing
+
+// What stands in `WritingAReactor.md` and `Reactors.md`, so that it compiles.
+
+enum WritingPage {
+    // swift-format-ignore
+    struct Alerts: Reactor {
+        enum Action { case alert(String?) }
+        struct State { @Pulse var alertMessage: String? }
+
+        let initialState = State()
+
+        func reduce(state: inout State, mutation: Action) {
+            switch mutation {
+            case .alert(let message): state.alertMessage = message
+            }
+        }
+    }
+
+    struct Download: Reactor {
+        enum Action: TaggedCodable {
+            case start(url: String)
+            case cancel
+        }
+
+        enum Mutation: TaggedCodable {
+            case begin
+            case advance(percent: Int)
+            case fail(reason: String)
+        }
+
+        struct State: Codable {
+            var percent: Int?
+            @Pulse var problem: String?
+        }
+
+        let initialState = State()
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .begin: state.percent = 0
+            case .advance(let percent): state.percent = percent
+            case .fail(let reason):
+                state.percent = nil
+                state.problem = reason
+            }
+        }
+    }
+
+    struct User: Decodable, Sendable {}
+
+    struct Battery: Sendable {
+        let levels = AsyncStream<Int> { $0.finish() }
+    }
+
+    struct Charging: Reactor {
+        typealias Action = Never
+        typealias Mutation = Int
+        let battery = Battery()
+        let initialState = 0
+        var sources: [Source] { [.mutations(battery.levels, name: "battery")] }
+    }
+
+    struct Profile: Reactor {
+        enum Mutation: Sendable { case setUser(User) }
+        typealias Action = Never
+        let initialState = 0
+        var sources: [Source] { [.mutations(topic: .currentUser) { .setUser($0) }] }
+    }
+
+    struct Printer<R: Reactor>: ActionLogger {
+        func log(_ entry: ActionLogEntry<R>) { print(entry.position, entry.event) }
+    }
+}
+
+extension Topic<WritingPage.User> {
+    fileprivate static let currentUser = Topic("currentUser")
+}
+
+extension WritingPage.Download {
+    func mutate(state: State, action: Action) -> Effect<Mutation> {
+        switch action {
+        case .start:
+            .concat(
+                .just(.begin),
+                .run(id: "download", policy: .latest) { send in
+                    for percent in 1...100 {
+                        try await send.clock.sleep(for: .milliseconds(50))
+                        await send(.advance(percent: percent))
+                    }
+                })
+        case .cancel:
+            .concat(.cancel("download"), .just(.fail(reason: "cancelled")))
+        }
+    }
+}
+
+@Suite("The guide to writing a reactor")
+struct WritingAReactorTests {
+    private typealias Alerts = WritingPage.Alerts
+    private typealias Download = WritingPage.Download
+    private typealias Printer = WritingPage.Printer
+
+    @Test(
+        arguments: [("WritingAReactor", 7), ("Reactors", 2)])
+    func `its code is in this file, word for word`(_ page: String, _ count: Int) throws {
+        let guide = try Guide(
+            "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath)
+        #expect(guide.blocks.count == count)
+        #expect(guide.strayBlocks.isEmpty)
+    }
+
+    @Test func `a cancelled download says so`() async throws {
+        let host = ReactorHost(Download())
+        await host.send(.start(url: "https://example.org"))
+        await host.send(.cancel)
+        #expect(await host.currentState.problem == "cancelled")
+    }
+
+    @Test func `an alert is read`() async throws {
+        let host = ReactorHost(Alerts())
+        let alerts = await host.pulse(\.$alertMessage)
+        await host.send(.alert("Hello"))
+        for try await message in alerts {  // nil, then Hello
+            if message == "Hello" { break }
+        }
+    }
+
+    @Test func `a logger is added and removed`() async {
+        let host = ReactorHost(Alerts())
+        let token = await host.add(Printer())
+        await host.remove(token)
+        #expect(await host.readerCount == 0)
+    }
+
+    @Test func `its other reactors run`() async {
+        #expect(await ReactorHost(WritingPage.Charging()).currentState == 0)
+        let topics = TopicBus()
+        let host = ReactorHost(WritingPage.Profile(), topics: topics)
+        await topics.publish(WritingPage.User(), to: .currentUser).applied()
+        #expect(await host.version == 1)
+    }
+}
