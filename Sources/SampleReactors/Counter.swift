@@ -1,7 +1,7 @@
 public import Reactors
 
-/// A number that goes up and down.
-public struct Counter: Reactor {
+/// A number that goes up and down, written as a Cycler.
+public final class Counter: ActionCycler {
     /// `{"type":"increment","number":5}`, `{"type":"decrement","number":5}`
     public enum Action: TaggedCodable, Sendable {
         /// Adds; stops at the greatest number there is.
@@ -10,28 +10,61 @@ public struct Counter: Reactor {
         case decrement(number: Int)
     }
 
+    /// What is told and not kept.
+    public enum Activity: TaggedCodable, Sendable {
+        /// It was incremented, and is beyond ten.
+        case didReachBigNumber
+    }
+
     /// What is seen.
     public struct State: Codable, Sendable {
         /// The number.
-        public var count = 0
+        public fileprivate(set) var count = 0
     }
 
     /// Zero.
-    public let initialState = State()
+    public let state: Storage<State> = .init(.init())
 
     /// Makes one for a session.
     public init() {}
 
-    /// The actions are the mutations; numbers saturate instead of trapping: they come from
-    /// strangers.
-    public func reduce(state: inout State, mutation: Action) {
-        switch mutation {
-        case .increment(let number):
-            let (sum, overflow) = state.count.addingReportingOverflow(number)
-            state.count = overflow ? (number > 0 ? .max : .min) : sum
-        case .decrement(let number):
-            let (difference, overflow) = state.count.subtractingReportingOverflow(number)
-            state.count = overflow ? (number > 0 ? .min : .max) : difference
+    /// Calls the method that the action names.
+    public func receive(_ action: Action) async throws {
+        switch action {
+        case .increment(let number): increment(number: number)
+        case .decrement(let number): decrement(number: number)
         }
+    }
+
+    /// Adds, and tells when that leads beyond ten.
+    public func increment(number: Int) {
+        dispatch("increment") { context in
+            context.commit { state in
+                state.updateIfChanged(state.value.count.adding(number), \.count)
+            }
+            if context.currentState.count > 10 { context.emit(.didReachBigNumber) }
+        }
+    }
+
+    /// Subtracts.
+    public func decrement(number: Int) {
+        dispatch("decrement") { context in
+            context.commit { state in
+                state.updateIfChanged(state.value.count.subtracting(number), \.count)
+            }
+        }
+    }
+}
+
+// Numbers saturate instead of trapping: they come from strangers.
+extension Int {
+    fileprivate func adding(_ number: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(number)
+        return overflow ? (number > 0 ? .max : .min) : sum
+    }
+
+    fileprivate func subtracting(_ number: Int) -> Int {
+        let (difference, overflow) = subtractingReportingOverflow(number)
+        return overflow ? (number > 0 ? .min : .max) : difference
     }
 }

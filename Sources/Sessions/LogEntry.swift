@@ -12,7 +12,7 @@ struct LogEntry {
     enum Kind: String {
         /// `{"received":…}`; with `"transformed":…` where `transform(action:)` made another of it.
         case actionReceived = "action.received"
-        /// `{"received":…}`: a hook turned it down.
+        /// `{"received":…}`: a hook turned it down; with `error`: a Cycler failed to carry it out.
         case actionRejected = "action.rejected"
         /// What was reduced; of a Cycler the committed state.
         case mutation
@@ -38,6 +38,19 @@ struct LogEntry {
         case sourceFailed = "source.failed"
         /// `{"place":…,"error":…}`
         case hookFailed = "hook.failed"
+        // Of a Cycler. Their content is `{"name":…,"dispatch":…,"description":…,"file":…,
+        // "function":…,"line":…}`, of `did…` with `outcome`, `version` and `error` as they apply.
+        case willDispatch = "cycler.willDispatch"
+        case didDispatch = "cycler.didDispatch"
+        case willMutate = "cycler.willMutate"
+        case didMutate = "cycler.didMutate"
+        /// `{"keyPath":…,"value":…}`
+        case didChange = "cycler.didChange"
+        /// `{"replaced":true,"state":…}`
+        case didReplace = "cycler.didReplace"
+        case didEmit = "cycler.didEmit"
+        /// With `"dropped":"commit"` or `"emission"`.
+        case didDrop = "cycler.didDrop"
     }
 
     init(

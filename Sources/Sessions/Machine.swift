@@ -74,6 +74,17 @@ package protocol Machine: AnyObject {
     func recover(_ action: RunningAction, in session: Session)
 }
 
+extension Machine {
+    /// What a body says, or why it says nothing.
+    func decode<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
+        do {
+            return try JSON.decode(type, from: body)
+        } catch {
+            throw .json(error)
+        }
+    }
+}
+
 /// What became of the actions of one request.
 package struct Receipt: Sendable {
     /// The places of those that a hook turned down.
@@ -89,6 +100,10 @@ package enum ActionRefusal: Error, Sendable {
     case empty
     case tooMany(limit: Int)
     case overloaded
+    /// It failed before it first waited; nothing of it happened.
+    case failed(String)
+    /// It has something done by the session that it is a part of, and there is none.
+    case parentMissing
     /// A session remembers as many `Idempotency-Key`s as it may.
     case tooManyKeys(limit: Int)
 }

@@ -11,9 +11,7 @@ final class ReactorMachine<R: Reactor>: Machine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     let reactor: R
     let core: ReactorCore<R>
-    private let pulses: [PulseField<R.State>]
-    /// The marks after the newest mutation, in the order of `pulses`.
-    private var marks: [PulseMark]
+    private var pulses: PulseRecorder<R.State>
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
     private(set) var oldestVersion: UInt64
@@ -29,8 +27,6 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// What is ending just now, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
-    /// Where a pulse is encoded before it goes into the log; its capacity is kept.
-    private var scratch: [UInt8] = []
 
     /// - Parameter saved: where to go on; nil: from the initial state.
     init(
@@ -38,7 +34,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         saved: SavedSession?
     ) throws(RecoveryFault) {
         self.reactor = reactor
-        self.pulses = pulses
+        self.pulses = PulseRecorder(pulses)
         self.session = session
         self.clock = clock
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
@@ -47,8 +43,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         oldest = fold.state
         oldestVersion = fold.version
         lastTag = saved?.lastAction ?? 0
-        marks = []
-        marks = currentMarks()
+        lookAtPulses()
     }
 
     // MARK: Actions
@@ -88,16 +83,6 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
     }
 
-    private func decode<T: Decodable>(
-        _ type: T.Type, from body: [UInt8]
-    ) throws(ActionRefusal) -> T {
-        do {
-            return try JSON.decode(type, from: body)
-        } catch {
-            throw .json(error)
-        }
-    }
-
     func isSettled(_ actions: [ActionTag]) -> Bool {
         actions.allSatisfy { core.isSettled($0) }
     }
@@ -107,19 +92,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
     ) {
-        let state = shownState(at: version)
-        out.append(UInt8(ascii: "{"))
-        var isFirst = true
-        for (index, pulse) in pulses.enumerated() where chosen & (1 << UInt64(index)) != 0 {
-            if !isFirst { out.append(UInt8(ascii: ",")) }
-            isFirst = false
-            JSON.appendString(pulse.name, to: &out)
-            out.append(UInt8(ascii: ":"))
-            var encoding = PulseEncoding(out: [])
-            pulse.withValue(in: state, &encoding)
-            out.append(contentsOf: encoding.failure == nil ? encoding.out : Framing.null)
-        }
-        out.append(UInt8(ascii: "}"))
+        pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
     func encodeState(in session: Session, to out: inout [UInt8]) {
@@ -183,13 +156,12 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
         replay = nil
         core.restore(state: state, version: version, observer: self)
-        marks = currentMarks()
+        lookAtPulses()
     }
 
-    private func currentMarks() -> [PulseMark] {
-        guard !pulses.isEmpty else { return [] }
-        let state = core.visibleState(observer: self)
-        return pulses.map { $0.mark(in: state) }
+    private func lookAtPulses() {
+        guard !pulses.isEmpty else { return }
+        pulses.look(at: core.visibleState(observer: self))
     }
 
     // MARK: Life
@@ -245,7 +217,7 @@ extension ReactorMachine: ReactorCoreObserver {
             // Looked at first: a look that fails is a record of its own.
             let state = core.visibleState(observer: self)
             session.beginRecord(.mutation, of: action)
-            recordPulses(of: state)
+            pulses.record(state, in: session)
             if wantsState {
                 var encoded: [UInt8] = []
                 encode(state, to: &encoded)
@@ -258,34 +230,6 @@ extension ReactorMachine: ReactorCoreObserver {
         }
     }
 
-    private func recordPulses(of state: R.State) {
-        // Not over `indices`: unspecialised, that is a collection of its own.
-        var next = 0
-        while next < pulses.count {
-            let index = next
-            next += 1
-            let mark = pulses[index].mark(in: state)
-            let isAssigned = mark.isAssignment(since: marks[index])
-            marks[index] = mark
-            guard isAssigned else { continue }
-            var encoding = PulseEncoding(out: takeScratch())
-            pulses[index].withValue(in: state, &encoding)
-            if let failure = encoding.failure {
-                session.note(.unencodable("the pulse \(pulses[index].name)", failure))
-            } else {
-                session.record(.pulse(index), encoding.out)
-            }
-            scratch = encoding.out
-        }
-    }
-
-    private func takeScratch() -> [UInt8] {
-        var bytes: [UInt8] = []
-        swap(&bytes, &scratch)
-        bytes.removeAll(keepingCapacity: bytes.capacity <= 4_096)
-        return bytes
-    }
-
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {
         var encoded: [UInt8] = []
         do {
@@ -293,22 +237,13 @@ extension ReactorMachine: ReactorCoreObserver {
         } catch {
             return session.note(.unencodable("an activity", String(describing: error)))
         }
-        guard let index = session.activityIndex(naming: encoded) else {
-            return session.note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
-        }
-        session.beginRecord(.activity, of: action)
-        session.record(.activity(index), encoded)
-        if session.keepsRecords { session.recordContent(encoded) }
+        session.recordActivity(encoded, of: action)
     }
 
     func failed(_ failure: ReactorFailure) {
         let text = String(describing: failure.error)
-        let content = content(of: failure, text)
-        session.beginRecord(.failure, of: failure.action)
-        session.record(
-            .failure, LogEntry.body(LogEntry.kind(ofFailureAt: failure.place.rawValue), content))
-        if session.keepsRecords { session.recordContent(content) }
-        session.note(.failed(place: failure.place.rawValue, error: text))
+        session.recordFailure(
+            at: failure.place.rawValue, text, content(of: failure, text), of: failure.action)
     }
 
     func start(_ run: EffectRun<R>) {
@@ -346,19 +281,5 @@ extension ReactorMachine: ReactorCoreObserver {
             session.note(.unencodable("a mutation", String(describing: error)))
         }
         return out
-    }
-}
-
-/// Encodes whatever value a pulse has.
-private struct PulseEncoding: PulseValueVisitor {
-    var out: [UInt8]
-    var failure: String?
-
-    mutating func visit<Value: Encodable>(_ value: borrowing Value) {
-        do {
-            try JSON.encode(copy value, into: &out)
-        } catch {
-            failure = String(describing: error)
-        }
     }
 }

@@ -29,6 +29,39 @@ package struct Registration: Sendable {
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         let fields = PulseFields.discover(R.State.self)
+        try self.init(
+            name: name, stateVersion: R.stateVersion, fields: fields, activities: activities,
+            examples: examples
+        ) { (session, saved) throws(RecoveryFault) in
+            try ReactorMachine(
+                make(), pulses: fields, session: session, clock: clock, saved: saved)
+        }
+    }
+
+    /// Hosts a Cycler.
+    ///
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    package init<C: ActionCycler & SendableMetatype>(
+        name: String, activities: [String], examples: [C.Action],
+        makeCycler make: @escaping @Sendable () -> C
+    ) throws(RegistrationFailure)
+    where C.Action: Codable, C.State: Codable, C.Activity: Codable {
+        let fields = PulseFields.discover(C.State.self)
+        try self.init(
+            name: name, stateVersion: 1, fields: fields, activities: activities,
+            examples: examples
+        ) { (session, saved) throws(RecoveryFault) in
+            try CyclerMachine(make, pulses: fields, session: session, saved: saved)
+        }
+    }
+
+    private init<State>(
+        name: String, stateVersion: Int, fields: [PulseField<State>], activities: [String],
+        examples: [some Encodable],
+        makeMachine:
+            @escaping @Sendable (Session, SavedSession?) throws(RecoveryFault) ->
+            any Machine
+    ) throws(RegistrationFailure) {
         var faults = Self.faults(inName: name)
         for field in fields where !field.isEncodable {
             faults.append("the value of the pulse \(field.name) is not Encodable")
@@ -49,16 +82,13 @@ package struct Registration: Sendable {
         }
         guard faults.isEmpty else { throw RegistrationFailure(reactor: name, faults: faults) }
         self.name = name
-        self.stateVersion = R.stateVersion
+        self.stateVersion = stateVersion
         self.pulses = fields.map(\.name)
         self.activities = activities
         self.examples = encodedExamples
         self.pulsePrefixes = fields.map { Framing.prefix($0.name) }
         self.activityPrefixes = activities.map { Framing.prefix($0) }
-        self.makeMachine = { (session, saved) throws(RecoveryFault) in
-            try ReactorMachine(
-                make(), pulses: fields, session: session, clock: clock, saved: saved)
-        }
+        self.makeMachine = makeMachine
     }
 
     private static func faults(inName name: String) -> [String] {

@@ -41,6 +41,26 @@ extension Session {
         step.batch.records[step.batch.records.count - 1].content = content
     }
 
+    /// An activity that was told, encoded; it is an event if its form gives it a name.
+    func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
+        guard let index = activityIndex(naming: encoded) else {
+            return note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
+        }
+        beginRecord(.activity, of: action)
+        record(.activity(index), encoded)
+        if keepsRecords { recordContent(encoded) }
+    }
+
+    /// User code failed; `content` begins with `{"place":…`.
+    func recordFailure(
+        at place: String, _ error: String, _ content: [UInt8], of action: ActionTag
+    ) {
+        beginRecord(.failure, of: action)
+        record(.failure, LogEntry.body(LogEntry.kind(ofFailureAt: place), content))
+        if keepsRecords { recordContent(content) }
+        note(.failed(place: place, error: error))
+    }
+
     var wantsStates: Bool { stateStreams > 0 }
 
     /// What an effect wants done when this is committed. After the end, and while something is

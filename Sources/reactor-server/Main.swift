@@ -10,7 +10,8 @@ enum Main {
                 "alerts", examples: [.alert(message: "Hello"), .doSomeAction]
             ) { Alerts() },
             Hosted(
-                "counter", examples: [.increment(number: 5), .decrement(number: 5)]
+                "counter", activities: ["didReachBigNumber"],
+                examples: [.increment(number: 5), .decrement(number: 5)]
             ) { Counter() },
             Hosted(
                 "job", examples: [.start(steps: 10), .startIfIdle(steps: 10), .cancel]

@@ -1,16 +1,33 @@
+import Foundation
 import Reactors
 
-/// The Cycler seed's counter: beyond ten, an increment is also told as an activity (cases 125 to
-/// 129).
-struct Cycle: Reactor {
+/// The Cycler seed's counter, and every way of writing a state (cases 107 to 130).
+final class Cycle: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case increment
         /// Tells an activity that was not announced, and changes nothing.
         case wave(hands: Int)
-    }
-
-    enum Mutation: TaggedCodable, Sendable {
-        case incremented
+        /// Both in one commit.
+        case setBoth(a: Int, b: Int)
+        /// Both in one batch of one commit.
+        case setBatch(a: Int, b: Int)
+        /// Also when it is the same.
+        case set(a: Int)
+        case setIfChanged(a: Int)
+        case setName(name: String?)
+        case replace(a: Int, b: Int)
+        /// Writes, then throws in the same commit.
+        case fail(a: Int)
+        /// Commits, then throws outside of a commit.
+        case commitThenFail(a: Int)
+        /// Reads what it has written, in the same commit.
+        case double(a: Int)
+        /// Waits until it is released, then increments and tells an activity.
+        case hold(name: String)
+        case release(name: String)
+        /// Waits until it is released, then fails.
+        case holdThenFail(name: String)
+        case shout(text: String)
     }
 
     enum Activity: TaggedCodable, Sendable {
@@ -20,21 +37,94 @@ struct Cycle: Reactor {
 
     struct State: Codable, Sendable {
         var count = 0
+        var a = 0
+        var b = 0
+        var name: String?
+        @Pulse var text: String?
     }
 
-    let initialState = State()
+    struct Fault: Error {}
 
-    func mutate(state: State, action: Action) -> Effect<Mutation> {
+    let state: Storage<State> = .init(.init())
+    private var gates: [String: AsyncStream<Void>.Continuation] = [:]
+
+    func receive(_ action: Action) async throws {
         switch action {
-        case .increment:
-            state.count < 10
-                ? .just(.incremented)
-                : .concat(.just(.incremented), .emit(.didReachBigNumber))
-        case .wave(let hands): .emit(.waved(hands: hands))
+        case .increment: dispatch("increment", "adds one") { increment($0) }
+        case .wave(let hands): emit(.waved(hands: hands))
+        case .hold(let name): try await hold(name, fails: false)
+        case .holdThenFail(let name): try await hold(name, fails: true)
+        case .release(let name): gates.removeValue(forKey: name)?.yield()
+        default: try write(action)
         }
     }
 
-    func reduce(state: inout State, mutation: Mutation) {
-        state.count += 1
+    private func increment(_ context: CyclerContext<Cycle>) {
+        context.commit("count") { state in
+            state.updateIfChanged(state.value.count + 1, \.count)
+        }
+        if context.currentState.count > 10 { context.emit(.didReachBigNumber) }
+    }
+
+    private func write(_ action: Action) throws {
+        switch action {
+        case .set(let a): commit("set") { $0.update(a, \.a) }
+        case .setIfChanged(let a): commit { $0.updateIfChanged(a, \.a) }
+        case .setName(let name): commit { $0.updateIfChanged(name, \.name) }
+        case .setBoth(let a, let b):
+            commit { state in
+                state.update(a, \.a)
+                state.update(b, \.b)
+            }
+        case .setBatch(let a, let b):
+            commit { state in
+                state.batchUpdate { state in
+                    state.update(a, \.a)
+                    state.update(b, \.b)
+                }
+            }
+        case .replace(let a, let b):
+            var new = State()
+            (new.a, new.b) = (a, b)
+            commit { $0.replace(new) }
+        case .shout(let text): commit { $0.update(text, \.text) }
+        default: try writeInSteps(action)
+        }
+    }
+
+    private func writeInSteps(_ action: Action) throws {
+        switch action {
+        case .fail(let a):
+            try dispatch("failing") { context in
+                try context.commit("doomed") { state in
+                    state.update(a, \.a)
+                    throw Fault()
+                }
+            }
+        case .commitThenFail(let a):
+            commit { $0.update(a, \.a) }
+            throw Fault()
+        case .double(let a):
+            commit { storage in
+                storage.update(a, \.a)
+                storage.update(storage.value.a + state.value.a, \.b)
+            }
+        default: break
+        }
+    }
+
+    private func hold(_ name: String, fails: Bool) async throws {
+        let (gate, opener) = AsyncStream<Void>.makeStream()
+        gates[name] = opener
+        try await dispatch("hold", name) { context in
+            var iterator = gate.makeAsyncIterator()
+            if await iterator.next(isolation: #isolation) == nil {
+                // What an ended session's action sees, told where a test can see it.
+                FileHandle.standardError.write(Data("cancelled \(name)\n".utf8))
+            }
+            if fails { throw Fault() }
+            increment(context)
+            context.emit(.waved(hands: 2))
+        }
     }
 }

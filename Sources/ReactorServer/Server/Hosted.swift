@@ -37,4 +37,29 @@ public struct Hosted: Sendable {
                 name: name, activities: activities, examples: examples, clock: clock, make: make)
         }
     }
+
+    /// Hosts a Cycler.
+    ///
+    /// Every commit is a version, and the record of it is the whole state. What an action does
+    /// before it first waits is applied when it is answered; the rest runs like an effect, and its
+    /// commits are shown when they are in the journal, but do not wait for that. An action that
+    /// fails before it first waits is refused with 422, or in a batch told as rejected, and changes
+    /// nothing.
+    ///
+    /// - Parameters:
+    ///   - name: as for a reactor.
+    ///   - activities: as for a reactor.
+    ///   - examples: as for a reactor.
+    ///   - make: makes the Cycler of one session, on that session's loop. Another one takes its
+    ///     place, with the state that is committed, when a session comes back from the journal,
+    ///     and when a commit fails while an action waits.
+    public init<C: ActionCycler & SendableMetatype>(
+        _ name: String, activities: [String] = [], examples: [C.Action] = [],
+        make: @escaping @Sendable () -> C
+    ) where C.Action: Codable, C.State: Codable, C.Activity: Codable {
+        registration = Result { () throws(RegistrationFailure) in
+            try Registration(
+                name: name, activities: activities, examples: examples, makeCycler: make)
+        }
+    }
 }

@@ -34,6 +34,13 @@ extension Problem {
                 503, "too_many_keys",
                 "the session remembers \(limit) Idempotency-Keys; the oldest goes after 24 hours",
                 fields: [("Retry-After", "60")])
+        case .failed(let error):
+            self.init(
+                422, "action_failed", "the action failed and nothing of it was applied: \(error)")
+        case .parentMissing:
+            self.init(
+                409, "no_parent",
+                "the action needs the session that this one is a part of, and there is none")
         case .overloaded:
             self.init(
                 503, "too_busy", "the journal is behind; nothing was applied",

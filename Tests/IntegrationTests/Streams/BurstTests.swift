@@ -3,14 +3,14 @@ import Testing
 @Suite("Case 73 — subscribing during a burst", .timeLimit(.minutes(5)))
 struct BurstTests {
     @Test func `a reader sees every version from its snapshot on, once`() async throws {
-        let session = try await sharedServer().session("counter")
+        let session = try await sharedFixtures().session("passing")
         let writers = 8
         let each = 200
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 1...writers {
                 group.addTask {
                     for _ in 1...each {
-                        try await session.post(#"{"type":"increment","number":1}"#)
+                        try await session.post(#"{"type":"add","number":1}"#)
                     }
                 }
             }
@@ -19,7 +19,7 @@ struct BurstTests {
             }
             try await group.waitForAll()
         }
-        #expect(try await session.state() == ["count": .integer(writers * each)])
+        #expect(try await session.state() == ["sum": .integer(writers * each)])
     }
 
     /// Reads to the last version; every count must follow the one before.
@@ -28,7 +28,7 @@ struct BurstTests {
         var count: Int?
         while count != last {
             let event = try await stream.next()
-            let next = try #require(try JSONValue(text: event.data)["count"]?.integer)
+            let next = try #require(try JSONValue(text: event.data)["sum"]?.integer)
             if let count {
                 guard next == count + 1 else {
                     Issue.record("\(next) came after \(count)")
@@ -41,14 +41,14 @@ struct BurstTests {
     }
 
     @Test func `a reader that comes and goes sees everything once`() async throws {
-        let session = try await sharedServer().session("counter")
+        let session = try await sharedFixtures().session("passing")
         let last = 600
         async let writing: Void = {
-            for _ in 1...last { try await session.post(#"{"type":"increment","number":1}"#) }
+            for _ in 1...last { try await session.post(#"{"type":"add","number":1}"#) }
         }()
         var seen: [String] = []
         var id = session.created
-        while seen.last != "{\"count\":\(last)}" {
+        while seen.last != "{\"sum\":\(last)}" {
             let stream = try await session.open("states", [("Last-Event-ID", id)])
             for event in try await stream.next(min(7, last - seen.count)) {
                 #expect(event.name == "state")
@@ -58,7 +58,7 @@ struct BurstTests {
             await stream.close()
         }
         try await writing
-        #expect(seen == (1...last).map { "{\"count\":\($0)}" })
+        #expect(seen == (1...last).map { "{\"sum\":\($0)}" })
     }
 
     @Test func `case 65: no increment is lost`() async throws {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// JSON as it is, read by Foundation: the tests must not trust the coder they test.
-enum JSONValue: Decodable, Equatable, Sendable {
+enum JSONValue: Decodable, Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int)

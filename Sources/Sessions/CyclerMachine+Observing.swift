@@ -1,0 +1,130 @@
+internal import JSONCoding
+internal import Reactors
+
+// What the Cycler tells becomes records and notes of the session's present step.
+extension CyclerMachine: CyclerObserver {
+    typealias State = C.State
+    typealias Activity = C.Activity
+
+    var wantsChanges: Bool { session.keepsNotes }
+
+    func committed(_ state: C.State, version: UInt64, by call: CyclerCall?) {
+        happen(.committed(state))
+    }
+
+    func emitted(_ activity: C.Activity, by call: CyclerCall) {
+        var encoded: [UInt8] = []
+        append(activity, "an activity", to: &encoded)
+        happen(.emitted(encoded))
+    }
+
+    /// At once, or with the rest of the synchronous part. Nothing comes after the end.
+    private func happen(_ deed: Deed) {
+        guard deeds == nil else {
+            deeds?.append(deed)
+            return
+        }
+        guard session.life == .running else { return }
+        apply(deed)
+    }
+
+    // MARK: Notes
+
+    func enterReceived(_ action: C.Action, _ tag: ActionTag) {
+        session.enter(.actionReceived, of: tag) { out in
+            out.append(contentsOf: "{\"received\":".utf8)
+            append(action, "an action", to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    func willDispatch(_ call: CyclerCall) { tell(.willDispatch, call) }
+
+    func didDispatch(_ call: CyclerCall, error: (any Error)?) {
+        tell(.didDispatch, call) { append(error, to: &$0) }
+    }
+
+    func willMutate(_ call: CyclerCall) { tell(.willMutate, call) }
+
+    func didMutate(_ call: CyclerCall, outcome: CommitOutcome) {
+        var isOfSuccess = false
+        if case .committed = outcome { isOfSuccess = true }
+        tell(.didMutate, call, isOfSuccess: isOfSuccess) { out in
+            out.append(contentsOf: ",\"outcome\":".utf8)
+            switch outcome {
+            case .committed(let version):
+                out.append(contentsOf: "\"committed\",\"version\":\(version)".utf8)
+            case .unchanged: out.append(contentsOf: "\"unchanged\"".utf8)
+            case .joined: out.append(contentsOf: "\"joined\"".utf8)
+            case .failed(let error):
+                out.append(contentsOf: "\"failed\"".utf8)
+                append(error, to: &out)
+            }
+        }
+    }
+
+    func didChange<Root, Value>(
+        _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
+    ) {
+        guard session.keepsNotes else { return }
+        var content = Array("{\"keyPath\":".utf8)
+        JSON.appendString(String(describing: path), to: &content)
+        appendValue("value", value, to: &content)
+        happen(.note(.didChange, content, isOfSuccess: true))
+    }
+
+    func didReplace<Root>(root: Root) {
+        guard session.keepsNotes else { return }
+        var content = Array("{\"replaced\":true".utf8)
+        appendValue("state", root, to: &content)
+        happen(.note(.didReplace, content, isOfSuccess: true))
+    }
+
+    func didEmit<Told: Sendable>(_ activity: Told, _ call: CyclerCall) {
+        tell(.didEmit, call, isOfSuccess: true)
+    }
+
+    func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) {
+        tell(.didDrop, call) { $0.append(contentsOf: ",\"dropped\":\"\(dropped.rawValue)\"".utf8) }
+    }
+
+    /// `{"dispatch":…,"name":…,"description":…,"file":…,"function":…,"line":…}` and what `more`
+    /// adds.
+    private func tell(
+        _ kind: LogEntry.Kind, _ call: CyclerCall, isOfSuccess: Bool = false,
+        _ more: (inout [UInt8]) -> Void = { _ in }
+    ) {
+        guard session.keepsNotes else { return }
+        var content: [UInt8] = Array("{\"name\":".utf8)
+        JSON.appendString(call.name, to: &content)
+        if let dispatch = call.dispatch {
+            content.append(contentsOf: ",\"dispatch\":\(dispatch.number)".utf8)
+        }
+        for (field, text) in [
+            ("description", call.description), ("file", String(describing: call.file)),
+            ("function", String(describing: call.function)),
+        ] {
+            content.append(contentsOf: ",\"\(field)\":".utf8)
+            JSON.appendString(text, to: &content)
+        }
+        content.append(contentsOf: ",\"line\":\(call.line)".utf8)
+        more(&content)
+        content.append(UInt8(ascii: "}"))
+        happen(.note(kind, content, isOfSuccess: isOfSuccess))
+    }
+
+    private func append(_ error: (any Error)?, to out: inout [UInt8]) {
+        guard let error else { return }
+        out.append(contentsOf: ",\"error\":".utf8)
+        JSON.appendString(String(describing: error), to: &out)
+    }
+
+    /// Closes the object; a value that has no JSON is left out.
+    private func appendValue(_ field: String, _ value: Any, to out: inout [UInt8]) {
+        if let value = value as? any Encodable {
+            out.append(contentsOf: ",\"\(field)\":".utf8)
+            append(value, "a part of the state", to: &out)
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+}

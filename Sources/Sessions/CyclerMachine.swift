@@ -1,0 +1,313 @@
+internal import DequeModule
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+
+/// Runs one Cycler for one session.
+///
+/// Design: the Cycler tells every commit, activity and call as it happens; here they become
+/// records and notes. While an action is in its synchronous part they gather first: an action that
+/// fails there is refused and leaves no trace but the log's. The history is the states themselves:
+/// a commit is arbitrary code, there is nothing to fold.
+///
+/// Law: the newest of `states` is that of the session's `log.lastVersion`.
+final class CyclerMachine<C: ActionCycler>: Machine
+where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
+    /// What a synchronous part has done so far.
+    enum Deed {
+        case committed(C.State)
+        case emitted([UInt8])
+        case note(LogEntry.Kind, [UInt8], isOfSuccess: Bool)
+    }
+
+    private let make: @Sendable () -> C
+    private(set) var cycler: C
+    private var pulses: PulseRecorder<C.State>
+    private var states: Deque<C.State>
+    /// The version of the first of `states`.
+    private var oldestVersion: UInt64
+    private var lastTag: UInt64
+    unowned let session: Session
+    /// Actions that wait for something, with their tasks.
+    private var runs: [ActionTag: Task<Void, Never>] = [:]
+    /// The action that is being carried out.
+    private(set) var present = ActionTag.none
+    /// Nil but in a synchronous part.
+    var deeds: [Deed]?
+
+    /// - Parameter saved: where to go on; nil: from the initial state.
+    init(
+        _ make: @escaping @Sendable () -> C, pulses: [PulseField<C.State>], session: Session,
+        saved: SavedSession?
+    ) throws(RecoveryFault) {
+        self.make = make
+        self.session = session
+        self.pulses = PulseRecorder(pulses)
+        cycler = make()
+        let fold = try CyclerFold(cycler.state.value, from: saved?.snapshot)
+        for record in saved?.mutations ?? [] { try fold.apply(record) }
+        states = [fold.state]
+        oldestVersion = fold.version
+        lastTag = saved?.lastAction ?? 0
+        self.pulses.look(at: fold.state)
+        seat(cycler, at: fold.state, fold.version)
+    }
+
+    private func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
+        cycler.restore(state, version: version)
+        cycler.observe(by: self)
+    }
+
+    private var newestVersion: UInt64 { oldestVersion + UInt64(states.count - 1) }
+
+    private func state(at version: UInt64) -> C.State {
+        precondition(version >= oldestVersion && version <= newestVersion, "not a kept version")
+        return states[Int(version - oldestVersion)]
+    }
+
+    // MARK: Actions
+
+    func receive(
+        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+    ) throws(ActionRefusal) -> Receipt? {
+        guard JSON.isArray(body) else {
+            let action = try decode(C.Action.self, from: body)
+            guard mayApply else { return nil }
+            var receipt = Receipt()
+            if let error = begin(action, &receipt) { throw .init(error) }
+            return receipt
+        }
+        let actions = try decode([C.Action].self, from: body)
+        guard !actions.isEmpty else { throw .empty }
+        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
+        guard mayApply else { return nil }
+        var receipt = Receipt(isBatch: true)
+        for (index, action) in actions.enumerated() where begin(action, &receipt) != nil {
+            receipt.rejected.append(index)
+        }
+        return receipt
+    }
+
+    /// Carries out an action's synchronous part. Answers why it failed, if it did; then nothing
+    /// of it happened.
+    func begin(_ action: C.Action, _ receipt: inout Receipt) -> (any Error)? {
+        lastTag += 1
+        let tag = ActionTag(lastTag)
+        enterReceived(action, tag)
+        let (state, version) = (cycler.state.value, cycler.version)
+        deeds = []
+        present = tag
+        var outcome: Result<Void, any Error>?
+        let run = CyclerRun(LoopSeat(tag, of: session))
+        let task = run.begin(action, on: cycler) { [weak self] error in
+            guard let self, runs[tag] != nil else {
+                return outcome = error.map { .failure($0) } ?? .success(())
+            }
+            ended(tag, error)
+        }
+        let done = deeds ?? []
+        deeds = nil
+        if case .failure(let error) = outcome {
+            cycler.restore(state, version: version)
+            refuse(done, action, error)
+            present = .none
+            return error
+        }
+        for deed in done { apply(deed) }
+        if outcome == nil { wait(for: task, action, tag, &receipt) }
+        present = .none
+        return nil
+    }
+
+    private func wait(
+        for task: Task<Void, Never>, _ action: C.Action, _ tag: ActionTag, _ receipt: inout Receipt
+    ) {
+        runs[tag] = task
+        receipt.unsettled.append(tag)
+        session.enter(.effectStarted, of: tag) { $0.append(contentsOf: "{}".utf8) }
+        guard session.keepsRecords else { return }
+        var content: [UInt8] = []
+        append(action, "an action", to: &content)
+        session.noteRunning(tag.number, content)
+    }
+
+    func isSettled(_ actions: [ActionTag]) -> Bool {
+        actions.allSatisfy { runs[$0] == nil }
+    }
+
+    /// An action that had waited is over.
+    private func ended(_ tag: ActionTag, _ error: (any Error)?) {
+        runs[tag] = nil
+        guard session.life == .running else { return }
+        if let error {
+            fail(String(describing: error), of: tag)
+        } else {
+            session.enter(.effectEnded, of: tag) { $0.append(contentsOf: "{}".utf8) }
+        }
+        settle(tag)
+    }
+
+    private func settle(_ tag: ActionTag) {
+        session.somethingSettled()
+        if session.keepsRecords { session.noteSettled(tag.number) }
+    }
+
+    private func fail(_ error: String, of tag: ActionTag) {
+        var content = Array("{\"place\":\"effect\",\"error\":".utf8)
+        JSON.appendString(error, to: &content)
+        content.append(UInt8(ascii: "}"))
+        session.recordFailure(at: "effect", error, content, of: tag)
+    }
+
+    // MARK: Deeds
+
+    func apply(_ deed: Deed) {
+        switch deed {
+        case .committed(let state): apply(state)
+        case .emitted(let encoded): session.recordActivity(encoded, of: present)
+        case .note(let kind, let content, _):
+            session.enter(kind, of: present) { $0.append(contentsOf: content) }
+        }
+    }
+
+    private func apply(_ state: C.State) {
+        states.append(state)
+        session.beginRecord(.mutation, of: present)
+        if !pulses.isEmpty { pulses.record(state, in: session) }
+        guard session.wantsStates || session.keepsRecords else { return }
+        var encoded: [UInt8] = []
+        append(state, "the state", to: &encoded)
+        if session.wantsStates { session.record(.state, encoded) }
+        guard session.keepsRecords else { return }
+        session.recordContent(encoded)
+        session.considerSnapshot()
+    }
+
+    /// Of what was undone the log tells the calls, and why they came to nothing.
+    private func refuse(_ done: [Deed], _ action: C.Action, _ error: any Error) {
+        for case .note(let kind, let content, isOfSuccess: false) in done {
+            session.enter(kind, of: present) { $0.append(contentsOf: content) }
+        }
+        session.enter(.actionRejected, of: present) { out in
+            out.append(contentsOf: "{\"received\":".utf8)
+            append(action, "an action", to: &out)
+            out.append(contentsOf: ",\"error\":".utf8)
+            JSON.appendString(String(describing: error), to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    // MARK: States
+
+    func encodePulses(
+        _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
+    ) {
+        pulses.encode(chosen, of: state(at: version), to: &out)
+    }
+
+    func encodeState(in session: Session, to out: inout [UInt8]) {
+        append(state(at: newestVersion), "the state", to: &out)
+    }
+
+    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
+        append(state(at: version), "the state", to: &out)
+    }
+
+    func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
+        append(state(at: version), "the state", to: &out)
+    }
+
+    /// The value as JSON; null, and a note for people, if it has none.
+    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
+        do {
+            try JSON.encode(value, into: &out)
+        } catch {
+            out.append(contentsOf: Framing.null)
+            session.note(.unencodable(what, String(describing: error)))
+        }
+    }
+
+    /// Nothing is folded.
+    func endReplay() {}
+
+    func forget(before version: UInt64) {
+        guard version > oldestVersion else { return }
+        states.removeFirst(Int(version - oldestVersion))
+        oldestVersion = version
+    }
+
+    /// What waits is cancelled, and would go on with a state that never was: then another Cycler
+    /// takes its place, and whatever the old one still does comes to nothing.
+    func rollBack(to version: UInt64, in session: Session) {
+        states.removeLast(Int(newestVersion - version))
+        if !runs.isEmpty {
+            abandon(cycler)
+            cycler = make()
+        }
+        let state = state(at: version)
+        pulses.look(at: state)
+        seat(cycler, at: state, version)
+        let tags = runs.keys.sorted { $0.number < $1.number }
+        cancelRuns()
+        for tag in tags { settle(tag) }
+    }
+
+    private func abandon(_ cycler: C) {
+        cycler.observe(by: CyclerMachine<C>?.none)
+        cycler.end()
+    }
+
+    private func cancelRuns() {
+        for task in runs.values { task.cancel() }
+        runs = [:]
+    }
+
+    // MARK: Life
+
+    /// A Cycler has none.
+    func startSources(in session: Session) -> [Task<Void, Never>] { [] }
+
+    func end(in session: Session) {
+        cancelRuns()
+        abandon(cycler)
+    }
+
+    // MARK: What is saved
+
+    var stateVersion: Int { 1 }
+
+    var lastAction: UInt64 { lastTag }
+
+    var isQuiet: Bool { runs.isEmpty }
+
+    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
+        try JSON.encode(state(at: newestVersion), into: &out)
+    }
+
+    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure) {
+        try JSON.encode(state(at: version), into: &out)
+    }
+
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        try CyclerFold(make().state.value, from: snapshot)
+    }
+
+    func recover(_ action: RunningAction, in session: Session) {
+        session.noteSettled(action.action)
+        fail("abandoned: the server ended while it ran", of: ActionTag(action.action))
+    }
+}
+
+extension CyclerMachine: ActionRunner {
+    func carryOn(_ tag: ActionTag, _ act: () -> Void) {
+        present = tag
+        act()
+        present = .none
+    }
+}
+
+extension ActionRefusal {
+    fileprivate init(_ error: any Error) {
+        self = .failed(String(describing: error))
+    }
+}

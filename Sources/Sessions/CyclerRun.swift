@@ -1,0 +1,124 @@
+internal import Reactors
+import Synchronization
+
+/// One action of a Cycler at work, from its call to its end.
+///
+/// Design: a Cycler's `receive` is an asynchronous function that runs in the isolation of its
+/// caller, and what it does before it first waits has to be done when the call returns. So each
+/// action has an actor of its own, on a seat that runs its jobs on the session's loop: the first
+/// one at once, inside the call, the others when they have come in through the loop's inbox, as
+/// everything does that comes from elsewhere. Several actions of one Cycler may wait at once; they
+/// are never carried out at once, since there is one loop.
+actor CyclerRun {
+    private nonisolated let seat: LoopSeat
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe seat.asUnownedSerialExecutor()
+    }
+
+    init(_ seat: LoopSeat) {
+        self.seat = seat
+    }
+
+    /// Begins, and returns when the action waits for the first time, or is over.
+    ///
+    /// - Parameter ended: called once, on the loop, perhaps before this returns.
+    nonisolated func begin<C: ActionCycler>(
+        _ action: C.Action, on cycler: C, ended: @escaping ((any Error)?) -> Void
+    ) -> Task<Void, Never> {
+        let cycler = LoopBound(cycler)
+        let ended = LoopBound(ended)
+        let task = assumeIsolated { run in run.launch(action, cycler, ended) }
+        seat.runFirst()
+        return task
+    }
+
+    private func launch<C: ActionCycler>(
+        _ action: C.Action, _ cycler: LoopBound<C>, _ ended: LoopBound<((any Error)?) -> Void>
+    ) -> Task<Void, Never> {
+        Task {
+            do {
+                try await cycler.open(in: self).receive(action)
+                ended.open(in: self)(nil)
+            } catch {
+                ended.open(in: self)(error)
+            }
+        }
+    }
+}
+
+extension LoopBound {
+    /// The run's jobs are carried out on the loop: that is the proof.
+    func open(in run: isolated CyclerRun) -> Value { open() }
+}
+
+/// Carries out the jobs of one action on its session's loop.
+final class LoopSeat: SerialExecutor {
+    private enum First {
+        case awaited
+        case here(UnownedJob)
+        case taken
+    }
+
+    private let id: SessionID
+    private let generation: Generation
+    private let hop: SessionTable.Hop
+    private let tag: ActionTag
+    // Why a lock: what wakes the action up comes from any thread, and may come while the loop is
+    // still in the first job.
+    private let first = Mutex(First.awaited)
+
+    init(_ tag: ActionTag, of session: Session) {
+        id = session.id
+        generation = session.generation
+        hop = session.table.hop
+        self.tag = tag
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isFirst = first.withLock { first in
+            guard case .awaited = first else { return false }
+            first = .here(job)
+            return true
+        }
+        if !isFirst { hop { [self] table in carryOn(job, table) } }
+    }
+
+    /// Carries out the first job, which has come in while the task was made.
+    func runFirst() {
+        let job = first.withLock { first in
+            defer { first = .taken }
+            guard case .here(let job) = first else {
+                preconditionFailure("a task that is isolated to an actor begins on its executor")
+            }
+            return job
+        }
+        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+    }
+
+    /// Whether the session is still there or not: a task that is never carried on never ends.
+    private func carryOn(_ job: UnownedJob, _ table: SessionTable) {
+        let act = { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        guard let session = table.session(id, generation) else { return act() }
+        session.carryOn(tag, act)
+    }
+
+    /// Law: only a loop makes a run, and only a loop carries it out.
+    func checkIsolated() {}
+}
+
+extension Session {
+    /// An action of a Cycler goes on.
+    func carryOn(_ tag: ActionTag, _ act: () -> Void) {
+        guard let machine = machine as? any ActionRunner else { return act() }
+        machine.carryOn(tag, act)
+        if mayHaveSettled { answerSettled() }
+    }
+}
+
+/// A machine whose actions go on by themselves.
+protocol ActionRunner: AnyObject {
+    /// Runs `act`; what it decides belongs to this action.
+    func carryOn(_ tag: ActionTag, _ act: () -> Void)
+}

@@ -1,0 +1,81 @@
+internal import JSONCoding
+internal import Reactors
+
+/// The pulses of one session's state: tells which were assigned since it last looked.
+struct PulseRecorder<State> {
+    private let fields: [PulseField<State>]
+    /// The marks after the newest version, in the order of `fields`.
+    private var marks: [PulseMark] = []
+    /// Where a pulse is encoded before it goes into the log; its capacity is kept.
+    private var scratch: [UInt8] = []
+
+    init(_ fields: [PulseField<State>]) {
+        self.fields = fields
+    }
+
+    var isEmpty: Bool { fields.isEmpty }
+
+    /// From here on: nothing of this state is an event.
+    mutating func look(at state: State) {
+        marks = fields.map { $0.mark(in: state) }
+    }
+
+    /// Adds an event to the newest record for each pulse that was assigned since the last look.
+    mutating func record(_ state: State, in session: Session) {
+        // Not over `indices`: unspecialised, that is a collection of its own.
+        var next = 0
+        while next < fields.count {
+            let index = next
+            next += 1
+            let mark = fields[index].mark(in: state)
+            let isAssigned = mark.isAssignment(since: marks[index])
+            marks[index] = mark
+            guard isAssigned else { continue }
+            var encoding = PulseEncoding(out: takeScratch())
+            fields[index].withValue(in: state, &encoding)
+            if let failure = encoding.failure {
+                session.note(.unencodable("the pulse \(fields[index].name)", failure))
+            } else {
+                session.record(.pulse(index), encoding.out)
+            }
+            scratch = encoding.out
+        }
+    }
+
+    /// Appends `{"<pulse>":<value>,…}` of the chosen pulses.
+    func encode(_ chosen: UInt64, of state: State, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for (index, pulse) in fields.enumerated() where chosen & (1 << UInt64(index)) != 0 {
+            if !isFirst { out.append(UInt8(ascii: ",")) }
+            isFirst = false
+            JSON.appendString(pulse.name, to: &out)
+            out.append(UInt8(ascii: ":"))
+            var encoding = PulseEncoding(out: [])
+            pulse.withValue(in: state, &encoding)
+            out.append(contentsOf: encoding.failure == nil ? encoding.out : Framing.null)
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func takeScratch() -> [UInt8] {
+        var bytes: [UInt8] = []
+        swap(&bytes, &scratch)
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 4_096)
+        return bytes
+    }
+}
+
+/// Encodes whatever value a pulse has.
+private struct PulseEncoding: PulseValueVisitor {
+    var out: [UInt8]
+    var failure: String?
+
+    mutating func visit<Value: Encodable>(_ value: borrowing Value) {
+        do {
+            try JSON.encode(copy value, into: &out)
+        } catch {
+            failure = String(describing: error)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Testing
+
+@Suite("Cases 107 to 119 — what a commit is", .timeLimit(.minutes(3)))
+struct CommitTests {
+    /// The kinds and contents of what the storage told, without calls around it.
+    private func changes(_ entries: [JSONValue]) -> [String] {
+        entries.compactMap { $0["kind"]?.string }.filter {
+            ["cycler.didChange", "cycler.didReplace"].contains($0)
+        }
+    }
+
+    private func logged(
+        _ session: SessionHandle, _ action: String
+    ) async throws -> [JSONValue] {
+        let log = try await session.followLog()
+        try await session.post(action)
+        try await session.post(#"{"type":"wave","hands":1}"#)
+        var entries: [JSONValue] = []
+        repeat { entries += try await log.entries(1) } while entries.last?["kind"] != "activity"
+        return entries
+    }
+
+    @Test func `case 107: a commit is one version and one state, whatever it writes`() async throws
+    {
+        let session = try await sharedFixtures().session("cycle")
+        let states = try await session.follow("states")
+        #expect(try await session.post(#"{"type":"setBoth","a":1,"b":2}"#).version == 1)
+        #expect(try await session.post(#"{"type":"set","a":3}"#).version == 2)
+        let events = try await states.next(2)
+        #expect(try JSONValue(text: events[0].data)["b"] == 2)
+        #expect(try JSONValue(text: events[1].data)["a"] == 3)
+    }
+
+    @Test func `case 108: a batch is one event; the log has the changes, then one replacement`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("cycle")
+        let states = try await session.follow("states")
+        let entries = try await logged(session, #"{"type":"setBatch","a":1,"b":2}"#)
+        #expect(
+            changes(entries) == ["cycler.didChange", "cycler.didChange", "cycler.didReplace"])
+        let told = entries.filter { $0["kind"] == "cycler.didChange" }
+        #expect(told.map { $0["content"]?["value"] } == [1, 2])
+        #expect(told[0]["content"]?["keyPath"]?.string?.hasSuffix("a") == true)
+        try await session.post(#"{"type":"set","a":9}"#)
+        #expect(try await JSONValue(text: states.next().data)["b"] == 2)
+        #expect(try await JSONValue(text: states.next().data)["a"] == 9)
+        #expect(try await session.read()["version"] == 2)
+    }
+
+    @Test func `case 109: an equal value is a version and an entry too`() async throws {
+        let session = try await sharedFixtures().session("cycle")
+        for version in 1...2 {
+            let entries = try await logged(session, #"{"type":"set","a":7}"#)
+            #expect(changes(entries) == ["cycler.didChange"])
+            #expect(entries.first { $0["kind"] == "mutation" }?["version"] == .integer(version))
+        }
+    }
+
+    @Test func `case 110: updateIfChanged with another value is one event and one entry`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("cycle")
+        let states = try await session.follow("states")
+        #expect(
+            changes(try await logged(session, #"{"type":"setIfChanged","a":7}"#))
+                == ["cycler.didChange"])
+        #expect(try await JSONValue(text: states.next().data)["a"] == 7)
+        #expect(try await session.read()["version"] == 1)
+    }
+
+    @Test(arguments: [
+        #"{"type":"setIfChanged","a":0}"#, #"{"type":"setName","name":null}"#,
+    ])
+    func `cases 111, 113: updateIfChanged with the same, nil too, is nothing at all`(
+        action: String
+    ) async throws {
+        let session = try await sharedFixtures().session("cycle")
+        let states = try await session.follow("states")
+        let entries = try await logged(session, action)
+        #expect(changes(entries) == [])
+        #expect(!entries.contains { $0["kind"] == "mutation" })
+        #expect(try await session.read()["version"] == 0)
+        try await session.post(#"{"type":"set","a":1}"#)
+        #expect(try await JSONValue(text: states.next().data)["a"] == 1)
+    }
+
+    @Test func `case 112: an optional that changes, to nil and from nil, is told`() async throws {
+        let session = try await sharedFixtures().session("cycle")
+        for name in [#""ada""#, "null"] {
+            let entries = try await logged(session, #"{"type":"setName","name":\#(name)}"#)
+            #expect(changes(entries) == ["cycler.didChange"])
+        }
+        #expect(try await session.read()["version"] == 2)
+    }
+
+    @Test func `case 115: a replacement is one event, and told as such`() async throws {
+        let session = try await sharedFixtures().session("cycle")
+        let states = try await session.follow("states")
+        let entries = try await logged(session, #"{"type":"replace","a":4,"b":5}"#)
+        #expect(changes(entries) == ["cycler.didReplace"])
+        #expect(try await JSONValue(text: states.next().data)["b"] == 5)
+        #expect(try await session.read()["version"] == 1)
+    }
+
+    @Test func `case 116: a commit that throws is 422 and changes nothing; the next one works`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("cycle")
+        try await session.post(#"{"type":"set","a":1}"#)
+        let states = try await session.follow("states")
+        let before = try await session.read()
+        for type in ["fail", "commitThenFail"] {
+            try expectProblem(
+                try await session.client.post(
+                    "\(session.path)/actions", #"{"type":"\#(type)","a":9}"#), 422,
+                "action_failed", detail: "Fault")
+            #expect(try await session.read() == before)
+        }
+        #expect(try await session.post(#"{"type":"set","a":2}"#).version == 2)
+        #expect(try await JSONValue(text: states.next().data)["a"] == 2)
+    }
+
+    @Test func `case 118: reading inside a commit sees the working copy`() async throws {
+        let session = try await sharedFixtures().session("cycle")
+        try await session.post(#"{"type":"double","a":21}"#)
+        #expect(try await session.state()["b"] == 42)
+    }
+
+    @Test func `case 119: a reader who wants only what comes is not called back at once`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("cycle")
+        try await session.post(#"{"type":"set","a":1}"#)
+        let later = try await session.open("states?from=now")
+        try await session.post(#"{"type":"set","a":2}"#)
+        let first = try await later.next()
+        #expect(first.name == "state")
+        #expect(try JSONValue(text: first.data)["a"] == 2)
+        #expect(try await session.open("states").next().name == "snapshot")
+    }
+
+    @Test func `a pulse in a Cycler's state is an event each time it is assigned`() async throws {
+        let session = try await sharedFixtures().session("cycle")
+        let pulses = try await session.follow("pulses")
+        try await session.post(#"{"type":"shout","text":"a"}"#)
+        try await session.post(#"{"type":"set","a":1}"#)
+        try await session.post(#"{"type":"shout","text":"a"}"#)
+        let events = try await pulses.next(2)
+        #expect(events.map(\.data) == [#""a""#, #""a""#])
+        #expect(events.map(\.id) == ["1", "3"].map { "\(session.generation).\($0)" })
+    }
+}

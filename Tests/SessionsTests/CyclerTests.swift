@@ -1,0 +1,202 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §2 — a Cycler is hosted as a reactor is")
+struct CyclerTests {
+    private let gate = Gate()
+
+    private func begun(
+        slow: Bool = false, answers: Bool = false
+    ) throws -> (Rig, Session) {
+        let rig = Rig(slow: slow, answers: answers, registrations: [try registration()])
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        return (rig, session)
+    }
+
+    private func registration() throws -> Registration {
+        let gate = gate
+        return try Registration(
+            name: "teller", activities: ["said"], examples: [],
+            makeCycler: { Teller(gate: gate) })
+    }
+
+    @Test func `Cases 107, 109: a commit is one version and one event, an equal one too`() throws {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .everything, .now)
+        #expect(rig.line(try rig.act(Teller.add(3), on: session)) == "received v1 n1")
+        #expect(rig.line(try rig.act(Teller.add(0), on: session)) == "received v2 n2")
+        #expect(rig.line(try rig.act(Teller.twice(1), on: session)) == "received v4 n4")
+        #expect(
+            rig.lines(reader).map { String($0.prefix(17)) } == [
+                #"state 1 {"sum":3,"#, #"state 2 {"sum":3,"#, #"state 3 {"sum":4,"#,
+                #"state 4 {"sum":5,"#,
+            ])
+    }
+
+    @Test func `The record of a version is its whole state, and pulses are events`() throws {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .allPulses, .now)
+        try rig.act(Teller.shout("a"), on: session)
+        try rig.act(Teller.add(1), on: session)
+        try rig.act(Teller.shout("a"), on: session)
+        #expect(rig.lines(reader) == [#"text 1 "a""#, #"text 3 "a""#])
+        let contents = rig.journal.kept.dropFirst().map {
+            String(decoding: $0.content, as: UTF8.self)
+        }
+        #expect(
+            contents == [
+                #"{"sum":0,"text":"a"}"#, #"{"sum":1,"text":"a"}"#, #"{"sum":1,"text":"a"}"#,
+            ])
+    }
+
+    @Test func `Case 116: an action that fails at once is refused and leaves no trace`() throws {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .everything, .now)
+        #expect {
+            try rig.act(Teller.addThenFail(7), on: session)
+        } throws: {
+            if case ActionRefusal.failed("Fault()") = $0 { true } else { false }
+        }
+        rig.endRound()
+        #expect(rig.journal.kept.map(\.kind) == [.created])
+        #expect(rig.state(session) == #"{"sum":0,"text":null}"#)
+        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v1 n1")
+        #expect(rig.lines(reader) == [#"state 1 {"sum":1,"text":null}"#])
+        let told = rig.page(session).entries
+        #expect(
+            told == [
+                "action.received 1.1", "cycler.willMutate 1.2", "action.rejected 1.3",
+                "action.received 1.4", "cycler.willMutate 1.5", "cycler.didChange 1.6",
+                "mutation 1", "cycler.didMutate 2.1",
+            ])
+    }
+
+    @Test func `In a batch the places of those that failed are told, the others happen`() throws {
+        let (rig, session) = try begun()
+        let token = try rig.act(
+            Post.all(Teller.add(1), Teller.addThenFail(5), Teller.add(2)), on: session)
+        #expect(rig.line(token) == "rejected [1] v2 n2")
+        #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
+    }
+
+    @Test func `What comes after a wait is an effect: answered before, waited for if wanted`()
+        async throws
+    {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .everything, .now)
+        let posted = try rig.act(Teller.addLater(2), on: session)
+        let waiting = try rig.post(Teller.addLater(10), to: session, waits: true)
+        rig.endRound()
+        #expect(rig.line(posted) == "received v1 n1")
+        #expect(rig.line(waiting) == "-")
+        #expect(rig.line(try rig.act(Teller.add(100), on: session)) == "received v3 n3")
+        gate.open()
+        await rig.work { rig.line(waiting) != "-" && rig.places(reader).count == 7 }
+        #expect(rig.state(session) == #"{"sum":124,"text":null}"#)
+        let kinds = rig.page(session).entries.map { $0.split(separator: " ")[0] }
+        #expect(kinds.count { $0 == "effect.started" } == 2)
+        #expect(kinds.count { $0 == "effect.ended" } == 2)
+        #expect(rig.journal.keptBatch.started.map(\.action) == [1, 2])
+        #expect(Set(rig.journal.keptBatch.settled.map(\.action)) == [1, 2])
+    }
+
+    @Test func `What follows a wait is told under its own action`() async throws {
+        let (rig, session) = try begun()
+        try rig.act(Teller.addLater(2), on: session)
+        try rig.act(Teller.add(1), on: session)
+        gate.open()
+        await rig.work { rig.journal.kept.contains { $0.kind == .activity } }
+        #expect(rig.journal.kept.map(\.action) == [0, 1, 2, 1, 1])
+    }
+
+    @Test func `A failure after a wait is a record, and what was committed stays`() async throws {
+        let (rig, session) = try begun()
+        let token = try rig.post(Teller.failLater, to: session, waits: true)
+        rig.endRound()
+        gate.open()
+        await rig.work { rig.line(token) != "-" }
+        #expect(rig.line(token) == "received v0 n1")
+        #expect(rig.journal.kept.map(\.kind) == [.created, .failure])
+        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v1 n2")
+    }
+
+    @Test func `A commit that fails takes the state back, and what waits comes to nothing`()
+        async throws
+    {
+        let (rig, session) = try begun(slow: true)
+        try rig.act(Teller.add(1), on: session)
+        rig.settleAll()
+        let waiting = try rig.post(Teller.addLater(10), to: session, waits: true)
+        let other = try rig.act(Teller.add(5), on: session)
+        rig.settle(.full)
+        #expect(rig.line(waiting) == "failed full v1 n1")
+        #expect(rig.line(other) == "failed full v1 n1")
+        gate.open()
+        rig.journal.setImmediate(true)
+        let next = try rig.act(Teller.add(2), on: session)
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(next) == "received v2 n2")
+        #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
+        #expect(rig.state(session, version: 1) == #"{"sum":1,"text":null}"#)
+    }
+
+    @Test func `Case 130: the end of a session cancels what waits, and nothing follows`()
+        async throws
+    {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .everything, .now)
+        try rig.act(Teller.addLater(1), on: session)
+        let end = rig.end(session)
+        rig.endRound()
+        #expect(rig.line(end) == "ended v1 n2")
+        gate.open()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.lines(reader).map { $0.prefix(5) } == ["state", "end 2"])
+        #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .deleted])
+    }
+
+    @Test func `After a restart it goes on from its state; what waited is abandoned and told`()
+        throws
+    {
+        let (rig, session) = try begun(answers: true)
+        for number in 1...3 { try rig.act(Teller.add(number), on: session) }
+        try rig.act(Teller.addLater(4), on: session)
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try registration()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        later.endRound()
+        #expect(later.state(woken) == #"{"sum":10,"text":null}"#)
+        #expect(later.journal.kept.last?.kind == .failure)
+        #expect(later.line(try later.act(Teller.add(1), on: woken)) == "received v5 n6")
+        let second = later.read(woken, version: 2)
+        for _ in 1...5 { later.letIn() }
+        later.settleAll()
+        #expect(later.line(second).hasPrefix(#"state {"sum":3,"text":null} of 2"#))
+    }
+
+    @Test func `Old states are shown as long as they are kept`() throws {
+        let rig = Rig(retention: Retention(records: 5))
+        let session = try rig.create("s", try registration())
+        for number in 1...20 { try rig.act(Teller.add(number), on: session) }
+        #expect(rig.state(session, version: 17) == #"{"sum":153,"text":null}"#)
+        #expect(rig.state(session, version: 3).hasPrefix("versionUnknown"))
+    }
+}
+
+extension Teller {
+    static func add(_ number: Int) -> String { #"{"type":"add","number":\#(number)}"# }
+    static func addLater(_ number: Int) -> String { #"{"type":"addLater","number":\#(number)}"# }
+    static func twice(_ number: Int) -> String { #"{"type":"twice","number":\#(number)}"# }
+    static func shout(_ text: String) -> String { #"{"type":"shout","text":"\#(text)"}"# }
+    static func addThenFail(_ number: Int) -> String {
+        #"{"type":"addThenFail","number":\#(number)}"#
+    }
+    static let failLater = #"{"type":"failLater"}"#
+}
