@@ -69,6 +69,23 @@ struct FileJournalTests {
         #expect(try await rig.load("s")?.snapshot?.number == 3)
     }
 
+    @Test func `a session may be saved, deleted and created anew in one batch`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        var batch = Batch(records: [.deleted("s", 3), .created("s", "g2")])
+        batch.records.append(.mutation("s", 1, generation: "g2"))
+        batch.snapshots = [.of("s", 2)]
+        batch.answers = [.of("s", "k")]
+        #expect(await rig.commit(batch) == nil)
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.key == .of("s", "g2"))
+        #expect(saved.lastNumber == 1)
+        #expect(saved.snapshot == nil)
+        #expect(!saved.hasStoredAnswers)
+        #expect(try await rig.records("s", generation: "g2").map(\.number) == [1])
+        #expect(try await rig.records("s").isEmpty)
+    }
+
     @Test func `one batch that is refused does not fail the others of its group`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(Record.life("a", 1) + Record.life("b", 1)) == nil)
@@ -120,7 +137,8 @@ struct FileJournalTests {
         let rig = try JournalRig()
         var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "")])
         batch.records[1].events = [
-            Record.Event(name: "a", data: []), Record.Event(name: "b", data: Array("\"é\\n\"".utf8)),
+            Record.Event(name: "a", data: []),
+            Record.Event(name: "b", data: Array("\"é\\n\"".utf8)),
         ]
         batch.records[1].action = .max
         batch.records[1].time = -5

@@ -160,7 +160,10 @@ extension Chores {
         }
         guard let cut, cut.number > 0 else { return (0, true, 0) }
         try database.cachedStatement(
-            sql: "UPDATE sessions SET kept_after = ?, kept_version = ? WHERE row = ? AND kept_after < ?"
+            sql: """
+                UPDATE sessions SET kept_after = ?, kept_version = ?
+                WHERE row = ? AND kept_after < ?
+                """
         ).run(.number(cut.number), .number(cut.version), .integer(row), .number(cut.number))
         if database.changesCount > 0 {
             try database.cachedStatement(

@@ -79,7 +79,7 @@ final class Chores {
 
     /// Does what the credit allows.
     func work(_ database: Database) throws {
-        guard credit >= Self.leastCredit, areDue else { return }
+        guard credit >= min(Self.leastCredit, retention.stepRows), areDue else { return }
         if move == nil, isMoveWanted || tail.count >= retention.tailRecords { beginMove() }
         credit -= try moveSome(credit, database)
         credit -= try trimCrowded(credit, database)

@@ -19,11 +19,17 @@ struct RowWriter {
     mutating func write(_ batch: Batch) throws {
         try write(batch.records)
         // What concerns a session that is deleted by now goes with it.
-        for snapshot in batch.snapshots where !heads.isDeleted(snapshot.session) {
+        for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
             try write(snapshot)
         }
-        for answer in batch.answers where !heads.isDeleted(answer.session) { try write(answer) }
+        for answer in batch.answers where isLiving(answer.session, answer.generation) {
+            try write(answer)
+        }
         try writeRunning(batch)
+    }
+
+    private func isLiving(_ session: String, _ generation: String) -> Bool {
+        heads.isLiving(session, generation)
     }
 
     private mutating func write(_ records: [Record]) throws {
@@ -97,14 +103,14 @@ struct RowWriter {
     }
 
     private func writeRunning(_ batch: Batch) throws {
-        for action in batch.started where !heads.isDeleted(action.session) {
+        for action in batch.started where isLiving(action.session, action.generation) {
             try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO running(session, action, content) VALUES(?, ?, ?)"
             ).run(
                 .integer(heads.row(of: action.session)), .number(action.action),
                 .text(action.content))
         }
-        for action in batch.settled where !heads.isDeleted(action.session) {
+        for action in batch.settled where isLiving(action.session, action.generation) {
             try database.cachedStatement(
                 sql: "DELETE FROM running WHERE session = ? AND action = ?"
             ).run(.integer(heads.row(of: action.session)), .number(action.action))

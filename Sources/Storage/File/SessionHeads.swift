@@ -58,7 +58,11 @@ final class SessionHeads {
         return head.row
     }
 
-    func isDeleted(_ session: String) -> Bool { heads[session]?.isDeleted ?? true }
+    /// Whether that life goes on behind the batch that was let in last.
+    func isLiving(_ session: String, _ generation: String) -> Bool {
+        guard let head = heads[session] else { return false }
+        return !head.isDeleted && head.generation == generation
+    }
 
     subscript(session: String) -> Head? {
         get { heads[session] }
@@ -87,22 +91,20 @@ final class SessionHeads {
         }
         // A snapshot of what was never written must not stay, should the rest of it have failed.
         for snapshot in batch.snapshots {
-            guard let head = try current(snapshot.session, snapshot.generation, database),
-                snapshot.number <= head.number
-            else { return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)" }
+            let head = try head(of: snapshot.session, database)
+            guard head?.generation == snapshot.generation, snapshot.number <= head?.number ?? 0
+            else {
+                if batch.ends(snapshot.session, snapshot.generation) { continue }
+                return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
+            }
         }
-        for life in batch.lives where try current(life.session, life.generation, database) == nil {
-            return "\(life.session) \(life.generation)"
+        for (session, generation) in batch.lives {
+            guard try head(of: session, database)?.generation != generation,
+                !batch.ends(session, generation)
+            else { continue }
+            return "\(session) \(generation)"
         }
         return nil
-    }
-
-    private func current(
-        _ session: String, _ generation: String, _ database: Database
-    ) throws -> Head? {
-        guard let head = try head(of: session, database), head.generation == generation
-        else { return nil }
-        return head
     }
 
     private func head(after record: Record, _ database: Database) throws -> Head? {
@@ -181,5 +183,12 @@ extension Batch {
         return answers.map { ($0.session, $0.generation) }
             + started.map { ($0.session, $0.generation) }
             + settled.map { ($0.session, $0.generation) }
+    }
+
+    /// Whether it deletes that life of a session, which may be followed by another one.
+    fileprivate func ends(_ session: String, _ generation: String) -> Bool {
+        records.contains {
+            $0.kind == .deleted && $0.session == session && $0.generation == generation
+        }
     }
 }

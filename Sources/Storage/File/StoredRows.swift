@@ -98,8 +98,6 @@ extension Record {
         time = row.integer(5)
     }
 
-    var place: RecordPlace { RecordPlace(number, part: part) }
-
     /// About what it takes in memory and on a wire.
     var storedBytes: Int {
         events.reduce(content.count + Self.leastStoredBytes) {

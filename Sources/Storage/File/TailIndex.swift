@@ -98,7 +98,8 @@ final class TailIndex: Sendable {
     /// From the `offset`-th entry of a session on, up to a place.
     func entries(of row: Int64, from offset: Int, through place: Int64, limit: Int) -> [Entry] {
         book.withLock { book in
-            Array((book.runs[row] ?? []).dropFirst(offset).prefix(limit).prefix { $0.place <= place })
+            let run = book.runs[row] ?? []
+            return Array(run.dropFirst(offset).prefix(limit).prefix { $0.place <= place })
         }
     }
 

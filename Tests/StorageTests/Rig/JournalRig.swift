@@ -17,8 +17,12 @@ final class JournalRig {
         func advance(by milliseconds: Int64) { value.withLock { $0 += milliseconds } }
     }
 
-    init(_ retention: JournalRetention = JournalRetention()) throws {
-        directory = Self.makeDirectory()
+    convenience init(_ retention: JournalRetention = JournalRetention()) throws {
+        try self.init(in: Self.makeDirectory(), retention)
+    }
+
+    init(in directory: String, _ retention: JournalRetention = JournalRetention()) throws {
+        self.directory = directory
         path = directory + "/journal.sqlite"
         journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
     }
@@ -45,6 +49,16 @@ final class JournalRig {
         journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
     }
 
+    /// What a crash would leave now: a copy of the files, opened.
+    func crashed(_ retention: JournalRetention = JournalRetention()) throws -> JournalRig {
+        let copy = Self.makeDirectory()
+        for name in ["journal.sqlite", "journal.sqlite-wal"] {
+            try FileManager.default.copyItem(
+                atPath: directory + "/" + name, toPath: copy + "/" + name)
+        }
+        return try JournalRig(in: copy, retention)
+    }
+
     // MARK: Writing
 
     /// Hands a batch in and waits for its end.
@@ -67,11 +81,13 @@ final class JournalRig {
     }
 
     func records(
-        _ session: String, after start: RecordPlace = RecordPlace(0), through last: UInt64 = .max,
-        limitBytes: Int = 1 << 30
+        _ session: String, generation: String = "g1", after start: RecordPlace = RecordPlace(0),
+        through last: UInt64 = .max, limitBytes: Int = 1 << 30
     ) async throws -> [Record] {
         try await ask {
-            $0.records(of: .of(session), after: start, through: last, limitBytes: limitBytes, $1)
+            $0.records(
+                of: .of(session, generation), after: start, through: last, limitBytes: limitBytes,
+                $1)
         }
     }
 
