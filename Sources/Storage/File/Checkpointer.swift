@@ -5,25 +5,31 @@ internal import Synchronization
 
 /// Brings what is in the write-ahead log into the database, beside the writer.
 ///
-/// SQLite's own checkpoints happen inside a commit, which then waits for two more flushes. Here
-/// another connection does it, on a queue of its own (`PASSIVE`: it never waits for, or holds up,
-/// anybody). A log that grows past ``limitPages`` because it is never quiet is emptied by the
-/// writer at the end of a group, once.
+/// SQLite's own checkpoints happen inside a commit, which then waits until megabytes are written
+/// and flushed. Here another connection does it (`PASSIVE`: it waits for nobody and holds up
+/// nobody). While commits go on it never gets to the end of the log, which could begin anew only
+/// there: so, when it is nearly there, the writer does the little rest between two groups.
+///
+/// How long the log gets: about ``finishPages``. It is longer while a reader from elsewhere keeps
+/// an old transaction open, for then nothing after that can be brought in; commits go on.
 final class Checkpointer: Sendable {
     private struct Book {
         var pages = 0
+        /// The log's length when the last checkpoint began.
+        var triedAt = 0
         var isRunning = false
         var isStopped = false
+        var isNearlyDone = false
     }
 
     private let path: String
     private let queue = DispatchQueue(label: "journal.checkpoint", qos: .utility)
     private let book = Mutex(Book())
 
-    /// 4 MiB of pages, as SQLite's own default.
+    /// 4 MiB, as SQLite's own default.
     static let startPages = 1_000
-    /// 256 MiB.
-    static let limitPages = 65_536
+    /// 16 MiB.
+    static let finishPages = 4_000
 
     init(path: String) { self.path = path }
 
@@ -33,41 +39,61 @@ final class Checkpointer: Sendable {
         // Law: the writer owns this object and its connection, so it outlives the hook.
         unsafe sqlite3_wal_hook(
             database.sqliteConnection,
-            { context, connection, name, pages in
+            { context, _, _, pages in
                 guard let context = unsafe context else { return SQLITE_OK }
-                let checkpointer = unsafe Unmanaged<Checkpointer>.fromOpaque(context)
-                    .takeUnretainedValue()
-                if checkpointer.grew(to: Int(pages)) {
-                    unsafe sqlite3_wal_checkpoint_v2(
-                        connection, name, SQLITE_CHECKPOINT_RESTART, nil, nil)
-                }
+                unsafe Unmanaged<Checkpointer>.fromOpaque(context).takeUnretainedValue()
+                    .grew(to: Int(pages))
                 return SQLITE_OK
             }, context)
     }
 
     func stop() { book.withLock { $0.isStopped = true } }
 
-    /// Answers whether the writer itself has to empty the log.
-    private func grew(to pages: Int) -> Bool {
+    /// Whether the writer should do the rest.
+    var wantsWriter: Bool {
+        book.withLock { $0.isNearlyDone && !$0.isRunning && $0.pages >= Self.finishPages }
+    }
+
+    func finish(on database: DatabaseQueue) {
+        book.withLock { book in
+            book.isNearlyDone = false
+            book.triedAt = book.pages
+        }
+        do {
+            _ = try database.inDatabase { try $0.checkpoint(.passive) }
+        } catch {
+            // What is in the log is on disk there; the next checkpoint begins where this ended.
+        }
+    }
+
+    private func grew(to pages: Int) {
         let starts = book.withLock { book -> Bool in
-            guard pages >= Self.startPages, !book.isRunning, !book.isStopped else { return false }
+            if pages < book.pages { book.triedAt = 0 }
+            book.pages = pages
+            guard pages - book.triedAt >= Self.startPages, !book.isRunning, !book.isStopped
+            else { return false }
             book.isRunning = true
+            book.triedAt = pages
             return true
         }
         if starts { queue.async { [self] in run() } }
-        return pages >= Self.limitPages
     }
 
     private func run() {
-        defer { book.withLock { $0.isRunning = false } }
+        var isDone = false
         do {
             var configuration = Configuration()
             configuration.busyMode = .immediateError
             let connection = try DatabaseQueue(path: path, configuration: configuration)
-            try connection.inDatabase { _ = try $0.checkpoint(.passive) }
+            let (log, done) = try connection.inDatabase { try $0.checkpoint(.passive) }
+            isDone = log == done
             try connection.close()
         } catch {
-            // The log stays longer; the next commit asks again, and a failing disk is told by it.
+            // The log stays longer; the next commits ask again, and a failing disk is told by them.
+        }
+        book.withLock { book in
+            book.isRunning = false
+            book.isNearlyDone = isDone
         }
     }
 }

@@ -1,21 +1,26 @@
-internal import Foundation
 internal import GRDB
 
 /// What a journal's file keeps, read beside the writer: WAL readers see what is committed, and
 /// neither side ever waits for the other.
 final class FileArchive: Archive {
     private let pool: DatabasePool
+    private let tail: TailIndex
 
-    init(path: String) throws(JournalFileFault) {
+    /// Precedent: more would compete with the loops for the processors, and most reads find their
+    /// pages in memory.
+    private static let connections = 2
+
+    init(path: String, tail: TailIndex) throws(JournalFileFault) {
         var configuration = Configuration()
         configuration.label = "journal.archive"
         configuration.readonly = true
-        configuration.maximumReaderCount = 4
+        configuration.maximumReaderCount = Self.connections
         configuration.busyMode = .timeout(2)
+        self.tail = tail
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
         } catch {
-            throw .unusable(String(describing: error))
+            throw JournalFileFault(error)
         }
     }
 
@@ -28,38 +33,45 @@ final class FileArchive: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer) { try SavedSession.read(session, from: $0) }
+        read(answer) { [tail] database in
+            guard let life = try Life(session, in: database) else {
+                return try .deleted(session, in: database)
+            }
+            let waiting = tail.entries(of: life.row, after: RecordPlace(0))
+            return try database.inOneView {
+                // It may be another life by now, which has nothing to do with what waits.
+                guard let now = try Life(session, in: database) else {
+                    return try .deleted(session, in: database)
+                }
+                return try SavedSession(
+                    now, waiting: now.row == life.row ? waiting : [], in: database)
+            }
+        }
     }
 
     func records(
         of session: SessionKey, after start: RecordPlace, through last: UInt64, limitBytes: Int,
         _ answer: @escaping Answer<[Record]>
     ) {
-        read(answer) { database in
+        read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else { return [] }
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: """
-                        SELECT number, part, kind, version, action, time, content, events,
-                            traceparent
-                        FROM records
-                        WHERE session = ? AND (number, part) > (?, ?) AND number <= ?
-                        ORDER BY number, part
-                        """),
-                arguments: [
-                    life.row, Int64(start.number),
-                    start.part == 0 ? JournalSchema.recordPart : Int64(start.part),
-                    Int64(clamping: last),
-                ])
-            var found: [Record] = []
-            var bytes = 0
-            while let row = try rows.next() {
-                let record = Record(row, of: session, reactor: life.reactor)
-                bytes += record.storedBytes
-                guard found.isEmpty || bytes <= limitBytes else { break }
-                found.append(record)
+            // What is being trimmed is gone, even before the last of the rows is.
+            let start = max(start, RecordPlace(life.keptAfter))
+            let waiting = tail.entries(
+                of: life.row, after: start, through: last,
+                limit: max(0, limitBytes) / Record.leastStoredBytes + 1)
+            return try database.inOneView {
+                var found: [Record] = []
+                var bytes = 0
+                let reader = RecordReader(database: database, life: life, waiting: waiting)
+                try reader.each(after: start, through: last) { record in
+                    bytes += record.storedBytes
+                    guard found.isEmpty || bytes <= limitBytes else { return false }
+                    found.append(record)
+                    return true
+                }
+                return found
             }
-            return found
         }
     }
 
@@ -68,7 +80,7 @@ final class FileArchive: Archive {
     ) {
         read(answer) { database in
             guard let life = try Life(session, in: database) else { return nil }
-            return try Snapshot.read(of: session, life.row, at: version, from: database)
+            return try Snapshot.read(of: life, at: version, from: database)
         }
     }
 
@@ -77,17 +89,13 @@ final class FileArchive: Archive {
     ) {
         read(answer) { database in
             guard let life = try Life(session, in: database) else { return nil }
-            let row = try Row.fetchOne(
-                database.cachedStatement(
-                    sql: """
-                        SELECT digest, status, time, body FROM answers
-                        WHERE session = ? AND key = ?
-                        """),
-                arguments: [life.row, key])
-            return row.map { row in
-                StoredAnswer(
-                    session: session.session, generation: session.generation, key: key,
-                    bodyDigest: row.bytes(0), status: row[1], body: row.bytes(3), time: row[2])
+            let rows = try database.cachedStatement(
+                sql: """
+                    SELECT key, digest, status, time, body FROM answers
+                    WHERE session = ? AND key = ?
+                    """)
+            return try rows.first(.integer(life.row), .string(key)) {
+                StoredAnswer($0, of: session)
             }
         }
     }
@@ -95,86 +103,66 @@ final class FileArchive: Archive {
     func page(
         after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>
     ) {
-        read(answer) { database in
-            let rows = try Row.fetchAll(
-                database.cachedStatement(
-                    sql: """
-                        SELECT id, reactor, generation, row FROM sessions
-                        WHERE id > ? AND deleted IS NULL AND (? IS NULL OR reactor = ?)
-                        ORDER BY id LIMIT ?
-                        """),
-                arguments: [id ?? "", reactor, reactor, limit])
-            return try rows.map { row in
-                let place = try NewestPlace(of: row[3], in: database)
-                return SavedLine(
-                    session: row[0], reactor: row[1], generation: row[2],
-                    lastNumber: place.number, lastVersion: place.version)
+        read(answer) { [tail] database in
+            var found: [(row: Int64, line: SavedLine)] = []
+            let rows = try database.cachedStatement(sql: Self.pageQuery(ofReactor: reactor != nil))
+            try rows.each(
+                .string(id ?? ""), .integer(Int64(limit)), reactor.map { .string($0) } ?? .null
+            ) { row in
+                let line = SavedLine(
+                    session: row.string(1), reactor: row.string(2), generation: row.string(3),
+                    lastNumber: 0, lastVersion: 0)
+                found.append((row.integer(0), line))
+                return true
+            }
+            let waiting = found.map { tail.newest(of: $0.row) }
+            return try database.inOneView {
+                try zip(found, waiting).map { found, waiting in
+                    let newest = try NewestPlace(of: found.row, waiting, database)
+                    var line = found.line
+                    line.lastNumber = newest.number
+                    line.lastVersion = newest.version
+                    return line
+                }
             }
         }
+    }
+
+    static func pageQuery(ofReactor: Bool) -> String {
+        """
+        SELECT row, id, reactor, generation FROM sessions
+        WHERE id > ?1 AND \(ofReactor ? "reactor = ?3" : "?3 IS NULL")
+        ORDER BY id LIMIT ?2
+        """
     }
 
     private func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value
     ) {
-        pool.asyncRead { result in
-            do {
-                answer(.success(try find(try result.get())))
-            } catch {
-                answer(.failure(JournalFailure(error)))
-            }
+        // Not `asyncRead`: its transaction has begun before the tail's index could be asked.
+        pool.asyncUnsafeRead { result in
+            answer(
+                result.flatMap { database in
+                    do {
+                        return .success(try find(database))
+                    } catch {
+                        return .failure(error)
+                    }
+                }.mapError { JournalFailure($0, systemCode: 0) })
         }
     }
 }
 
-/// The row of a living or deleted session, if it is still the same life.
-struct Life {
-    let row: Int64
-    let reactor: String
-
-    init?(_ key: SessionKey, in database: Database) throws {
-        let found = try Row.fetchOne(
-            database.cachedStatement(
-                sql: "SELECT row, reactor, generation FROM sessions WHERE id = ?"),
-            arguments: [key.session])
-        guard let found, found[2] == key.generation else { return nil }
-        row = found[0]
-        reactor = found[1]
-    }
-}
-
-extension Row {
-    /// A text or a blob as bytes; empty for NULL.
-    func bytes(_ index: Int) -> [UInt8] {
-        switch self[index] as DatabaseValue {
-        case let value:
-            switch value.storage {
-            case .string(let text): Array(text.utf8)
-            case .blob(let data): Array(data)
-            default: []
-            }
+extension Database {
+    /// Everything that is read inside is of one moment.
+    fileprivate func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
+        var found: Value?
+        try inTransaction(.deferred) {
+            found = try read()
+            return .commit
         }
-    }
-}
-
-extension Record {
-    init(_ row: Row, of key: SessionKey, reactor: String) {
-        let part: Int64 = row[1]
-        let number: Int64 = row[0]
-        let version: Int64 = row[3]
-        let action: Int64 = row[4]
-        self.init(
-            session: key.session, reactor: reactor, generation: key.generation,
-            number: UInt64(number), version: UInt64(version),
-            kind: Kind(rawValue: row[2]) ?? .note, content: row.bytes(6),
-            events: EventLines.events(row.bytes(7)), traceparent: row[8])
-        self.part = part == JournalSchema.recordPart ? 0 : UInt32(part)
-        self.action = UInt64(bitPattern: action)
-        time = row[5]
-    }
-
-    /// About what it takes in memory and on a wire.
-    var storedBytes: Int {
-        events.reduce(content.count + 64) { $0 + $1.data.count + $1.name.utf8.count }
+        guard let found else { preconditionFailure("a transaction that did not run") }
+        return found
     }
 }

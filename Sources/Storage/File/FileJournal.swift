@@ -1,6 +1,12 @@
 internal import Dispatch
 internal import Synchronization
 
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
 /// A journal in an SQLite file: a 2xx is flushed to disk.
 ///
 /// Design: one writer on a queue of its own. While it commits one group, the batches that all
@@ -12,9 +18,11 @@ internal import Synchronization
 /// the next group, or a probe once a second, opens the file anew. Reading goes on meanwhile.
 package final class FileJournal: Journal {
     package typealias Ended = @Sendable (JournalFailure?) -> Void
+    private typealias Waiting = (batch: Batch, ended: Ended)
 
     private struct Book {
-        var waiting: [(batch: Batch, ended: Ended)] = []
+        var waiting: [Waiting] = []
+        /// The queue is told to write, or writing.
         var isWriting = false
         var isClosed = false
         var failure: JournalFailure?
@@ -30,17 +38,24 @@ package final class FileJournal: Journal {
 
     /// Opens or creates the file.
     ///
+    /// - Parameter now: milliseconds since 1970, for retention; default: the system's clock.
     /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
     ///   system refuses it.
     package init(
-        path: String, retention: JournalRetention = JournalRetention()
+        path: String, retention: JournalRetention = JournalRetention(),
+        now: @escaping @Sendable () -> Int64 = FileJournal.systemTime
     ) throws(JournalFileFault) {
         self.path = path
         lock = try JournalLock(for: path)
-        writer = JournalWriter(path: path, retention: retention)
-        try writer.open()
-        reader = try FileArchive(path: path)
-        scheduleHousekeeping()
+        writer = JournalWriter(path: path, retention: retention, now: now)
+        do {
+            try writer.open()
+            reader = try FileArchive(path: path, tail: writer.tail)
+        } catch {
+            lock.release()
+            throw error
+        }
+        lookLater()
     }
 
     package var archive: (any Archive)? { reader }
@@ -53,55 +68,88 @@ package final class FileJournal: Journal {
             defer { book.isWriting = true }
             return !book.isWriting
         }
-        if starts { queue.async { [self] in writeAll() } }
+        if starts { queue.async { [self] in writeNext() } }
         return .pending
     }
 
-    /// Waits for what was handed in, then closes the file. What comes later fails.
+    /// Waits for what was handed in, then closes the file and lets others have it. What comes
+    /// later fails.
     package func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                book.withLock { $0.isClosed = true }
-                writeAll()
+                let last = book.withLock { book in
+                    book.isClosed = true
+                    defer { book.waiting = [] }
+                    return book.waiting
+                }
+                if !last.isEmpty { write(last) }
                 // The last connection to go empties the write-ahead log, and must be able to write.
                 reader.close()
                 writer.close()
+                lock.release()
                 continuation.resume()
             }
         }
     }
 
-    // MARK: On the queue
-
-    private func writeAll() {
-        while true {
-            let group = book.withLock { book -> [(batch: Batch, ended: Ended)] in
-                var group: [(batch: Batch, ended: Ended)] = []
-                swap(&group, &book.waiting)
-                if group.isEmpty { book.isWriting = false }
-                return group
+    /// Looks at once for what is to be trimmed, and does all of it: what goes on by itself, in
+    /// small steps, every second.
+    package func trimNow() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                writer.chores.lookAtEverything()
+                while keepHouse() {}
+                continuation.resume()
             }
-            guard !group.isEmpty else { return }
-            write(group)
         }
     }
 
-    private func write(_ group: [(batch: Batch, ended: Ended)]) {
+    /// Milliseconds since 1970 (UTC).
+    package static let systemTime: @Sendable () -> Int64 = {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+
+    // MARK: On the queue
+
+    /// One group; the next one has its own turn on the queue, so that others get theirs.
+    private func writeNext() {
+        let (group, isClosed) = book.withLock { book in
+            defer { book.waiting = [] }
+            if book.waiting.isEmpty { book.isWriting = false }
+            return (book.waiting, book.isClosed)
+        }
+        guard !group.isEmpty else { return }
+        if isClosed {
+            fail(group, JournalFailure(reason: .unavailable, detail: "the journal is closed"))
+        } else {
+            write(group)
+        }
+        queue.async { [self] in writeNext() }
+    }
+
+    private func write(_ group: [Waiting]) {
+        // A group may turn out to have nothing that is written, and would tell nothing.
+        if failure != nil { recover() }
+        if let failure { return fail(group, failure) }
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
-            note(nil)
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
+            writer.finishCheckpoint()
         case .failure(let failure):
             // Law: whatever was handed in before its caller could know fails as well.
-            let late = note(failure)
-            for one in group { one.ended(failure) }
-            for one in late { one.ended(failure) }
+            fail(group + note(failure), failure)
         }
+    }
+
+    private func fail(_ group: [Waiting], _ failure: JournalFailure) {
+        for one in group { one.ended(failure) }
     }
 
     /// Notes how the disk is; answers what has gathered meanwhile if it is not well.
     @discardableResult
-    private func note(_ failure: JournalFailure?) -> [(batch: Batch, ended: Ended)] {
+    private func note(_ failure: JournalFailure?) -> [Waiting] {
         book.withLock { book in
             book.failure = failure
             guard failure != nil else { return [] }
@@ -110,38 +158,37 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Once a second, between two groups: a small step of trimming, or a probe of a disk that
-    /// failed.
-    private func scheduleHousekeeping() {
+    private func lookLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
-            guard let self, !book.withLock(\.isClosed) else { return }
-            keepHouse()
-            scheduleHousekeeping()
+            self?.look()
+            self?.lookLater()
         }
     }
 
-    private func keepHouse() {
-        if failure != nil {
-            note(writer.probe())
-        } else if let failure = writer.trim() {
-            note(failure)
-        }
+    /// Once a second: a probe of a disk that failed, or housekeeping until somebody commits, who
+    /// then takes it along.
+    private func look() {
+        guard !book.withLock({ $0.isClosed }) else { return }
+        guard failure == nil else { return recover() }
+        writer.chores.isLookDue = true
+        while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
-}
 
-/// How much a journal keeps of each session, beyond the newest snapshot and what follows it.
-package struct JournalRetention: Sendable, Equatable {
-    /// Records of a session; older ones go. Default 100 000.
-    package var records: Int
-    /// Milliseconds; records older than this go. Default 7 days.
-    package var age: Int64
-    /// Milliseconds that stored answers are kept; the contract wants 24 hours at least.
-    package var answers: Int64 = 86_400_000 + 3_600_000
-    /// Rows that one step of trimming removes at the most.
-    package var stepRows = 2_000
+    /// Tries whether the disk is well again.
+    private func recover() {
+        let failure = writer.probe()
+        let late = note(failure)
+        if let failure { fail(late, failure) }
+    }
 
-    package init(records: Int = 100_000, age: Int64 = 604_800_000) {
-        self.records = max(1, records)
-        self.age = max(0, age)
+    /// A step; whether there is more to do.
+    private func keepHouse() -> Bool {
+        switch writer.keepHouse() {
+        case .success(let isMore):
+            return isMore
+        case .failure(let failure):
+            fail(note(failure), failure)
+            return false
+        }
     }
 }

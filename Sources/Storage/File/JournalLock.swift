@@ -1,7 +1,9 @@
+internal import Synchronization
+
 #if canImport(Glibc)
-    import Glibc
+    internal import Glibc
 #else
-    import Darwin
+    internal import Darwin
 #endif
 
 /// Makes this process the only writer of a journal: an advisory lock on `<file>.lock`.
@@ -9,30 +11,48 @@
 /// Why a file of its own: SQLite's locks on the database are POSIX locks of the process, which
 /// closing any other descriptor of that file would drop. `flock` belongs to the open file, so a
 /// second journal in this process is refused too, and the kernel lets go of it when the process
-/// ends, however it ends.
+/// ends, however it ends. The lock's file stays: removing it would let two hold it.
 final class JournalLock: Sendable {
-    private let descriptor: Int32
+    /// Nil once it was released.
+    private let descriptor: Mutex<Int32?>
 
     /// - Throws: `locked`, with the holder's process id, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
-        let name = path + ".lock"
-        descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw .unusable("\(name): \(Self.error())") }
+        let name = Self.file(path) + ".lock"
+        let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw .unusable("\(name): \(Self.words(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             let holder = Self.holder(descriptor)
-            close(descriptor)
+            Self.shut(descriptor)
             throw code == EWOULDBLOCK
-                ? .locked(by: holder)
-                : .unusable("\(name): \(unsafe String(cString: strerror(code)))")
+                ? .locked(by: holder) : .unusable("\(name): \(Self.words(code))")
         }
-        let text = "\(getpid())\n"
-        ftruncate(descriptor, 0)
+        self.descriptor = Mutex(descriptor)
         // For people and the sentence above; the lock itself does not depend on it.
-        _ = unsafe text.withCString { unsafe pwrite(descriptor, $0, strlen($0), 0) }
+        let text = Array("\(getpid())\n".utf8)
+        ftruncate(descriptor, 0)
+        _ = unsafe text.withUnsafeBytes { bytes in
+            unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, 0)
+        }
     }
 
-    deinit { close(descriptor) }
+    deinit { release() }
+
+    func release() {
+        let held = descriptor.withLock { descriptor in
+            defer { descriptor = nil }
+            return descriptor
+        }
+        if let held { Self.shut(held) }
+    }
+
+    /// What the path leads to, so that two links to a file have one lock.
+    private static func file(_ path: String) -> String {
+        guard let found = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
+    }
 
     private static func holder(_ descriptor: Int32) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: 16)
@@ -43,5 +63,7 @@ final class JournalLock: Sendable {
         return Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
     }
 
-    private static func error() -> String { unsafe String(cString: strerror(errno)) }
+    private static func shut(_ descriptor: Int32) { close(descriptor) }
+
+    private static func words(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }

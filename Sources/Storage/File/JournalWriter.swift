@@ -1,5 +1,4 @@
 internal import GRDB
-internal import Synchronization
 
 /// The one connection that writes.
 ///
@@ -8,28 +7,43 @@ internal import Synchronization
 final class JournalWriter: @unchecked Sendable {
     let path: String
     let retention: JournalRetention
-    var database: DatabaseQueue?
-    var heads = SessionHeads()
+    let tail = TailIndex()
+    let heads: SessionHeads
+    let chores: Chores
     private let checkpointer: Checkpointer
-    /// Where the background look at all sessions goes on.
-    var nextLook: Int64 = 0
+    private var database: DatabaseQueue?
+    /// The file as it was when it was first opened.
+    private var identity: FileIdentity?
+    private var nextPlace: Int64 = 1
 
-    init(path: String, retention: JournalRetention) {
+    init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
         self.path = path
         self.retention = retention
+        heads = SessionHeads(tail: tail, kept: retention.records)
+        chores = Chores(retention: retention, tail: tail, heads: heads, now: now)
         checkpointer = Checkpointer(path: path)
     }
 
     // MARK: The file
 
     func open() throws(JournalFileFault) {
-        do {
-            database = try connect()
-        } catch let fault as JournalFileFault {
-            throw fault
-        } catch {
-            throw .unusable(String(describing: error))
+        // What is another file by now must not be taken for the journal that is in memory.
+        if let identity {
+            guard identity == FileIdentity(path) else { throw .replaced }
         }
+        do {
+            let fresh = try connect()
+            try fresh.inDatabase { database in
+                try tail.rebuild(database)
+                try heads.reset(database)
+                nextPlace = (try database.integer("SELECT max(place) FROM tail") ?? 0) + 1
+            }
+            chores.reset()
+            database = fresh
+        } catch {
+            throw JournalFileFault(error)
+        }
+        identity = identity ?? FileIdentity(path)
     }
 
     private func connect() throws -> DatabaseQueue {
@@ -45,9 +59,14 @@ final class JournalWriter: @unchecked Sendable {
             }
             // GRDB's own WAL set-up chooses NORMAL, which may lose what was acknowledged.
             try database.execute(sql: "PRAGMA synchronous = FULL")
-            guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2 else {
+            guard try database.integer("PRAGMA synchronous") == 2 else {
                 throw JournalFileFault.unusable("synchronous = FULL is not in force")
             }
+            // Debian's SQLite overwrites whatever is removed, pages that become free too.
+            try database.execute(sql: "PRAGMA secure_delete = FAST")
+            // A log that had to grow gives back what it took.
+            try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
+            try database.execute(sql: "PRAGMA cache_size = -16384")
             checkpointer.watch(database)
         }
         return queue
@@ -55,22 +74,17 @@ final class JournalWriter: @unchecked Sendable {
 
     func close() {
         checkpointer.stop()
-        do {
-            try database?.close()
-        } catch {
-            // Every commit is on disk already; the next start replays the WAL.
-        }
-        database = nil
+        letGo()
     }
 
     /// After a failure nothing that the connection believes is believed: a flush that failed may
-    /// have lost pages that it would not write again.
-    private func throwAway() {
-        heads.removeAll()
+    /// have lost pages that it would not write again. The index of the tail stays for those who
+    /// read: it says what was committed before.
+    private func letGo() {
         do {
             try database?.close()
         } catch {
-            // It is gone either way.
+            // Every commit that was told of is on disk already.
         }
         database = nil
     }
@@ -80,86 +94,81 @@ final class JournalWriter: @unchecked Sendable {
     /// Commits every batch that continues what the file has, in one transaction; answers for each
     /// why it does not, if it does not.
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
-        do {
-            if database == nil { try open() }
-            guard let database else { throw JournalFileFault.unusable("it is closed") }
-            return .success(try database.inDatabase { try write(group, in: $0) })
-        } catch {
-            throwAway()
-            return .failure(JournalFailure(error))
+        attempt { database in
+            heads.shrink()
+            var refusals: [JournalFailure?] = []
+            var rows = RowWriter(database: database, heads: heads, nextPlace: nextPlace)
+            try database.inTransaction(.immediate) {
+                for batch in group {
+                    let refusal = try heads.letIn(batch, database)
+                    if refusal == nil { try rows.write(batch) }
+                    refusals.append(refusal)
+                }
+                chores.owe(for: rows.added.count)
+                try chores.work(database)
+                return .commit
+            }
+            nextPlace = rows.nextPlace
+            tail.append(rows.added)
+            chores.committed()
+            return refusals
         }
     }
 
-    private func write(_ group: [Batch], in database: Database) throws -> [JournalFailure?] {
-        var refusals: [JournalFailure?] = []
-        var isEmpty = true
-        var changed: [String: SessionHeads.Head] = [:]
-        try database.inTransaction(.immediate) {
-            for batch in group {
-                guard !batch.isEmpty else {
-                    refusals.append(nil)
-                    continue
-                }
-                var check = BatchCheck(known: heads, changed: changed)
-                let refusal = try check.refusal(of: batch, in: database)
-                refusals.append(refusal)
-                guard refusal == nil else { continue }
-                isEmpty = false
-                changed = check.changed
-                try RowWriter(database: database).write(batch, &changed)
-            }
-            return isEmpty ? .rollback : .commit
-        }
-        for (session, head) in changed { heads[session] = head }
-        return refusals
+    /// Brings in what checkpoints beside the writer can't: what was written meanwhile.
+    func finishCheckpoint() {
+        guard checkpointer.wantsWriter, let database else { return }
+        checkpointer.finish(on: database)
     }
+
+    // MARK: Between groups
 
     /// Whether a write reaches the disk; nil if it does.
     func probe() -> JournalFailure? {
+        let result = attempt { database in
+            try database.inTransaction(.immediate) {
+                // The page that holds it is written and flushed, changed or not.
+                let version = try database.integer("PRAGMA user_version") ?? 0
+                try database.execute(sql: "PRAGMA user_version = \(version)")
+                return .commit
+            }
+        }
+        guard case .failure(let failure) = result else { return nil }
+        return failure
+    }
+
+    /// One step of housekeeping; whether there is more to do at once.
+    func keepHouse() -> Result<Bool, JournalFailure> {
+        guard chores.areDue else { return .success(false) }
+        return attempt { database in
+            chores.owe(all: retention.stepRows)
+            try database.inTransaction(.immediate) {
+                try chores.work(database)
+                return .commit
+            }
+            chores.committed()
+            return chores.areDue
+        }
+    }
+
+    private func attempt<Value>(
+        _ act: (Database) throws -> Value
+    ) -> Result<Value, JournalFailure> {
         do {
             if database == nil { try open() }
-            try database?.inDatabase { database in
-                try database.inTransaction(.immediate) {
-                    // The page that holds it is written and flushed.
-                    let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-                    try database.execute(sql: "PRAGMA user_version = \(version)")
-                    return .commit
+            guard let database else { throw JournalFileFault.unusable("it is closed") }
+            let result = database.inDatabase { database -> Result<Value, JournalFailure> in
+                do {
+                    return .success(try act(database))
+                } catch {
+                    return .failure(JournalFailure(error, systemCode: database.systemCode))
                 }
             }
-            return nil
+            if case .failure = result { letGo() }
+            return result
         } catch {
-            throwAway()
-            return JournalFailure(error)
+            letGo()
+            return .failure(JournalFailure(error, systemCode: 0))
         }
-    }
-
-    /// Runs a step of housekeeping.
-    func attempt(_ act: (Database) throws -> Void) -> JournalFailure? {
-        guard let database else { return nil }
-        do {
-            try database.inDatabase(act)
-            return nil
-        } catch {
-            throwAway()
-            return JournalFailure(error)
-        }
-    }
-}
-
-extension JournalFailure {
-    init(_ error: any Error) {
-        guard let error = error as? DatabaseError else {
-            let fault = error as? JournalFileFault
-            self.init(
-                reason: .unavailable, detail: fault.map { $0.sentence("the file") } ?? "\(error)")
-            return
-        }
-        let isFull = error.resultCode == .SQLITE_FULL
-        self.init(
-            reason: isFull ? .full : .unavailable,
-            detail: isFull
-                ? "no space is left for the journal"
-                : "the journal's file: \(error.message ?? "error") "
-                    + "(SQLite \(error.extendedResultCode.rawValue))")
     }
 }

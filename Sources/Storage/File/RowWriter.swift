@@ -1,90 +1,119 @@
 internal import GRDB
 
-/// Writes the rows of batches that have been checked, inside a transaction.
+/// Writes the rows of batches that were let in, inside a group's transaction.
 struct RowWriter {
     let database: Database
+    let heads: SessionHeads
+    /// The tail's next place.
+    var nextPlace: Int64
+    /// What the group adds to the tail: indexed once it is committed.
+    var added: [(row: Int64, entry: TailIndex.Entry)] = []
 
-    /// - Parameter heads: has every session of the batch; a session that is created gets its row.
-    func write(_ batch: Batch, _ heads: inout [String: SessionHeads.Head]) throws {
+    init(database: Database, heads: SessionHeads, nextPlace: Int64) {
+        self.database = database
+        self.heads = heads
+        self.nextPlace = nextPlace
+    }
+
+    /// - Precondition: `heads` has let the batch in, and no other one since.
+    mutating func write(_ batch: Batch) throws {
+        try write(batch.records)
+        // What concerns a session that is deleted by now goes with it.
+        for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
+            try write(snapshot)
+        }
+        for answer in batch.answers where isLiving(answer.session, answer.generation) {
+            try write(answer)
+        }
+        try writeRunning(batch)
+    }
+
+    private func isLiving(_ session: String, _ generation: String) -> Bool {
+        heads.isLiving(session, generation)
+    }
+
+    private mutating func write(_ records: [Record]) throws {
+        guard !records.isEmpty else { return }
         let insert = try database.cachedStatement(
             sql: """
-                INSERT INTO records(session, number, part, kind, version, action, time, content,
-                    events, traceparent) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO tail(place, session, number, part, kind, version, action, time,
+                    content, events, traceparent) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
-        for record in batch.records {
-            if record.kind == .created { try create(record, &heads) }
-            if record.kind == .deleted { try delete(record, heads) }
+        for (record, row) in zip(records, heads.rows) {
+            if record.kind == .created { try create(record, row) }
+            if record.kind == .deleted { try delete(record, row) }
             try insert.run(
-                .integer(row(record.session, heads)), .number(record.number),
+                .integer(nextPlace), .integer(row), .number(record.number),
                 .integer(record.part == 0 ? JournalSchema.recordPart : Int64(record.part)),
                 .integer(Int64(record.kind.rawValue)), .number(record.version),
                 .number(record.action), .integer(record.time), .text(record.content),
                 record.events.isEmpty ? .null : .text(EventLines.text(record.events)),
                 record.traceparent.map { .string($0) } ?? .null)
+            let entry = TailIndex.Entry(
+                place: nextPlace, number: record.number, version: record.version,
+                part: record.part)
+            added.append((row, entry))
+            nextPlace += 1
         }
-        for snapshot in batch.snapshots { try write(snapshot, heads) }
-        for answer in batch.answers { try write(answer, heads) }
-        try writeRunning(batch, heads)
     }
 
-    private func row(_ session: String, _ heads: [String: SessionHeads.Head]) -> Int64 {
-        guard let head = heads[session] else { preconditionFailure("a batch that was not checked") }
-        return head.row
-    }
-
-    /// An older life of the id keeps its row, without the id, until its records are removed.
-    private func create(_ record: Record, _ heads: inout [String: SessionHeads.Head]) throws {
-        try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE id = ?")
+    private func create(_ record: Record, _ row: Int64) throws {
+        try database.cachedStatement(sql: "DELETE FROM tombstones WHERE id = ?")
             .run(.string(record.session))
         try database.cachedStatement(
-            sql: "INSERT INTO sessions(id, reactor, generation, created) VALUES(?, ?, ?, ?)"
+            sql: "INSERT INTO sessions(row, id, reactor, generation, created) VALUES(?, ?, ?, ?, ?)"
+        ).run(
+            .integer(row), .string(record.session), .string(record.reactor),
+            .string(record.generation), .integer(record.time))
+    }
+
+    /// The row stays, without the id, until the session's records are removed.
+    private func delete(_ record: Record, _ row: Int64) throws {
+        try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
+            .run(.integer(row))
+        try database.cachedStatement(
+            sql: "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)"
         ).run(
             .string(record.session), .string(record.reactor), .string(record.generation),
             .integer(record.time))
-        heads[record.session]?.row = database.lastInsertedRowID
     }
 
-    private func delete(_ record: Record, _ heads: [String: SessionHeads.Head]) throws {
-        try database.cachedStatement(sql: "UPDATE sessions SET deleted = ? WHERE row = ?")
-            .run(.integer(record.time), .integer(row(record.session, heads)))
-    }
-
-    private func write(_ snapshot: Snapshot, _ heads: [String: SessionHeads.Head]) throws {
+    private func write(_ snapshot: Snapshot) throws {
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO snapshots(session, version, number, last_action,
                     state_version, time, state) VALUES(?, ?, ?, ?, ?, ?, ?)
                 """
         ).run(
-            .integer(row(snapshot.session, heads)), .number(snapshot.version),
+            .integer(heads.row(of: snapshot.session)), .number(snapshot.version),
             .number(snapshot.number), .number(snapshot.lastAction),
             .integer(Int64(snapshot.stateVersion)), .integer(snapshot.time),
             .text(snapshot.state))
     }
 
-    private func write(_ answer: StoredAnswer, _ heads: [String: SessionHeads.Head]) throws {
+    private func write(_ answer: StoredAnswer) throws {
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO answers(session, key, digest, status, time, body)
                 VALUES(?, ?, ?, ?, ?, ?)
                 """
         ).run(
-            .integer(row(answer.session, heads)), .string(answer.key), .blob(answer.bodyDigest),
+            .integer(heads.row(of: answer.session)), .string(answer.key), .blob(answer.bodyDigest),
             .integer(Int64(answer.status)), .integer(answer.time), .text(answer.body))
     }
 
-    private func writeRunning(_ batch: Batch, _ heads: [String: SessionHeads.Head]) throws {
-        for action in batch.started {
+    private func writeRunning(_ batch: Batch) throws {
+        for action in batch.started where isLiving(action.session, action.generation) {
             try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO running(session, action, content) VALUES(?, ?, ?)"
             ).run(
-                .integer(row(action.session, heads)), .number(action.action),
+                .integer(heads.row(of: action.session)), .number(action.action),
                 .text(action.content))
         }
-        for action in batch.settled {
+        for action in batch.settled where isLiving(action.session, action.generation) {
             try database.cachedStatement(
                 sql: "DELETE FROM running WHERE session = ? AND action = ?"
-            ).run(.integer(row(action.session, heads)), .number(action.action))
+            ).run(.integer(heads.row(of: action.session)), .number(action.action))
         }
     }
 }

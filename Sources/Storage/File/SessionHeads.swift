@@ -1,7 +1,11 @@
-/// Where each session stands in the file, so that a batch is checked without reading.
+internal import GRDB
+
+/// Where each session stands, with everything that was let in so far, so that a batch is checked
+/// without reading.
 ///
-/// A cache: what is not in it is read from the file.
-struct SessionHeads {
+/// A cache of the file: what is not in it is read. Law: nothing is dropped from it within a group,
+/// whose batches build upon each other before any of them is in the tail's index.
+final class SessionHeads {
     struct Head {
         var row: Int64
         var generation: String
@@ -10,27 +14,181 @@ struct SessionHeads {
         /// Notes behind it.
         var notes: UInt32
         var isDeleted: Bool
-        /// Records since the file was last trimmed for it, roughly.
-        var kept: Int
+        /// Up to where records were trimmed, or a trim was tried in vain.
+        var trimmed: UInt64
     }
 
     private var heads: [String: Head] = [:]
+    /// What heads were before the batch that was let in last, newest last.
+    private var before: [(session: String, head: Head?)] = []
+    /// For each record of that batch the session's row.
+    private(set) var rows: [Int64] = []
+    /// The next session's row. Law: none is used twice while anything of the old one is left.
+    private var nextRow: Int64 = 1
+    private let tail: TailIndex
+    /// Sessions that have an eighth more records than are kept.
+    var crowded: Set<String> = []
+    /// How many that is.
+    private let crowd: UInt64
 
-    /// Precedent: about 100 bytes each; beyond it everything is read again.
+    /// About 150 bytes each; beyond it all are read again as they come.
     static let limit = 200_000
+
+    init(tail: TailIndex, kept: Int) {
+        self.tail = tail
+        crowd = UInt64(kept + kept / 8)
+    }
+
+    /// Starts anew from the file.
+    func reset(_ database: Database) throws {
+        heads.removeAll()
+        crowded.removeAll()
+        before.removeAll()
+        nextRow = (try database.integer("SELECT max(row) FROM sessions") ?? 0) + 1
+    }
+
+    /// Between groups.
+    func shrink() {
+        if heads.count > Self.limit { heads.removeAll() }
+    }
+
+    /// Law: the session's batch was let in.
+    func row(of session: String) -> Int64 {
+        guard let head = heads[session] else { preconditionFailure("a batch that was not checked") }
+        return head.row
+    }
+
+    /// Whether that life goes on behind the batch that was let in last.
+    func isLiving(_ session: String, _ generation: String) -> Bool {
+        guard let head = heads[session] else { return false }
+        return !head.isDeleted && head.generation == generation
+    }
 
     subscript(session: String) -> Head? {
         get { heads[session] }
-        set {
-            if newValue != nil, heads.count >= Self.limit { heads.removeAll() }
-            heads[session] = newValue
-        }
+        set { heads[session] = newValue }
     }
 
-    mutating func removeAll() { heads.removeAll() }
+    // MARK: Letting in
 
-    /// Sessions that have more records than this, for trimming.
-    func sessions(keeping limit: Int) -> [(session: String, head: Head)] {
-        heads.filter { $0.value.kept > limit }.map { ($0.key, $0.value) }
+    /// Moves on by what the batch says, or stays and tells why it does not continue the file.
+    func letIn(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
+        before.removeAll(keepingCapacity: true)
+        rows.removeAll(keepingCapacity: true)
+        guard let place = try firstGap(in: batch, database) else { return nil }
+        for (session, head) in before.reversed() { heads[session] = head }
+        return JournalFailure(
+            reason: .unavailable, detail: "what was to be written does not continue \(place)")
+    }
+
+    private func firstGap(in batch: Batch, _ database: Database) throws -> String? {
+        for record in batch.records {
+            guard let next = try head(after: record, database) else {
+                return "\(record.session) \(record.generation).\(record.number)"
+            }
+            rows.append(next.row)
+            before.append((record.session, heads.updateValue(next, forKey: record.session)))
+        }
+        // A snapshot of what was never written must not stay, should the rest of it have failed.
+        for snapshot in batch.snapshots {
+            let head = try head(of: snapshot.session, database)
+            guard head?.generation == snapshot.generation, snapshot.number <= head?.number ?? 0
+            else {
+                if batch.ends(snapshot.session, snapshot.generation) { continue }
+                return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
+            }
+        }
+        for (session, generation) in batch.lives {
+            guard try head(of: session, database)?.generation != generation,
+                !batch.ends(session, generation)
+            else { continue }
+            return "\(session) \(generation)"
+        }
+        return nil
+    }
+
+    private func head(after record: Record, _ database: Database) throws -> Head? {
+        let head = try head(of: record.session, database)
+        if record.kind == .created {
+            guard record.number == 0, record.part == 0, head?.isDeleted ?? true else { return nil }
+            defer { nextRow += 1 }
+            return Head(
+                row: nextRow, generation: record.generation, number: 0, notes: 0,
+                isDeleted: false, trimmed: 0)
+        }
+        guard var head, head.generation == record.generation, !head.isDeleted,
+            record.number == head.number + 1
+        else { return nil }
+        if record.part > 0 {
+            guard record.kind == .note, record.part == head.notes + 1 else { return nil }
+            head.notes = record.part
+            return head
+        }
+        guard record.kind != .note else { return nil }
+        head.number = record.number
+        head.notes = 0
+        head.isDeleted = record.kind == .deleted
+        noteCrowd(record.session, head)
+        return head
+    }
+
+    private func noteCrowd(_ session: String, _ head: Head) {
+        let kept = head.number - min(head.number, head.trimmed)
+        // Now and then is enough, and spares a look into the set for each record.
+        guard kept > crowd, (kept - crowd) % 256 == 1 else { return }
+        crowded.insert(session)
+    }
+
+    private func head(of session: String, _ database: Database) throws -> Head? {
+        if let head = heads[session] { return head }
+        let found = try Head(of: session, tail, database)
+        heads[session] = found
+        return found
+    }
+}
+
+extension SessionHeads.Head {
+    /// As the file has it; nil for a session that was never there, or is forgotten.
+    init?(of session: String, _ tail: TailIndex, _ database: Database) throws {
+        let sessions = try database.cachedStatement(
+            sql: "SELECT row, generation, kept_after FROM sessions WHERE id = ?")
+        let living = try sessions.first(.string(session)) { found in
+            Self(
+                row: found.integer(0), generation: found.string(1), number: 0, notes: 0,
+                isDeleted: false, trimmed: found.number(2))
+        }
+        if var living {
+            let newest = try NewestPlace(of: living.row, tail.newest(of: living.row), database)
+            living.number = newest.number
+            living.notes = newest.notes
+            self = living
+            return
+        }
+        let tombstones = try database.cachedStatement(
+            sql: "SELECT generation FROM tombstones WHERE id = ?")
+        let deleted = try tombstones.first(.string(session)) { found in
+            Self(
+                row: 0, generation: found.string(0), number: 0, notes: 0, isDeleted: true,
+                trimmed: 0)
+        }
+        guard let deleted else { return nil }
+        self = deleted
+    }
+}
+
+extension Batch {
+    /// Whom its answers and running actions concern.
+    fileprivate var lives: [(session: String, generation: String)] {
+        guard !answers.isEmpty || !started.isEmpty || !settled.isEmpty else { return [] }
+        return answers.map { ($0.session, $0.generation) }
+            + started.map { ($0.session, $0.generation) }
+            + settled.map { ($0.session, $0.generation) }
+    }
+
+    /// Whether it deletes that life of a session, which may be followed by another one.
+    fileprivate func ends(_ session: String, _ generation: String) -> Bool {
+        records.contains {
+            $0.kind == .deleted && $0.session == session && $0.generation == generation
+        }
     }
 }

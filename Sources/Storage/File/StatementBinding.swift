@@ -1,25 +1,93 @@
 internal import GRDB
 internal import GRDBSQLite
 
-// Why not GRDB's arguments: an array of boxed values for each row was half of a commit's time.
+// Why not GRDB's arguments and rows: an array of boxed values for each row was half of a commit's
+// time, and texts would become strings on their way to bytes.
 extension Statement {
     /// Runs the statement once for these values, in the order of its parameters.
     func run(_ values: BoundValue...) throws {
-        let statement = unsafe sqliteStatement
-        unsafe sqlite3_reset(statement)
-        for (index, value) in values.enumerated() {
-            unsafe value.bind(to: statement, at: CInt(index + 1))
+        try each(values) { _ in false }
+    }
+
+    /// The first row, if there is one.
+    func first<Value>(
+        _ values: BoundValue..., make: (FoundRow) throws -> Value
+    ) throws -> Value? {
+        var found: Value?
+        try each(values) { row in
+            found = try make(row)
+            return false
         }
-        let code = unsafe sqlite3_step(statement)
+        return found
+    }
+
+    /// Shows rows for as long as `act` wants more.
+    func each(_ values: BoundValue..., act: (FoundRow) throws -> Bool) throws {
+        try each(values, act)
+    }
+
+    private func each(_ values: [BoundValue], _ act: (FoundRow) throws -> Bool) throws {
+        let statement = unsafe sqliteStatement
         defer {
             unsafe sqlite3_reset(statement)
             unsafe sqlite3_clear_bindings(statement)
         }
-        guard code == SQLITE_DONE || code == SQLITE_ROW else {
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: code),
-                message: unsafe String(cString: sqlite3_errmsg(sqlite3_db_handle(statement))))
+        for (index, value) in values.enumerated() {
+            try check(unsafe value.bind(to: statement, at: CInt(index + 1)), SQLITE_OK)
         }
+        while true {
+            let code = unsafe sqlite3_step(statement)
+            guard code == SQLITE_ROW else { return try check(code, SQLITE_DONE) }
+            guard try act(unsafe FoundRow(statement: statement)) else { return }
+        }
+    }
+
+    private func check(_ code: CInt, _ wanted: CInt) throws {
+        guard code != wanted else { return }
+        throw DatabaseError(
+            resultCode: ResultCode(rawValue: code),
+            message: unsafe String(
+                cString: sqlite3_errmsg(sqlite3_db_handle(sqliteStatement))))
+    }
+}
+
+/// The row that a statement stands on. Law: used only inside the call that shows it.
+@safe struct FoundRow {
+    fileprivate let statement: OpaquePointer
+
+    fileprivate init(statement: OpaquePointer) { unsafe self.statement = statement }
+
+    func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+
+    /// What was written with ``BoundValue/number(_:)``.
+    func number(_ column: CInt) -> UInt64 { UInt64(bitPattern: integer(column)) }
+
+    func isNull(_ column: CInt) -> Bool {
+        unsafe sqlite3_column_type(statement, column) == SQLITE_NULL
+    }
+
+    /// A text or a blob; empty for NULL.
+    func bytes(_ column: CInt) -> [UInt8] {
+        guard let start = unsafe sqlite3_column_blob(statement, column) else { return [] }
+        let count = unsafe sqlite3_column_bytes(statement, column)
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// A text's length in bytes, which is not copied for it.
+    func count(_ column: CInt) -> Int { Int(unsafe sqlite3_column_bytes(statement, column)) }
+
+    func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
+}
+
+extension Database {
+    /// The first column of the first row.
+    func integer(_ sql: String, _ value: BoundValue = .null) throws -> Int64? {
+        let statement = try cachedStatement(sql: sql)
+        let found =
+            sql.contains("?")
+            ? try statement.first(value) { $0.isNull(0) ? nil : $0.integer(0) }
+            : try statement.first { $0.isNull(0) ? nil : $0.integer(0) }
+        return found ?? nil
     }
 }
 
@@ -33,28 +101,30 @@ enum BoundValue {
 
     static func number(_ number: UInt64) -> BoundValue { .integer(Int64(bitPattern: number)) }
 
-    // SQLITE_TRANSIENT: SQLite copies what it is given.
-    fileprivate func bind(to statement: OpaquePointer?, at index: CInt) {
+    /// SQLite copies what it is given (`SQLITE_TRANSIENT`).
+    fileprivate func bind(to statement: OpaquePointer?, at index: CInt) -> CInt {
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch self {
-        case .integer(let number): _ = unsafe sqlite3_bind_int64(statement, index, number)
+        case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
         case .text(let bytes):
-            unsafe bytes.withUnsafeBytes { buffer in
-                let start = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-                if let start = unsafe start {
-                    _ = unsafe sqlite3_bind_text(
-                        statement, index, start, CInt(buffer.count), transient)
-                } else {
-                    _ = unsafe sqlite3_bind_text(statement, index, "", 0, transient)
+            return unsafe bytes.withUnsafeBytes { buffer in
+                guard unsafe !buffer.isEmpty, let start = buffer.baseAddress else {
+                    return unsafe sqlite3_bind_text(statement, index, "", 0, transient)
                 }
+                return unsafe sqlite3_bind_text(
+                    statement, index, start.assumingMemoryBound(to: CChar.self),
+                    CInt(buffer.count), transient)
             }
-        case .string(let text): _ = unsafe sqlite3_bind_text(statement, index, text, -1, transient)
+        case .string(let text):
+            return unsafe sqlite3_bind_text(statement, index, text, -1, transient)
         case .blob(let bytes):
-            unsafe bytes.withUnsafeBytes { buffer in
-                _ = unsafe sqlite3_bind_blob(
+            // A null pointer would bind NULL.
+            guard !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(statement, index, 0) }
+            return unsafe bytes.withUnsafeBytes { buffer in
+                unsafe sqlite3_bind_blob(
                     statement, index, buffer.baseAddress, CInt(buffer.count), transient)
             }
-        case .null: _ = unsafe sqlite3_bind_null(statement, index)
+        case .null: return unsafe sqlite3_bind_null(statement, index)
         }
     }
 }

@@ -1,0 +1,192 @@
+internal import GRDB
+
+// Retention. Each step answers how many rows it removed: `limit` at the most, or a few more where
+// notes share a record's number.
+extension Chores {
+    /// Sessions that grew past what is kept since they were trimmed.
+    func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
+        var left = limit
+        while left > 0, let session = heads.crowded.first {
+            guard let head = heads[session], !head.isDeleted else {
+                heads.crowded.remove(session)
+                continue
+            }
+            let step = try trim(head.row, newest: head.number, left, database)
+            left -= step.removed + 1
+            guard step.isDone else { continue }
+            heads.crowded.remove(session)
+            // Without a snapshot to trim up to, another try comes when it has grown on.
+            let tried = head.number - min(head.number, UInt64(retention.records))
+            heads[session]?.trimmed = max(step.keptAfter, tried)
+        }
+        return limit - max(0, left)
+    }
+
+    func look(_ limit: Int, _ database: Database) throws -> Int {
+        var left = limit
+        left -= try trimAnswers(left, database)
+        if left > 0 { left -= try forgetDeleted(left, database) }
+        if left > 0 { left -= try removeOver(left, database) }
+        if left > 0 { left -= try lookAtAll(left, database) }
+        if left > 0 { endLook() }
+        return limit - max(0, left)
+    }
+
+    private func trimAnswers(_ limit: Int, _ database: Database) throws -> Int {
+        let old = try database.cachedStatement(
+            sql: "SELECT session, key FROM answers WHERE time < ? ORDER BY time LIMIT ?")
+        var found: [(session: Int64, key: String)] = []
+        try old.each(.integer(now() - retention.answers), .integer(Int64(limit))) { row in
+            found.append((row.integer(0), row.string(1)))
+            return true
+        }
+        let remove = try database.cachedStatement(
+            sql: "DELETE FROM answers WHERE session = ? AND key = ?")
+        for answer in found { try remove.run(.integer(answer.session), .string(answer.key)) }
+        return found.count
+    }
+
+    /// The oldest tombstones, if they are too old or too many.
+    private func forgetDeleted(_ limit: Int, _ database: Database) throws -> Int {
+        guard
+            let first = try database.integer("SELECT min(place) FROM tombstones"),
+            let last = try database.integer("SELECT max(place) FROM tombstones")
+        else { return 0 }
+        let tooMany = last - first + 1 - Int64(retention.tombstones)
+        let byCount = tooMany > 0 ? first + min(tooMany, Int64(limit)) - 1 : first - 1
+        let old = try database.cachedStatement(
+            sql: """
+                SELECT max(place) FROM
+                    (SELECT place, deleted FROM tombstones ORDER BY place LIMIT ?)
+                WHERE deleted < ?
+                """)
+        let byAge =
+            try old.first(.integer(Int64(limit)), .integer(now() - retention.age)) {
+                $0.isNull(0) ? first - 1 : $0.integer(0)
+            } ?? first - 1
+        guard max(byCount, byAge) >= first else { return 0 }
+        try database.cachedStatement(sql: "DELETE FROM tombstones WHERE place <= ?")
+            .run(.integer(max(byCount, byAge)))
+        return database.changesCount
+    }
+
+    /// What sessions that were deleted, or lived before, have left.
+    private func removeOver(_ limit: Int, _ database: Database) throws -> Int {
+        var left = limit
+        var rows: [Int64] = []
+        try database.cachedStatement(
+            sql: "SELECT row FROM sessions WHERE id IS NULL AND row > ? ORDER BY row LIMIT 64"
+        ).each(.integer(nextOver)) { row in
+            rows.append(row.integer(0))
+            return true
+        }
+        for row in rows {
+            // Its row must not go before its last record has.
+            if tail.holds(row) {
+                isMoveWanted = true
+            } else {
+                left -= try removeAll(of: row, left, database)
+                guard left > 0 else { return limit }
+            }
+            nextOver = row
+        }
+        if rows.count < 64 { nextOver = 0 }
+        return limit - left
+    }
+
+    private func removeAll(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
+        var left = limit
+        for (table, key) in [
+            ("records", "number"), ("snapshots", "version"), ("answers", "key"),
+            ("running", "action"),
+        ] {
+            left -= try remove(from: table, key, of: row, left, database)
+            guard left > 0 else { return limit }
+        }
+        try database.cachedStatement(sql: "DELETE FROM sessions WHERE row = ?").run(.integer(row))
+        return limit - left + 1
+    }
+
+    private func remove(
+        from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
+    ) throws -> Int {
+        // `<=` takes the whole of the last number; NULL: there are not that many.
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
+                    (SELECT \(key) FROM \(table) WHERE session = ? ORDER BY \(key)
+                     LIMIT 1 OFFSET ?),
+                    (SELECT max(\(key)) FROM \(table) WHERE session = ?))
+                """
+        ).run(.integer(row), .integer(row), .integer(Int64(limit - 1)), .integer(row))
+        return database.changesCount
+    }
+
+    /// The next few sessions: records may have become too old while nothing happened.
+    private func lookAtAll(_ limit: Int, _ database: Database) throws -> Int {
+        var left = limit
+        var rows: [Int64] = []
+        try database.cachedStatement(
+            sql: "SELECT row FROM sessions WHERE id IS NOT NULL AND row > ? ORDER BY row LIMIT 16"
+        ).each(.integer(nextLook)) { row in
+            rows.append(row.integer(0))
+            return true
+        }
+        for row in rows {
+            let newest = try NewestPlace(of: row, tail.newest(of: row), database).number
+            let step = try trim(row, newest: newest, left, database)
+            left -= step.removed
+            guard step.isDone, left > 0 else { return limit }
+            nextLook = row
+        }
+        if rows.count < 16 { nextLook = 0 }
+        return limit - left
+    }
+
+    /// Law: up to a snapshot, so that every version that is kept can be rebuilt, and never past
+    /// the newest one. What is kept begins there even before the last of the rows is gone.
+    private func trim(
+        _ row: Int64, newest: UInt64, _ limit: Int, _ database: Database
+    ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64) {
+        let beyond = newest - min(newest, UInt64(retention.records))
+        let cut = try database.cachedStatement(
+            sql: """
+                SELECT number, version FROM snapshots
+                WHERE session = ? AND (number <= ? OR time < ?)
+                ORDER BY version DESC, number DESC LIMIT 1
+                """
+        ).first(.integer(row), .number(beyond), .integer(now() - retention.age)) {
+            (number: $0.number(0), version: $0.number(1))
+        }
+        guard let cut, cut.number > 0 else { return (0, true, 0) }
+        try database.cachedStatement(
+            sql: """
+                UPDATE sessions SET kept_after = ?, kept_version = ?
+                WHERE row = ? AND kept_after < ?
+                """
+        ).run(.number(cut.number), .number(cut.version), .integer(row), .number(cut.number))
+        if database.changesCount > 0 {
+            try database.cachedStatement(
+                sql: "DELETE FROM snapshots WHERE session = ? AND version <= ? AND number < ?"
+            ).run(.integer(row), .number(cut.version), .number(cut.number))
+        }
+        // The newest record stays in any case: it says where the session stands.
+        let last = min(cut.number, max(newest, 1) - 1)
+        let removed = try removeRecords(of: row, through: last, limit, database)
+        return (removed, removed < limit, cut.number)
+    }
+
+    private func removeRecords(
+        of row: Int64, through last: UInt64, _ limit: Int, _ database: Database
+    ) throws -> Int {
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM records WHERE session = ? AND number <= coalesce(
+                    (SELECT number FROM records WHERE session = ? AND number <= ?
+                     ORDER BY number LIMIT 1 OFFSET ?), ?)
+                """
+        ).run(
+            .integer(row), .integer(row), .number(last), .integer(Int64(limit - 1)), .number(last))
+        return database.changesCount
+    }
+}

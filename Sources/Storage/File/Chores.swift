@@ -1,0 +1,95 @@
+internal import GRDB
+
+/// Housekeeping of the file: moving the tail, and retention.
+///
+/// Design: it goes along with commits. Each record that is committed pays for a few rows of
+/// housekeeping in one of the next transactions, so that it keeps up with any load, never takes
+/// more than a bounded part of a commit, and needs no flush of its own. While nothing is
+/// committed, the journal gives it transactions of its own.
+///
+/// Law: only within a transaction of the writer; after one that failed it starts anew.
+final class Chores {
+    let retention: JournalRetention
+    let tail: TailIndex
+    let heads: SessionHeads
+    let now: @Sendable () -> Int64
+
+    /// Rows that may be written or removed now.
+    private var credit = 0
+    /// What is being moved out of the tail.
+    var move: TailMove?
+    /// Once a second: what is found by looking.
+    var isLookDue = false
+    /// That look does not end before it has been at every session.
+    private(set) var looksAtEverything = false
+    /// Where the look at all sessions, one by one, goes on.
+    var nextLook: Int64 = 0
+    /// Where the look at sessions that are over goes on.
+    var nextOver: Int64 = 0
+    /// Something in the tail waits to be removed.
+    var isMoveWanted = false
+
+    /// A record moves (two rows: written there, removed here) and is trimmed some day; one more
+    /// to catch up.
+    private static let rowsPerRecord = 4
+    /// Less is not worth the pages that it touches.
+    private static let leastCredit = 128
+
+    init(
+        retention: JournalRetention, tail: TailIndex, heads: SessionHeads,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        self.retention = retention
+        self.tail = tail
+        self.heads = heads
+        self.now = now
+    }
+
+    /// The file was opened anew.
+    func reset() {
+        move = nil
+        credit = 0
+        isMoveWanted = false
+    }
+
+    /// The next look goes all round.
+    func lookAtEverything() {
+        isLookDue = true
+        looksAtEverything = true
+        nextLook = 0
+        nextOver = 0
+    }
+
+    func endLook() {
+        guard !looksAtEverything || (nextLook == 0 && nextOver == 0) else { return }
+        isLookDue = false
+        looksAtEverything = false
+    }
+
+    var areDue: Bool {
+        move != nil || isLookDue || !heads.crowded.isEmpty || tail.count >= retention.tailRecords
+    }
+
+    /// Records that are committed with the next work.
+    func owe(for records: Int) {
+        credit = areDue ? min(credit + records * Self.rowsPerRecord, retention.stepRows) : 0
+    }
+
+    func owe(all rows: Int) { credit = rows }
+
+    /// Does what the credit allows.
+    func work(_ database: Database) throws {
+        guard credit >= min(Self.leastCredit, retention.stepRows), areDue else { return }
+        if move == nil, isMoveWanted || tail.count >= retention.tailRecords { beginMove() }
+        credit -= try moveSome(credit, database)
+        credit -= try trimCrowded(credit, database)
+        if credit > 0, isLookDue { credit -= try look(credit, database) }
+    }
+
+    /// The transaction with the last work is committed.
+    func committed() {
+        guard let move, move.isDone else { return }
+        tail.drop(move.rows, through: move.through)
+        self.move = nil
+    }
+}

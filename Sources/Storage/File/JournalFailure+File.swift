@@ -1,0 +1,52 @@
+internal import GRDB
+internal import GRDBSQLite
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension JournalFailure {
+    /// - Parameter systemCode: what the system said to the last call of the connection; 0 if that
+    ///   is not known.
+    init(_ error: any Error, systemCode: Int32) {
+        guard let error = error as? DatabaseError else {
+            let fault = error as? JournalFileFault
+            self.init(
+                reason: .unavailable,
+                detail: fault?.sentence("the journal's file") ?? "the journal's file: \(error)")
+            return
+        }
+        // SQLite tells a full disk as such only where `write` says so, not for its shared memory
+        // or a flush.
+        let isFull =
+            error.resultCode == .SQLITE_FULL
+            || (error.resultCode == .SQLITE_IOERR && [ENOSPC, EDQUOT].contains(systemCode))
+        let message = error.message ?? "error"
+        self.init(
+            reason: isFull ? .full : .unavailable,
+            detail: isFull
+                ? "no space is left for the journal"
+                : "the journal's file: \(message) (SQLite \(error.extendedResultCode.rawValue))")
+    }
+}
+
+extension Database {
+    /// `errno` of the connection's last call that failed.
+    var systemCode: Int32 { unsafe sqlite3_system_errno(sqliteConnection) }
+}
+
+/// Which file a path leads to.
+struct FileIdentity: Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Nil if there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+}

@@ -1,0 +1,23 @@
+/// How much a journal keeps of each session, beyond the newest snapshot and what follows it.
+package struct JournalRetention: Sendable, Equatable {
+    /// Records of a session; older ones go, up to a snapshot, when there are an eighth more.
+    /// Default 100 000.
+    package var records: Int
+    /// Milliseconds; records older than this go, up to a snapshot. Default 7 days.
+    package var age: Int64
+    /// Milliseconds that stored answers are kept; the contract wants 24 hours at least.
+    /// Default 25 hours.
+    package var answers: Int64 = 90_000_000
+    /// Deleted sessions that are remembered for as long as ``age``; at the limit the oldest are
+    /// forgotten, and answer 404 in place of 410. Default 1 000 000.
+    package var tombstones = 1_000_000
+    /// Rows that a step of housekeeping writes or removes at the most. Default 1000.
+    package var stepRows = 1_000
+    /// Records in the file's tail at which it is moved into the order of sessions. Default 16 384.
+    package var tailRecords = 16_384
+
+    package init(records: Int = 100_000, age: Int64 = 604_800_000) {
+        self.records = max(1, records)
+        self.age = max(0, age)
+    }
+}

@@ -1,0 +1,142 @@
+internal import GRDB
+
+/// A session's row in the file.
+struct Life {
+    var row: Int64
+    var key: SessionKey
+    var reactor: String
+    var keptAfter: UInt64
+    var keptVersion: UInt64
+
+    /// Nil if there is none of this id that lives.
+    init?(_ session: String, in database: Database) throws {
+        let sessions = try database.cachedStatement(
+            sql: """
+                SELECT row, reactor, generation, kept_after, kept_version FROM sessions
+                WHERE id = ?
+                """)
+        let found = try sessions.first(.string(session)) { row in
+            Self(
+                row: row.integer(0),
+                key: SessionKey(session: session, generation: row.string(2)),
+                reactor: row.string(1), keptAfter: row.number(3), keptVersion: row.number(4))
+        }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// Nil if it is another life by now, or none.
+    init?(_ key: SessionKey, in database: Database) throws {
+        guard let life = try Life(key.session, in: database), life.key == key else { return nil }
+        self = life
+    }
+
+    private init(
+        row: Int64, key: SessionKey, reactor: String, keptAfter: UInt64, keptVersion: UInt64
+    ) {
+        self.row = row
+        self.key = key
+        self.reactor = reactor
+        self.keptAfter = keptAfter
+        self.keptVersion = keptVersion
+    }
+}
+
+/// Where a session stands: its newest record, and the notes behind it.
+struct NewestPlace {
+    var number: UInt64 = 0
+    var version: UInt64 = 0
+    var notes: UInt32 = 0
+
+    /// - Parameter entry: the session's newest in the tail, if it has any there.
+    init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
+        if let entry {
+            stand(at: entry.number, part: entry.part, version: entry.version)
+            return
+        }
+        let newest = try database.cachedStatement(
+            sql: """
+                SELECT number, part, version FROM records WHERE session = ?
+                ORDER BY number DESC, part DESC LIMIT 1
+                """)
+        let found = try newest.first(.integer(row)) {
+            (number: $0.number(0), part: RecordPlace.part(stored: $0.integer(1)), $0.number(2))
+        }
+        guard let found else { return }
+        stand(at: found.number, part: found.part, version: found.2)
+    }
+
+    private mutating func stand(at number: UInt64, part: UInt32, version: UInt64) {
+        self.number = part == 0 ? number : number - 1
+        notes = part
+        self.version = version
+    }
+}
+
+extension RecordPlace {
+    /// As the column `part` has it: in the order of events.
+    var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
+
+    static func part(stored part: Int64) -> UInt32 {
+        part == JournalSchema.recordPart ? 0 : UInt32(part)
+    }
+}
+
+extension Record {
+    /// The columns that ``init(_:of:)`` reads, of `tail` and of `records`.
+    static let columns = "number, part, kind, version, action, time, content, events, traceparent"
+
+    init(_ row: FoundRow, of life: Life) {
+        self.init(
+            session: life.key.session, reactor: life.reactor, generation: life.key.generation,
+            number: row.number(0), version: row.number(3),
+            kind: Kind(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) ?? .note,
+            content: row.bytes(6), events: EventLines.events(row.bytes(7)),
+            traceparent: row.isNull(8) ? nil : row.string(8))
+        part = RecordPlace.part(stored: row.integer(1))
+        action = row.number(4)
+        time = row.integer(5)
+    }
+
+    /// About what it takes in memory and on a wire.
+    var storedBytes: Int {
+        events.reduce(content.count + Self.leastStoredBytes) {
+            $0 + $1.data.count + $1.name.utf8.count
+        }
+    }
+
+    static let leastStoredBytes = 64
+}
+
+extension Snapshot {
+    /// The newest at or before `version`.
+    static func read(
+        of life: Life, at version: UInt64, from database: Database
+    ) throws -> Snapshot? {
+        let rows = try database.cachedStatement(
+            sql: """
+                SELECT number, version, last_action, state_version, time, state
+                FROM snapshots WHERE session = ? AND version <= ?
+                ORDER BY version DESC, number DESC LIMIT 1
+                """)
+        return try rows.first(.integer(life.row), .integer(Int64(clamping: version))) {
+            Snapshot($0, of: life.key)
+        }
+    }
+
+    init(_ row: FoundRow, of key: SessionKey) {
+        self.init(
+            session: key.session, generation: key.generation, number: row.number(0),
+            version: row.number(1), lastAction: row.number(2),
+            stateVersion: Int(row.integer(3)), state: row.bytes(5), time: row.integer(4))
+    }
+}
+
+extension StoredAnswer {
+    init(_ row: FoundRow, of key: SessionKey) {
+        self.init(
+            session: key.session, generation: key.generation, key: row.string(0),
+            bodyDigest: row.bytes(1), status: Int(row.integer(2)), body: row.bytes(4),
+            time: row.integer(3))
+    }
+}

@@ -1,0 +1,121 @@
+internal import GRDB
+internal import Synchronization
+
+/// Which records of which session are in the tail, and where: what an index of it in the file
+/// would say, if it did not cost a page for each session in each commit.
+///
+/// Laws: the writer alone changes it, after a commit and before anybody is told of it. A reader
+/// takes its entries *before* it begins its transaction: then each of them is in the tail, or has
+/// been moved to `records` within what that transaction sees.
+final class TailIndex: Sendable {
+    /// 32 bytes for each record in the tail.
+    struct Entry {
+        var place: Int64
+        var number: UInt64
+        var version: UInt64
+        /// As in ``RecordPlace``.
+        var part: UInt32
+
+        var recordPlace: RecordPlace { RecordPlace(number, part: part) }
+    }
+
+    private struct Book {
+        /// By the session's row, in order.
+        var runs: [Int64: [Entry]] = [:]
+        var count = 0
+        /// The first and the last place.
+        var places: ClosedRange<Int64>?
+    }
+
+    private let book = Mutex(Book())
+
+    var count: Int { book.withLock { $0.count } }
+
+    /// Reads it all from the file, whose tail is bounded.
+    func rebuild(_ database: Database) throws {
+        var fresh = Book()
+        let rows = try database.cachedStatement(
+            sql: "SELECT place, session, number, part, version FROM tail ORDER BY place")
+        try rows.each { row in
+            let part = row.integer(3)
+            fresh.runs[row.integer(1), default: []].append(
+                Entry(
+                    place: row.integer(0), number: row.number(2), version: row.number(4),
+                    part: part == JournalSchema.recordPart ? 0 : UInt32(part)))
+            fresh.count += 1
+            fresh.places = (fresh.places?.lowerBound ?? row.integer(0))...row.integer(0)
+            return true
+        }
+        let whole = fresh
+        book.withLock { $0 = whole }
+    }
+
+    func append(_ entries: [(row: Int64, entry: Entry)]) {
+        guard let first = entries.first?.entry, let last = entries.last?.entry else { return }
+        book.withLock { book in
+            book.places = (book.places?.lowerBound ?? first.place)...last.place
+            for (row, entry) in entries { book.runs[row, default: []].append(entry) }
+            book.count += entries.count
+        }
+    }
+
+    /// Forgets what these sessions had in the tail up to `place`.
+    func drop(_ rows: [Int64], through place: Int64) {
+        book.withLock { book in
+            for row in rows {
+                guard let run = book.runs[row] else { continue }
+                let rest = Array(run.drop { $0.place <= place })
+                book.count -= run.count - rest.count
+                book.runs[row] = rest.isEmpty ? nil : rest
+            }
+            if let places = book.places {
+                book.places = place < places.upperBound ? (place + 1)...places.upperBound : nil
+            }
+        }
+    }
+
+    /// The first and the last place that are taken.
+    var places: (first: Int64, last: Int64)? {
+        book.withLock { $0.places.map { ($0.lowerBound, $0.upperBound) } }
+    }
+
+    func newest(of row: Int64) -> Entry? { book.withLock { $0.runs[row]?.last } }
+
+    func holds(_ row: Int64) -> Bool { book.withLock { $0.runs[row] != nil } }
+
+    /// The first `limit` entries after `start`, up to and including the record `last`.
+    func entries(
+        of row: Int64, after start: RecordPlace, through last: UInt64 = .max,
+        limit: Int = .max
+    ) -> [Entry] {
+        book.withLock { book in
+            guard let run = book.runs[row] else { return [] }
+            let from = run.firstIndex(after: start)
+            return Array(run[from...].prefix(limit).prefix { $0.number <= last })
+        }
+    }
+
+    /// From the `offset`-th entry of a session on, up to a place.
+    func entries(of row: Int64, from offset: Int, through place: Int64, limit: Int) -> [Entry] {
+        book.withLock { book in
+            let run = book.runs[row] ?? []
+            return Array(run.dropFirst(offset).prefix(limit).prefix { $0.place <= place })
+        }
+    }
+
+    /// All sessions with something in the tail, the one with the smallest row last.
+    func rowsDescending() -> [Int64] { book.withLock { $0.runs.keys.sorted(by: >) } }
+}
+
+extension [TailIndex.Entry] {
+    /// By halving: runs may be long.
+    fileprivate func firstIndex(after start: RecordPlace) -> Int {
+        var low = startIndex
+        var high = endIndex
+        while low < high {
+            let middle = (low + high) / 2
+            if start < self[middle].recordPlace { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,243 @@
+import Synchronization
+import Testing
+
+@testable import Storage
+
+@Suite("A batch is committed whole or not at all, and in order")
+struct FileJournalTests {
+    @Test func `what was committed is read back as it was, over a restart too`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: Record.life("s", 2))
+        batch.records[2].traceparent = "00-aa-bb-01"
+        batch.snapshots = [.of("s", 1)]
+        batch.answers = [.of("s", "k")]
+        batch.started = [
+            RunningAction(session: "s", generation: "g1", action: 2, content: Array("{}".utf8))
+        ]
+        #expect(await rig.commit(batch) == nil)
+        for _ in 0..<2 {
+            let saved = try #require(try await rig.load("s"))
+            #expect(saved.key == .of("s"))
+            #expect(saved.reactor == "alerts")
+            #expect(saved.lastNumber == 2)
+            #expect(saved.lastVersion == 2)
+            #expect(saved.snapshot == .of("s", 1))
+            #expect(saved.mutations.map(\.number) == [2])
+            #expect(saved.lastAction == 2)
+            #expect(saved.running == batch.started)
+            #expect(saved.hasStoredAnswers)
+            #expect(try await rig.records("s") == Array(batch.records.dropFirst()))
+            #expect(try await rig.answer("s", key: "k") == .of("s", "k"))
+            #expect(try await rig.answer("s", key: "other") == nil)
+            try await rig.reopen()
+        }
+    }
+
+    @Test func `a gap is refused and changes nothing`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        let gap = await rig.commit([.mutation("s", 3), .mutation("s", 5)])
+        #expect(gap?.reason == .unavailable)
+        #expect(gap?.detail.contains("s g1.5") == true)
+        #expect(try await rig.load("s")?.lastNumber == 2)
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+    }
+
+    @Test func `what does not continue the file is refused`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        let wrong: [[Record]] = [
+            [.mutation("s", 2)], [.mutation("s", 3, generation: "g2")], [.created("s", "g2")],
+            [.mutation("t", 1)], [.note("s", before: 3, 2, version: 2)],
+            [.note("s", before: 2, 1, version: 2)], [.created("t"), .created("t", "g2")],
+        ]
+        for records in wrong {
+            #expect(await rig.commit(records) != nil, "\(records)")
+        }
+        #expect(try await rig.load("t") == nil)
+        #expect(await rig.commit([.note("s", before: 3, 1, version: 2), .mutation("s", 3)]) == nil)
+    }
+
+    @Test func `a snapshot of what is not in the file is refused`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        var ahead = Batch()
+        ahead.snapshots = [.of("s", 3)]
+        #expect(await rig.commit(ahead) != nil)
+        ahead.records = [.mutation("s", 3)]
+        #expect(await rig.commit(ahead) == nil)
+        #expect(try await rig.load("s")?.snapshot?.number == 3)
+    }
+
+    @Test func `a session may be saved, deleted and created anew in one batch`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        var batch = Batch(records: [.deleted("s", 3), .created("s", "g2")])
+        batch.records.append(.mutation("s", 1, generation: "g2"))
+        batch.snapshots = [.of("s", 2)]
+        batch.answers = [.of("s", "k")]
+        #expect(await rig.commit(batch) == nil)
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.key == .of("s", "g2"))
+        #expect(saved.lastNumber == 1)
+        #expect(saved.snapshot == nil)
+        #expect(!saved.hasStoredAnswers)
+        #expect(try await rig.records("s", generation: "g2").map(\.number) == [1])
+        #expect(try await rig.records("s").isEmpty)
+    }
+
+    @Test func `one batch that is refused does not fail the others of its group`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("a", 1) + Record.life("b", 1)) == nil)
+        let ends = try await rig.commitTogether([
+            Batch(records: [.mutation("a", 2)]),
+            Batch(records: [.mutation("b", 2), .mutation("b", 4)]),
+            Batch(records: [.mutation("b", 3)]),
+            Batch(records: [.mutation("b", 2, content: "{\"again\":1}")]),
+            Batch(records: [.mutation("a", 3)]),
+        ])
+        #expect(ends.map { $0 == nil } == [true, false, false, true, true])
+        #expect(try await rig.load("a")?.lastNumber == 3)
+        #expect(try await rig.records("b").last?.content == Array("{\"again\":1}".utf8))
+    }
+
+    @Test func `each of many batches ends once, in the order in which they came`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit([.created("s")]) == nil)
+        let ends = try await rig.commitTogether(
+            (1..<501).map { Batch(records: [.mutation("s", $0)]) })
+        #expect(ends.allSatisfy { $0 == nil })
+        #expect(try await rig.records("s").map(\.number) == Array(1..<501))
+    }
+
+    @Test func `a callback never comes from inside the call`() async throws {
+        let rig = try JournalRig()
+        for round in 0..<200 {
+            let ended: JournalFailure? = await withCheckedContinuation { continuation in
+                let isInside = Mutex(true)
+                // The lock is held for the whole call: whoever called back inside it would wait
+                // for itself, and end here with a trap.
+                isInside.withLock { isInside in
+                    _ = rig.journal.commit(Batch(records: [.created("s\(round)")])) { failure in
+                        continuation.resume(returning: failure)
+                    }
+                    isInside = false
+                }
+            }
+            #expect(ended == nil)
+        }
+    }
+
+    @Test func `an empty batch ends well`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Batch()) == nil)
+    }
+
+    @Test func `empty and odd values are kept`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "")])
+        batch.records[1].events = [
+            Record.Event(name: "a", data: []),
+            Record.Event(name: "b", data: Array("\"é\\n\"".utf8)),
+        ]
+        batch.records[1].action = .max
+        batch.records[1].time = -5
+        var answer = StoredAnswer.of("s", "é \"'")
+        answer.bodyDigest = []
+        answer.body = []
+        batch.answers = [answer]
+        #expect(await rig.commit(batch) == nil)
+        #expect(try await rig.records("s") == [batch.records[1]])
+        #expect(try await rig.answer("s", key: "é \"'") == answer)
+    }
+
+    @Test func `after close everything fails, and others may have the file`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit([.created("s")]) == nil)
+        let closed = rig.journal
+        await closed.close()
+        let other = try FileJournal(path: rig.path)
+        let failure: JournalFailure? = await withCheckedContinuation { continuation in
+            _ = closed.commit(Batch(records: [.mutation("s", 1)])) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(failure?.detail == "the journal is closed")
+        await other.close()
+    }
+
+    @Test func `what is handed in before close is in the file`() async throws {
+        let rig = try JournalRig()
+        let ended = Mutex<[JournalFailure?]>([])
+        for number: UInt64 in 0..<100 {
+            let record = number == 0 ? Record.created("s") : .mutation("s", number)
+            _ = rig.journal.commit(Batch(records: [record])) { failure in
+                ended.withLock { $0.append(failure) }
+            }
+        }
+        await rig.journal.close()
+        #expect(ended.withLock { $0 } == Array(repeating: nil, count: 100))
+        try await rig.reopen()
+        #expect(try await rig.load("s")?.lastNumber == 99)
+    }
+}
+
+@Suite("Running actions and stored answers go with their session's commits")
+struct RunningActionTests {
+    @Test func `an action runs from the commit that starts it to the one that settles it`()
+        async throws
+    {
+        let rig = try JournalRig()
+        var batch = Batch(records: Record.life("s", 1))
+        batch.started = [7, 9].map {
+            RunningAction(session: "s", generation: "g1", action: $0, content: Array("{}".utf8))
+        }
+        #expect(await rig.commit(batch) == nil)
+        #expect(try await rig.load("s")?.lastAction == 9)
+        var end = Batch()
+        end.settled = [SettledAction(session: "s", generation: "g1", action: 7)]
+        #expect(await rig.commit(end) == nil)
+        #expect(try await rig.load("s")?.running.map(\.action) == [9])
+    }
+
+    @Test func `those of another life are refused`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 1)) == nil)
+        var batch = Batch()
+        var answer = StoredAnswer.of("s", "k")
+        answer.generation = "g0"
+        batch.answers = [answer]
+        #expect(await rig.commit(batch) != nil)
+    }
+
+    @Test func `what concerns a session that the same batch deletes goes with it`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 1)) == nil)
+        var batch = Batch(records: [.deleted("s", 2)])
+        batch.answers = [.of("s", "k")]
+        batch.settled = [SettledAction(session: "s", generation: "g1", action: 1)]
+        #expect(await rig.commit(batch) == nil)
+        #expect(try await rig.load("s")?.isDeleted == true)
+    }
+}
+
+extension JournalRig {
+    /// Hands all in at once, so that they share groups; their ends, which must come in order.
+    func commitTogether(_ batches: [Batch]) async throws -> [JournalFailure?] {
+        let journal = journal
+        return await withCheckedContinuation { continuation in
+            let ends = Mutex<[(Int, JournalFailure?)]>([])
+            for (index, batch) in batches.enumerated() {
+                _ = journal.commit(batch) { failure in
+                    let all = ends.withLock { ends in
+                        ends.append((index, failure))
+                        return ends
+                    }
+                    guard all.count == batches.count else { return }
+                    #expect(all.map(\.0) == Array(batches.indices))
+                    continuation.resume(returning: all.map(\.1))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+@testable import Storage
+
+/// What a journal must have, kept in the simplest way.
+struct JournalModel {
+    struct Life: Equatable {
+        var generation: String
+        var records: [Record] = []
+        var snapshots: [Snapshot] = []
+        var isDeleted = false
+
+        var number: UInt64 { records.last { $0.part == 0 }?.number ?? 0 }
+        var version: UInt64 { records.last?.version ?? 0 }
+        var trailingNotes: UInt32 {
+            guard let last = records.last else { return 0 }
+            return last.part
+        }
+    }
+
+    var lives: [String: Life] = [:]
+
+    mutating func apply(_ batch: Batch) {
+        for record in batch.records {
+            if record.kind == .created {
+                lives[record.session] = Life(generation: record.generation)
+            }
+            lives[record.session]?.records.append(record)
+            if record.kind == .deleted { lives[record.session]?.isDeleted = true }
+        }
+        // One of a life that the same batch ended goes with it.
+        for snapshot in batch.snapshots
+        where lives[snapshot.session]?.generation == snapshot.generation {
+            lives[snapshot.session]?.snapshots.append(snapshot)
+        }
+    }
+}
+
+/// Random batches that continue a model. The same seed gives the same ones.
+struct BatchMaker {
+    var random: SeededRandom
+    var sessions: Int
+    var generations = 0
+
+    init(seed: UInt64, sessions: Int) {
+        random = SeededRandom(seed: seed)
+        self.sessions = sessions
+    }
+
+    mutating func batch(_ model: JournalModel, records: ClosedRange<Int>) -> Batch {
+        var batch = Batch()
+        var ahead = model
+        for _ in 0..<Int.random(in: records, using: &random) {
+            var step = step("s\(Int.random(in: 0..<sessions, using: &random))", ahead)
+            ahead.apply(step)
+            batch.append(step)
+            step = Batch()
+        }
+        return batch
+    }
+
+    private mutating func step(_ session: String, _ model: JournalModel) -> Batch {
+        guard let life = model.lives[session], !life.isDeleted else {
+            generations += 1
+            return Batch(records: [.created(session, "g\(generations)")])
+        }
+        var batch = Batch()
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0:
+            batch.records = [
+                .deleted(session, life.number + 1, generation: life.generation)
+            ]
+        case 1..<10:
+            var note = Record.note(
+                session, before: life.number + 1, life.trailingNotes + 1, version: life.version)
+            note.generation = life.generation
+            batch.records = [note]
+        case 10..<15:
+            var snapshot = Snapshot.of(session, life.number)
+            snapshot.generation = life.generation
+            snapshot.version = life.version
+            batch.snapshots = [snapshot]
+        default:
+            batch.records = [
+                .mutation(
+                    session, life.number + 1, version: life.version + 1,
+                    generation: life.generation)
+            ]
+        }
+        return batch
+    }
+}
+
+/// SplitMix64.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

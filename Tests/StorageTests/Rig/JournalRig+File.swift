@@ -1,0 +1,11 @@
+import GRDB
+
+extension JournalRig {
+    /// A number from the file itself, read by somebody else.
+    func count(_ sql: String) throws -> Int {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let file = try DatabaseQueue(path: path, configuration: configuration)
+        return try file.read { try Int.fetchOne($0, sql: sql) ?? 0 }
+    }
+}

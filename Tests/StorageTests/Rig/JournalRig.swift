@@ -1,0 +1,187 @@
+import Foundation
+import Synchronization
+
+@testable import Storage
+
+/// A journal in a directory of its own.
+final class JournalRig {
+    let directory: String
+    let path: String
+    /// What the journal takes for the time.
+    let clock = Clock()
+    private(set) var journal: FileJournal
+
+    final class Clock: Sendable {
+        private let value = Mutex<Int64>(1_000_000)
+        var now: Int64 { value.withLock { $0 } }
+        func advance(by milliseconds: Int64) { value.withLock { $0 += milliseconds } }
+    }
+
+    convenience init(_ retention: JournalRetention = JournalRetention()) throws {
+        try self.init(in: Self.makeDirectory(), retention)
+    }
+
+    init(in directory: String, _ retention: JournalRetention = JournalRetention()) throws {
+        self.directory = directory
+        path = directory + "/journal.sqlite"
+        journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
+    }
+
+    deinit {
+        // Left-overs of a test that failed are no failure of their own.
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    static func makeDirectory() -> String {
+        let directory = NSTemporaryDirectory() + "/journal-" + UUID().uuidString
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true)
+        } catch {
+            preconditionFailure("no temporary directory: \(error)")
+        }
+        return directory
+    }
+
+    /// Closes the file and opens it again.
+    func reopen(_ retention: JournalRetention = JournalRetention()) async throws {
+        await journal.close()
+        journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
+    }
+
+    /// What a crash would leave now: a copy of the files, opened.
+    func crashed(_ retention: JournalRetention = JournalRetention()) throws -> JournalRig {
+        let copy = Self.makeDirectory()
+        for name in ["journal.sqlite", "journal.sqlite-wal"] {
+            try FileManager.default.copyItem(
+                atPath: directory + "/" + name, toPath: copy + "/" + name)
+        }
+        return try JournalRig(in: copy, retention)
+    }
+
+    // MARK: Writing
+
+    /// Hands a batch in and waits for its end.
+    @discardableResult
+    func commit(_ batch: Batch) async -> JournalFailure? {
+        await withCheckedContinuation { continuation in
+            _ = journal.commit(batch) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @discardableResult
+    func commit(_ records: [Record]) async -> JournalFailure? {
+        await commit(Batch(records: records))
+    }
+
+    // MARK: Reading
+
+    func load(_ session: String) async throws -> SavedSession? {
+        try await ask { $0.load(session, $1) }
+    }
+
+    func records(
+        _ session: String, generation: String = "g1", after start: RecordPlace = RecordPlace(0),
+        through last: UInt64 = .max, limitBytes: Int = 1 << 30
+    ) async throws -> [Record] {
+        try await ask {
+            $0.records(
+                of: .of(session, generation), after: start, through: last, limitBytes: limitBytes,
+                $1)
+        }
+    }
+
+    func snapshot(_ session: String, at version: UInt64) async throws -> Snapshot? {
+        try await ask { $0.snapshot(of: .of(session), at: version, $1) }
+    }
+
+    func answer(_ session: String, key: String) async throws -> StoredAnswer? {
+        try await ask { $0.storedAnswer(of: .of(session), key: key, $1) }
+    }
+
+    func page(
+        after id: String? = nil, limit: Int = 100, reactor: String? = nil
+    ) async throws -> [SavedLine] {
+        try await ask { $0.page(after: id, limit: limit, reactor: reactor, $1) }
+    }
+
+    private func ask<Value: Sendable>(
+        _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void
+    ) async throws -> Value {
+        guard let archive = journal.archive else { preconditionFailure("no archive") }
+        return try await withCheckedContinuation { continuation in
+            question(archive) { continuation.resume(returning: $0) }
+        }.get()
+    }
+}
+
+extension SessionKey {
+    static func of(_ session: String, _ generation: String = "g1") -> SessionKey {
+        SessionKey(session: session, generation: generation)
+    }
+}
+
+extension Record {
+    static func created(_ session: String, _ generation: String = "g1") -> Record {
+        Record(
+            session: session, reactor: "alerts", generation: generation, number: 0, version: 0,
+            kind: .created)
+    }
+
+    /// A mutation whose version is its number, unless told otherwise.
+    static func mutation(
+        _ session: String, _ number: UInt64, version: UInt64? = nil, generation: String = "g1",
+        content: String? = nil
+    ) -> Record {
+        var record = Record(
+            session: session, reactor: "alerts", generation: generation, number: number,
+            version: version ?? number, kind: .mutation,
+            content: Array((content ?? "{\"n\":\(number)}").utf8),
+            events: [Event(name: "alertMessage", data: Array("\"\(number)\"".utf8))])
+        record.action = number
+        record.time = 1_000_000
+        return record
+    }
+
+    static func note(
+        _ session: String, before number: UInt64, _ part: UInt32, version: UInt64
+    ) -> Record {
+        var note = Record(
+            session: session, reactor: "alerts", generation: "g1", number: number,
+            version: version, kind: .note, content: Array("{\"note\":\(part)}".utf8))
+        note.part = part
+        return note
+    }
+
+    static func deleted(
+        _ session: String, _ number: UInt64, generation: String = "g1", time: Int64 = 1_000_000
+    ) -> Record {
+        var record = Record(
+            session: session, reactor: "alerts", generation: generation, number: number,
+            version: number - 1, kind: .deleted)
+        record.time = time
+        return record
+    }
+
+    /// The session's creation and its first `count` mutations.
+    static func life(_ session: String, _ count: UInt64) -> [Record] {
+        [.created(session)] + (1..<(count + 1)).map { .mutation(session, $0) }
+    }
+}
+
+extension Snapshot {
+    static func of(_ session: String, _ number: UInt64, time: Int64 = 1_000_000) -> Snapshot {
+        Snapshot(
+            session: session, generation: "g1", number: number, version: number,
+            lastAction: number, stateVersion: 3, state: Array("{\"at\":\(number)}".utf8),
+            time: time)
+    }
+}
+
+extension StoredAnswer {
+    static func of(_ session: String, _ key: String, time: Int64 = 1_000_000) -> StoredAnswer {
+        StoredAnswer(
+            session: session, generation: "g1", key: key, bodyDigest: [1, 2, 3], status: 200,
+            body: Array("{\"version\":1}".utf8), time: time)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@testable import Storage
+
+@Suite("What is in the tail, moved, or in between reads as one history")
+struct TailTests {
+    /// Moves come often, in small steps, and never finish in one of them.
+    private static var busy: JournalRetention {
+        var retention = JournalRetention()
+        retention.tailRecords = 60
+        retention.stepRows = 17
+        return retention
+    }
+
+    @Test(arguments: UInt64(1)...8)
+    func `reads equal the model after any commit, and after a crash there`(
+        _ seed: UInt64
+    ) async throws {
+        let rig = try JournalRig(Self.busy)
+        var model = JournalModel()
+        var maker = BatchMaker(seed: seed, sessions: 12)
+        for round in 0..<120 {
+            let batch = maker.batch(model, records: 1...20)
+            #expect(await rig.commit(batch) == nil)
+            model.apply(batch)
+            if round % 10 == 0 { try await expectModel(model, rig) }
+            if round % 30 == 7 {
+                let crashed = try rig.crashed(Self.busy)
+                try await expectModel(model, crashed)
+                let more = maker.batch(model, records: 30...30)
+                var ahead = model
+                ahead.apply(more)
+                #expect(await crashed.commit(more) == nil)
+                try await expectModel(ahead, crashed)
+            }
+        }
+        #expect(try rig.count("SELECT count(*) FROM records") > 0, "nothing was moved")
+        try await rig.reopen(Self.busy)
+        try await expectModel(model, rig)
+    }
+
+    @Test func `a page of the history may end on either side`() async throws {
+        var retention = JournalRetention()
+        retention.tailRecords = 50
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s")]) == nil)
+        for first: UInt64 in stride(from: 1, to: 101, by: 10) {
+            let records = (first..<(first + 10)).map { Record.mutation("s", $0) }
+            #expect(await rig.commit(records) == nil)
+        }
+        #expect(try rig.count("SELECT count(*) FROM records") > 0)
+        #expect(try rig.count("SELECT count(*) FROM tail") > 0)
+        let all = try await rig.records("s")
+        #expect(all.map(\.number) == Array(1...100))
+        for start: UInt64 in 0..<100 {
+            let some = try await rig.records(
+                "s", after: RecordPlace(start), through: start + 7, limitBytes: 400)
+            #expect(some.first?.number == start + 1)
+            #expect(some.reduce(0) { $0 + $1.storedBytes } <= 400)
+            #expect(some == Array(all.dropFirst(Int(start)).prefix(some.count)))
+            let one = try await rig.records("s", after: RecordPlace(start), limitBytes: 0)
+            #expect(one == [all[Int(start)]])
+        }
+    }
+
+    @Test func `the tail stays short while commits go on`() async throws {
+        var retention = JournalRetention()
+        retention.tailRecords = 1_000
+        let rig = try JournalRig(retention)
+        var records = (0..<100).map { Record.created("s\($0)") }
+        #expect(await rig.commit(records) == nil)
+        var longest = 0
+        for number: UInt64 in 1..<120 {
+            records = (0..<100).map { Record.mutation("s\($0)", number) }
+            #expect(await rig.commit(records) == nil)
+            longest = max(longest, try rig.count("SELECT count(*) FROM tail"))
+        }
+        #expect(longest < 3_000)
+        #expect(longest >= 1_000)
+    }
+
+    private func expectModel(_ model: JournalModel, _ rig: JournalRig) async throws {
+        for (session, life) in model.lives {
+            let saved = try #require(try await rig.load(session))
+            #expect(saved.key.generation == life.generation)
+            #expect(saved.isDeleted == life.isDeleted)
+            guard !life.isDeleted else { continue }
+            #expect(saved.lastNumber == life.number)
+            #expect(saved.lastVersion == life.version)
+            #expect(saved.trailingNotes == life.trailingNotes)
+            #expect(saved.snapshot?.number == life.snapshots.last?.number)
+            let from = life.snapshots.last?.number ?? 0
+            let mutations = life.records.filter { $0.kind == .mutation && $0.number > from }
+            #expect(saved.mutations.map(\.number) == mutations.map(\.number))
+            let read = try await rig.records(session, generation: life.generation)
+            #expect(read == life.records.filter { $0.number > 0 })
+        }
+        let living = model.lives.filter { !$0.value.isDeleted }
+        let page = try await rig.page()
+        #expect(page.map(\.session) == living.keys.sorted())
+        #expect(page.map(\.lastNumber) == living.sorted { $0.key < $1.key }.map(\.value.number))
+        #expect(page.map(\.lastVersion) == living.sorted { $0.key < $1.key }.map(\.value.version))
+    }
+}
