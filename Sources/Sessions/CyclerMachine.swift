@@ -308,6 +308,6 @@ extension CyclerMachine: ActionRunner {
 
 extension ActionRefusal {
     fileprivate init(_ error: any Error) {
-        self = .failed(String(describing: error))
+        self = error is CyclerParentMissing ? .parentMissing : .failed(String(describing: error))
     }
 }

@@ -12,6 +12,8 @@ struct LogEntry {
     enum Kind: String {
         /// `{"received":…}`; with `"transformed":…` where `transform(action:)` made another of it.
         case actionReceived = "action.received"
+        /// `{"received":…}`: the session is stubbed, and has recorded it.
+        case actionRecorded = "action.recorded"
         /// `{"received":…}`: a hook turned it down; with `error`: a Cycler failed to carry it out.
         case actionRejected = "action.rejected"
         /// What was reduced; of a Cycler the committed state.
@@ -19,6 +21,8 @@ struct LogEntry {
         /// `{"mutation":…,"reason":…}`: it came from a step that had ended (`ended`), or a hook
         /// dropped it (`transform`).
         case mutationDropped = "mutation.dropped"
+        /// A stubbed session shows another state, or its own again: a version that no mutation made.
+        case stateReplaced = "state.replaced"
         /// What was told.
         case activity
         /// `{"activity":…,"reason":"ended"}`
@@ -78,7 +82,7 @@ struct LogEntry {
         switch record.kind {
         case .mutation:
             version = record.version
-            body = Self.body(.mutation, record.content)[...]
+            body = Self.body(ofMutation: record.content)[...]
         case .activity: body = Self.body(.activity, record.content)[...]
         case .failure:
             let place = Self.place(ofFailure: record.content)
@@ -110,6 +114,12 @@ struct LogEntry {
         }
         body.append(UInt8(ascii: "}"))
         return body
+    }
+
+    /// A mutation, or what no mutation was: `null`, or nothing.
+    static func body(ofMutation content: [UInt8]) -> [UInt8] {
+        let isNone = content.isEmpty || content == Framing.null
+        return body(isNone ? .stateReplaced : .mutation, content)
     }
 
     /// The kind of a record of a failure, told by where it happened.

@@ -58,6 +58,17 @@ struct PulseRecorder<State> {
         out.append(UInt8(ascii: "}"))
     }
 
+    /// Counts an assignment of each pulse that an encoded state names.
+    func countAssignments(in state: inout State, of encoded: [UInt8]) {
+        for field in fields {
+            // A field's name has none of the characters that a pointer escapes.
+            guard let pointer = try? JSONPointer("/\(field.name)"),
+                JSON.slice(pointer, of: encoded) != nil
+            else { continue }
+            field.countAssignment(in: &state)
+        }
+    }
+
     private mutating func takeScratch() -> [UInt8] {
         var bytes: [UInt8] = []
         swap(&bytes, &scratch)

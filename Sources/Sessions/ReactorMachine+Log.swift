@@ -25,7 +25,8 @@ extension ReactorMachine {
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
         precondition(version > oldestVersion && version <= core.version, "not a kept mutation")
-        append(mutations[Int(version - oldestVersion) - 1], "a mutation", to: &out)
+        guard let mutation = mutations[Int(version - oldestVersion) - 1] else { return }
+        append(mutation, "a mutation", to: &out)
     }
 
     // MARK: Notes
@@ -123,7 +124,7 @@ extension ReactorMachine {
     }
 
     /// The value as JSON; null, and a note for people, if it has none.
-    private func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
+    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
         do {
             try JSON.encode(value, into: &out)
         } catch {

@@ -8,7 +8,7 @@ extension ReactorMachine {
 
     var lastAction: UInt64 { lastTag }
 
-    var isQuiet: Bool { core.runningCount == 0 }
+    var isQuiet: Bool { core.runningCount == 0 && !core.isStub }
 
     func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
         try JSON.encode(core.state, into: &out)

@@ -11,11 +11,14 @@ final class ReactorMachine<R: Reactor>: Machine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     let reactor: R
     let core: ReactorCore<R>
-    private var pulses: PulseRecorder<R.State>
-    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
+    var pulses: PulseRecorder<R.State>
+    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`. Nil for a version that left
+    /// it as it was: while the session is stubbed, another is shown.
     private var oldest: R.State
     private(set) var oldestVersion: UInt64
-    private(set) var mutations: [R.Mutation] = []
+    var mutations: [R.Mutation?] = []
+    /// What was shown at the versions that a stub made.
+    var injected: [UInt64: R.State] = [:]
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
@@ -105,6 +108,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     private func shownState(at version: UInt64) -> R.State {
         guard version != core.version else { return core.visibleState(observer: self) }
+        if let state = injected[version] { return state }
         let state = state(at: version)
         // A decoration that fails is left out, as it is for the present state.
         return (try? reactor.transform(state: state)) ?? state
@@ -126,7 +130,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         var (reached, state) = (oldestVersion, oldest)
         if let replay, replay.version <= version { (reached, state) = replay }
         while reached < version {
-            reactor.reduce(state: &state, mutation: mutations[Int(reached - oldestVersion)])
+            if let mutation = mutations[Int(reached - oldestVersion)] {
+                reactor.reduce(state: &state, mutation: mutation)
+            }
             reached += 1
         }
         replay = (version, state)
@@ -142,8 +148,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         let count = Int(version) - Int(oldestVersion)
         guard count >= 256, count >= mutations.count / 2 else { return }
         replay = nil
-        for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
+        for case let mutation? in mutations[..<count] {
+            reactor.reduce(state: &oldest, mutation: mutation)
+        }
         mutations.removeFirst(count)
+        if !injected.isEmpty { injected = injected.filter { $0.key >= version } }
         oldestVersion = version
     }
 
@@ -153,6 +162,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         if version < core.version {
             state = self.state(at: version)
             mutations.removeLast(Int(core.version - version))
+            if !injected.isEmpty { injected = injected.filter { $0.key <= version } }
         }
         replay = nil
         core.restore(state: state, version: version, observer: self)
@@ -169,9 +179,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func startSources(in session: Session) -> [Task<Void, Never>] {
         core.makeSources().map { source in
             let door = Door<R>(session)
+            // It listens from here on, not from when its task gets a thread.
+            let read = source.open(session.table.topics)
             return Task {
                 do {
-                    try await source.read { element in await door.take(element) }
+                    try await read { element in await door.take(element) }
                     door.ended(source, failure: nil)
                 } catch {
                     door.ended(source, failure: error)

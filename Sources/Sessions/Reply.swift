@@ -27,6 +27,8 @@ extension Reply {
         case conditionFailed
         /// The state as one line of JSON, and the version that it is of.
         case state([UInt8], version: UInt64)
+        /// A session's stub, as JSON.
+        case stub([UInt8])
         /// A page of the action log, as JSON.
         case logPage([UInt8])
         /// No state of this version can be shown; those of `kept` can.

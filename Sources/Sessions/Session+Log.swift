@@ -188,7 +188,7 @@ extension Session {
             var content: [UInt8] = []
             machine.encodeMutation(to: record.version, in: self, out: &content)
             entry.version = record.version
-            entry.body = LogEntry.body(.mutation, content)[...]
+            entry.body = LogEntry.body(ofMutation: content)[...]
         case .activity:
             entry.body = LogEntry.body(.activity, data(of: record))[...]
         case .failure:

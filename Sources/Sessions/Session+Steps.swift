@@ -125,9 +125,10 @@ extension Session {
         committedVersion = step.lastVersion
         committedNotes = step.notes
         commitAnswers(of: step)
+        // Before anybody hears of the session: what is published from then on reaches it.
+        if step.creates { sources = machine.startSources(in: self) }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
-        if step.creates { sources = machine.startSources(in: self) }
         if life == .ending, committedNumber == log.lastNumber { finish() }
     }
 

@@ -1,4 +1,5 @@
 internal import DequeModule
+package import Reactors
 package import Storage
 
 /// The bounds of one loop's sessions.
@@ -36,6 +37,8 @@ package final class SessionTable {
     /// Milliseconds since 1970 (UTC), for records.
     private let now: () -> Int64
     let hop: Hop
+    /// What administrators publish, to the sessions of all loops.
+    let topics: TopicBus
     private let registrations: [Registration]
     // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
     package unowned var output: (any SessionOutput)!
@@ -62,13 +65,14 @@ package final class SessionTable {
     ///   - now: milliseconds since 1970 (UTC); asked for every record.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
-        now: @escaping () -> Int64, hop: @escaping Hop
+        topics: TopicBus = TopicBus(), now: @escaping () -> Int64, hop: @escaping Hop
     ) {
         self.journal = journal
         self.limits = limits
         self.registrations = registrations
         self.now = now
         self.hop = hop
+        self.topics = topics
     }
 
     /// Milliseconds since 1970 (UTC).

@@ -57,6 +57,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 
     func apply(_ record: Record) throws(RecoveryFault) {
+        // A stub's version: the reactor's own state stayed as it was.
+        guard record.content != Framing.null else { return version += 1 }
         let mutation = try Self.read(
             record.content, of: stateVersion, at: "the mutation of version \(record.version)",
             present: R.Mutation.self, migrate: R.migrate(mutation:))

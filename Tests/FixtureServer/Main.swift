@@ -15,6 +15,7 @@ enum Main {
             Hosted("held") { Held() },
             Hosted("failing") { Failing() },
             Hosted("feed") { Feed() },
+            Hosted("profile") { Profile() },
             Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
         ])
     }

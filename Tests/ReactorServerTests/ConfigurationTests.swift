@@ -32,7 +32,8 @@ struct ConfigurationTests {
             "history-records": "18", "history-age": "19s", "heartbeat": "10s",
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
-            "retry": "15s", "grace": "16s", "allow-origin": "https://o", "log-level": "error",
+            "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
+            "log-level": "error",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -48,6 +49,7 @@ struct ConfigurationTests {
         expected.sessionIdle = .seconds(17)
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
+        expected.administration = .on
         expected.logLevel = .error
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(

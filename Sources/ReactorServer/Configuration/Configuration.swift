@@ -61,6 +61,9 @@ public struct Configuration: Sendable, Equatable {
     /// `Access-Control-Allow-Origin` for browsers of other origins: `*` or one origin.
     /// Default none.
     public var allowedOrigin: String?
+    /// Whether topics may be published to and sessions stubbed over HTTP, by whoever reaches the
+    /// server. Default off.
+    public var administration = AdministrationChoice.off
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel = LogLevel.info
 
@@ -106,6 +109,14 @@ extension JournalChoice: CustomStringConvertible {
             return nil
         }
     }
+}
+
+/// Whether there are administrators.
+public enum AdministrationChoice: String, Sendable, CaseIterable {
+    /// What is for administrators answers 403.
+    case off
+    /// Whoever reaches the server is one.
+    case on
 }
 
 /// How much is logged; the words of swift-log.

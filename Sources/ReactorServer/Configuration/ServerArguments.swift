@@ -27,6 +27,7 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("retry")) var retry: String?
     @Option(help: help("grace")) var grace: String?
     @Option(help: help("allow-origin")) var allowOrigin: String?
+    @Option(help: help("admin")) var admin: String?
     @Option(help: help("log-level")) var logLevel: String?
 
     /// The typed text by option name.
@@ -42,7 +43,7 @@ struct ServerArguments: ParsableArguments {
             ("connection-age", connectionAge), ("stall-timeout", stallTimeout),
             ("idle-timeout", idleTimeout), ("request-timeout", requestTimeout),
             ("retry", retry), ("grace", grace), ("allow-origin", allowOrigin),
-            ("log-level", logLevel),
+            ("admin", admin), ("log-level", logLevel),
         ]
         return pairs.reduce(into: [:]) { $0[$1.0] = $1.1 }
     }

@@ -78,6 +78,9 @@ package struct Setting: Sendable {
         text(
             "allow-origin", "origin", "none", "browser origin that may call: * or one origin",
             \.allowedOrigin),
+        choice(
+            "admin", "off", "whether anybody may publish to topics and stub sessions",
+            \.administration),
         choice("log-level", "info", "least severe line that is logged", \.logLevel),
     ]
 }

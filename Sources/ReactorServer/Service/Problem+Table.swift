@@ -81,6 +81,34 @@ extension Problem {
     static let keyReused = Problem(
         422, "key_reused", "this Idempotency-Key belongs to a request with another body")
 
+    package init(_ refusal: StubRefusal) {
+        switch refusal {
+        case .json(let refusal):
+            self.init(refusal)
+            if case .mismatch = refusal { code = "not_a_stub" }
+        case .notStubbed:
+            self.init(
+                409, "not_stubbed",
+                "state is for a stubbed session; send \"enabled\":true with it or before it")
+        case .unavailable:
+            self.init(409, "no_stub", "the session's reactor is a Cycler, which has no stub")
+        }
+    }
+
+    /// What is wrong with the value of a topic.
+    init(topic refusal: JSONRefusal) {
+        self.init(refusal)
+        if case .mismatch = refusal { code = "not_a_value" }
+    }
+
+    static func unknownTopic(_ topic: String) -> Problem {
+        Problem(404, "unknown_topic", "no session listens to the topic \(topic)")
+    }
+
+    static let administrationOff = Problem(
+        403, "administration_off",
+        "topics and stubs are for administrators; start the server with --admin on")
+
     static func unknownSession(_ id: String) -> Problem {
         Problem(404, "unknown_session", "there is no session \(id); PUT it first")
     }

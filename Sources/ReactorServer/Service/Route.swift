@@ -2,15 +2,18 @@
 package enum Operation: String, CaseIterable, Sendable {
     case listReactors, createSession, listSessions, putSession, readSession, deleteSession
     case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
+    case putStub, readStub, publishTopic
     case livez, readyz, metrics, openapi
 
     /// An operation on one session is served by the loop that owns the session.
     package var concernsSession: Bool {
         switch self {
         case .putSession, .readSession, .deleteSession, .postActions, .streamPulses,
-            .streamActivities, .streamStates, .streamEvents, .readLog:
+            .streamActivities, .streamStates, .streamEvents, .readLog, .putStub,
+            .readStub:
             true
-        case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi:
+        case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi,
+            .publishTopic:
             false
         }
     }
@@ -34,9 +37,12 @@ package struct Route: Sendable {
         Route("GET", "/v1/sessions/{id}/activities", .streamActivities),
         Route("GET", "/v1/sessions/{id}/events", .streamEvents),
         Route("GET", "/v1/sessions/{id}/log", .readLog),
+        Route("PUT", "/v1/sessions/{id}/stub", .putStub),
+        Route("GET", "/v1/sessions/{id}/stub", .readStub),
         Route("POST", "/v1/sessions", .createSession),
         Route("GET", "/v1/sessions", .listSessions),
         Route("GET", "/v1/reactors", .listReactors),
+        Route("POST", "/v1/topics/{topic}", .publishTopic),
         Route("GET", "/livez", .livez),
         Route("GET", "/readyz", .readyz),
         Route("GET", "/metrics", .metrics),

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Reactors
 internal import Sessions
 internal import Storage
 internal import Synchronization
@@ -18,6 +19,7 @@ final class Service: Sendable {
     /// Law: only ever goes from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
+    let topics = TopicBus()
 
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal, logger: Logger

@@ -20,8 +20,9 @@ extension Shard {
                 connection, 200, [("Content-Type", "application/yaml")],
                 Specification.openapi)
         case .putSession, .readSession, .deleteSession, .postActions, .streamPulses,
-            .streamActivities, .streamStates, .streamEvents, .readLog:
-            preconditionFailure("\(operation) concerns a session")
+            .streamActivities, .streamStates, .streamEvents, .readLog, .putStub, .readStub,
+            .publishTopic:
+            preconditionFailure("\(operation) concerns what its path names")
         }
     }
 

@@ -141,6 +141,8 @@ extension Shard {
             since: connections.now)
         exchanges[Int(connection.slot)].phase = .answering(asked, nil)
         switch match {
+        case .operation(.publishTopic, let segment?):
+            answer(connection) { () throws(Problem) in try self.publish(segment, connection) }
         case .operation(let operation, let segment?):
             serve(operation, segment, connection)
         case .operation(let operation, nil):

@@ -51,6 +51,8 @@ extension Shard: SessionOutput {
             answer(connection, isNew ? 201 : 200, fields, describe(content))
         case .state(let state, let version):
             answerState(connection, content, state, version)
+        case .stub(let body):
+            answer(connection, 200, [("Content-Type", "application/json"), durability], body)
         case .logPage(let body):
             answer(
                 connection, 200,

@@ -25,10 +25,12 @@ extension Shard {
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             try stream(operation, id, found, connection)
         case .readLog: try readLog(id, found, connection)
+        case .putStub, .readStub: try stub(operation, session(id, found), connection)
         case .readSession: try readSession(session(id, found), connection)
         case .putSession: try putSession(id, found, connection)
         case .deleteSession: try session(id, found).end(for: connection.token)
-        case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi:
+        case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi,
+            .publishTopic:
             preconditionFailure("\(operation) concerns no session")
         }
     }

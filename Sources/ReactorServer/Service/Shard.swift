@@ -63,7 +63,7 @@ final class Shard: LoopHandler {
                 batch: configuration.batchLimit,
                 retention: Retention(
                     records: configuration.keptRecords, bytes: configuration.keptBytes)),
-            registrations: service.reactors,
+            registrations: service.reactors, topics: service.topics,
             now: { [unowned connections] in connections.wallClockMilliseconds },
             hop: { job in loop.enqueue { job($0.sessions) } })
         sessions.output = self

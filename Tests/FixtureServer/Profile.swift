@@ -1,0 +1,39 @@
+import Reactors
+
+/// Listens to who is signed in, as many sessions do (case 95).
+struct Profile: Reactor {
+    struct User: Codable, Sendable {
+        var name: String
+    }
+
+    enum Action: TaggedCodable, Sendable {
+        case touch
+    }
+
+    enum Mutation: TaggedCodable, Sendable {
+        case setUser(User?)
+        case touched
+
+        enum SetUserCodingKeys: String, CodingKey { case _0 = "user" }
+    }
+
+    struct State: Codable, Sendable {
+        @Pulse var user: User?
+        var touches = 0
+    }
+
+    let initialState = State()
+
+    var sources: [Source] {
+        [.mutations(topic: Topic<User?>("currentUser")) { .setUser($0) }]
+    }
+
+    func mutate(action: Action) -> Effect<Mutation> { .just(.touched) }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .setUser(let user): state.user = user
+        case .touched: state.touches += 1
+        }
+    }
+}

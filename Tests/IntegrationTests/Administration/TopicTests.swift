@@ -1,0 +1,78 @@
+import Testing
+
+@Suite("Case 95 — a topic reaches every session that listens", .timeLimit(.minutes(3)))
+struct TopicTests {
+    private let topic = "/v1/topics/currentUser"
+
+    @Test func `case 95: one post is one mutation in every session, on every loop`() async throws {
+        try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
+            let client = server.client()
+            var sessions: [SessionHandle] = []
+            var streams: [EventStream] = []
+            for _ in 1...8 {
+                let session = try await client.session("profile")
+                sessions.append(session)
+                streams.append(try await session.follow("pulses"))
+            }
+            let other = try await client.session("pulses")
+            for name in ["ada", "grace"] {
+                let answer = try await client.post(topic, #"{"name":"\#(name)"}"#)
+                #expect(answer.status == 200)
+                #expect(try answer.json == ["sessions": 8])
+                // The answer says that it is committed in all of them.
+                for session in sessions {
+                    #expect(try await session.state()["user"] == ["name": .string(name)])
+                }
+            }
+            for stream in streams {
+                let events = try await stream.next(2)
+                #expect(events.map(\.data) == [#"{"name":"ada"}"#, #"{"name":"grace"}"#])
+            }
+            for session in sessions { #expect(try await session.read()["version"] == 2) }
+            #expect(try await other.read()["version"] == 0)
+        }
+    }
+
+    @Test func `case 97: a session that is deleted listens no more, the others do`() async throws {
+        try await withServer(.fixtures, "--admin", "on", "--loops", "2") { server in
+            let client = server.client()
+            let gone = try await client.session("profile")
+            let stays = try await client.session("profile")
+            #expect(try await client.post(topic, "null").json == ["sessions": 2])
+            #expect(try await client.delete(gone.path).status == 204)
+            #expect(try await client.post(topic, #"{"name":"ada"}"#).json == ["sessions": 1])
+            #expect(try await stays.post(#"{"type":"touch"}"#).version == 3)
+            #expect(try await client.delete(stays.path).status == 204)
+            try expectProblem(
+                try await client.post(topic, "null"), 404, "unknown_topic", detail: "currentUser")
+        }
+    }
+
+    @Test func `a value that does not fit is refused, and reaches nobody`() async throws {
+        try await withServer(.fixtures, "--admin", "on") { server in
+            let client = server.client()
+            let session = try await client.session("profile")
+            try expectProblem(
+                try await client.post(topic, #"{"nome":"ada"}"#), 422, "not_a_value",
+                detail: "name")
+            try expectProblem(try await client.post(topic, "{"), 400, "malformed_json")
+            #expect(try await session.read()["version"] == 0)
+            try expectProblem(
+                try await client.post("/v1/topics/weather", "null"), 404, "unknown_topic",
+                detail: "weather")
+        }
+    }
+
+    @Test func `topics and stubs are refused where there are no administrators`() async throws {
+        let client = try await sharedFixtures()
+        let session = try await client.session("profile")
+        for answer in [
+            try await client.post(topic, "null"),
+            try await client.put("\(session.path)/stub", #"{"enabled":true}"#),
+            try await client.get("\(session.path)/stub"),
+        ] {
+            try expectProblem(answer, 403, "administration_off", detail: "--admin on")
+        }
+        #expect(try await session.read()["version"] == 0)
+    }
+}
