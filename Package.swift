@@ -102,6 +102,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         .testTarget(
+            name: "StorageTests", dependencies: ["Storage"], swiftSettings: strict),
+        .testTarget(
             name: "SessionsTests",
             dependencies: [
                 "Sessions", "Reactors", "Storage", "SampleReactors", "JSONCoding", "Wire",

@@ -10,6 +10,7 @@ struct RouterTests {
     @Test func `Every row of the table is found, and its id`() {
         for route in Route.table {
             let path = route.path.replacing("{id}", with: "some-id_1")
+                .replacing("{topic}", with: "some-id_1")
             let match = router.match(method(route.method), Array(path.utf8), 0..<path.utf8.count)
             guard case .operation(let operation, let session) = match else {
                 Issue.record("\(route.method) \(route.path) leads nowhere")
@@ -18,7 +19,7 @@ struct RouterTests {
             #expect(operation == route.operation)
             #expect(operation.concernsSession == route.path.contains("{id}"))
             let id = session.map { String(decoding: Array(path.utf8)[$0], as: UTF8.self) }
-            #expect(id == (route.path.contains("{id}") ? "some-id_1" : nil))
+            #expect(id == (route.path.contains("{") ? "some-id_1" : nil))
         }
     }
 

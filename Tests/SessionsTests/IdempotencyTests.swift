@@ -1,0 +1,147 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §3.1 — Idempotency-Key: the same request twice is one request")
+struct IdempotencyTests {
+    @Test(arguments: [false, true])
+    func `Case 136: the second time is the answer of the first and nothing else`(
+        isKept: Bool
+    ) throws {
+        let rig = Rig(answers: isKept)
+        let session = try rig.create("s", .ledger())
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        let second = try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        #expect(rig.line(first) == "received v1 n1")
+        let body = #"{"version":1,"position":"\#(session.generation.text).1"}"#
+        #expect(rig.line(second) == "replayed \(body) v1 n1")
+        #expect(session.version == 1)
+    }
+
+    @Test func `While the first has no answer, the second is told so`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        let second = try rig.post(Post.set(1), to: session, key: "k")
+        #expect(rig.line(second) == "keyRunning v1 n1")
+        rig.settleAll()
+        #expect(rig.line(first) == "received v1 n1")
+    }
+
+    @Test func `Another body under the key is refused, before and after the answer`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.post(Post.set(1), to: session, key: "k")
+        let early = try rig.post(Post.set(2), to: session, key: "k")
+        rig.settleAll()
+        let late = try rig.post(Post.set(2), to: session, key: "k")
+        rig.settleAll()
+        #expect(rig.line(early).hasPrefix("keyReused"))
+        #expect(rig.line(late).hasPrefix("keyReused"))
+        #expect(session.version == 1)
+    }
+
+    @Test func `What was refused leaves the key free`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        #expect(throws: ActionRefusal.self) {
+            try rig.post(#"{"type":"none"}"#, to: session, key: "k")
+        }
+        let again = try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        #expect(rig.line(again) == "received v1 n1")
+    }
+
+    @Test func `A commit that fails leaves the key free`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        rig.settle(.unavailable)
+        #expect(rig.line(first).hasPrefix("failed"))
+        let again = try rig.post(Post.set(1), to: session, key: "k")
+        rig.settleAll()
+        #expect(rig.line(again) == "received v1 n1")
+    }
+
+    @Test func `The answer is in the commit of what it answers, and outlives the process`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        #expect(rig.journal.keptBatch.answers.map(\.key) == ["k"])
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        let again = try later.post(Post.set(1), to: woken, key: "k")
+        let other = try later.post(Post.set(2), to: woken, key: "k2")
+        later.letIn()
+        later.endRound()
+        #expect(later.line(again).hasPrefix("replayed"))
+        #expect(later.line(other) == "received v2 n2")
+    }
+
+    @Test func `An action that changes nothing has a stored answer too`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.post(Post.nothing, to: session, key: "k")
+        rig.endRound()
+        #expect(rig.journal.keptBatch.answers.count == 1)
+    }
+}
+
+@Suite("Contract §4 — a session that is not used leaves memory and comes back as it was")
+struct SleepTests {
+    private func sleeping(_ rig: Rig) {
+        for _ in 0..<6 {
+            rig.table.tick()
+            rig.endRound()
+        }
+    }
+
+    @Test func `Case 138: the same version, nothing missing, nothing new`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        let reader = rig.subscribe(session)
+        let seen = rig.transcript(reader).events.count
+        sleeping(rig)
+        guard case .notInMemory = rig.table.find(session.id) else {
+            Issue.record("it sleeps, though it is read")
+            return
+        }
+        guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(woken.version == 1)
+        #expect(rig.transcript(reader).events.count == seen)
+        try rig.act(Post.set(2), on: woken)
+        let news = rig.transcript(reader).events.dropFirst(seen)
+        #expect(news.map(\.data) == ["2"])
+    }
+
+    @Test func `Nobody reads it: nothing of it is left in memory`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        weak let session = try rig.create("s", .ledger())
+        rig.output.forgetAnswers()
+        sleeping(rig)
+        #expect(rig.table.count == 0)
+        #expect(session == nil)
+    }
+
+    @Test func `What runs keeps its session awake`() throws {
+        let gate = Gate()
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .of { Worker(gate: gate) })
+        try rig.act(#"{"type":"quiet","id":"x"}"#, on: session)
+        sleeping(rig)
+        guard case .session = rig.table.find(session.id) else {
+            Issue.record("an effect would be lost")
+            return
+        }
+    }
+}
