@@ -31,6 +31,7 @@ struct TailMove {
 extension Chores {
     func beginMove() {
         isMoveWanted = false
+        tailBytes = 0
         guard let (first, last) = tail.places else { return }
         move = TailMove(tail.rowsDescending(), from: first, through: last)
     }

@@ -18,6 +18,8 @@ final class Chores {
     private var credit = 0
     /// What is being moved out of the tail.
     var move: TailMove?
+    /// Of what this process put into the tail and did not begin to move.
+    var tailBytes = 0
     /// Once a second: what is found by looking.
     var isLookDue = false
     /// That look does not end before it has been at every session.
@@ -49,6 +51,7 @@ final class Chores {
     func reset() {
         move = nil
         credit = 0
+        tailBytes = 0
         isMoveWanted = false
     }
 
@@ -61,17 +64,23 @@ final class Chores {
     }
 
     func endLook() {
-        guard !looksAtEverything || (nextLook == 0 && nextOver == 0) else { return }
+        guard !looksAtEverything || (nextLook == 0 && nextOver == 0 && !isMoveWanted && move == nil)
+        else { return }
         isLookDue = false
         looksAtEverything = false
     }
 
     var areDue: Bool {
-        move != nil || isLookDue || !heads.crowded.isEmpty || tail.count >= retention.tailRecords
+        move != nil || isMoveWanted || isLookDue || !heads.crowded.isEmpty || isTailLong
     }
 
-    /// Records that are committed with the next work.
-    func owe(for records: Int) {
+    private var isTailLong: Bool {
+        tail.count >= retention.tailRecords || tailBytes >= retention.tailBytes
+    }
+
+    /// Records that are committed with the next work, and their bytes.
+    func owe(for records: Int, bytes: Int) {
+        tailBytes += bytes
         credit = areDue ? min(credit + records * Self.rowsPerRecord, retention.stepRows) : 0
     }
 
@@ -80,7 +89,7 @@ final class Chores {
     /// Does what the credit allows.
     func work(_ database: Database) throws {
         guard credit >= min(Self.leastCredit, retention.stepRows), areDue else { return }
-        if move == nil, isMoveWanted || tail.count >= retention.tailRecords { beginMove() }
+        if move == nil, isMoveWanted || isTailLong { beginMove() }
         credit -= try moveSome(credit, database)
         credit -= try trimCrowded(credit, database)
         if credit > 0, isLookDue { credit -= try look(credit, database) }

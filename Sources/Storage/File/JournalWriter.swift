@@ -104,7 +104,7 @@ final class JournalWriter: @unchecked Sendable {
                     if refusal == nil { try rows.write(batch) }
                     refusals.append(refusal)
                 }
-                chores.owe(for: rows.added.count)
+                chores.owe(for: rows.added.count, bytes: rows.bytes)
                 try chores.work(database)
                 return .commit
             }

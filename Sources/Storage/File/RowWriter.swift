@@ -8,6 +8,8 @@ struct RowWriter {
     var nextPlace: Int64
     /// What the group adds to the tail: indexed once it is committed.
     var added: [(row: Int64, entry: TailIndex.Entry)] = []
+    /// About the bytes of that.
+    var bytes = 0
 
     init(database: Database, heads: SessionHeads, nextPlace: Int64) {
         self.database = database
@@ -54,6 +56,7 @@ struct RowWriter {
                 part: record.part)
             added.append((row, entry))
             nextPlace += 1
+            bytes += record.storedBytes
         }
     }
 

@@ -1,0 +1,194 @@
+import Testing
+
+@testable import Storage
+
+@Suite("Retention: what is kept can be rebuilt, and the rest goes in small steps")
+struct RetentionTests {
+    private static func keeping(_ records: Int) -> JournalRetention {
+        var retention = JournalRetention(records: records, age: 1_000_000)
+        retention.tailRecords = 20
+        return retention
+    }
+
+    @Test func `records go by count, up to a snapshot`() async throws {
+        let rig = try JournalRig(Self.keeping(100))
+        #expect(await rig.commit([.created("s")]) == nil)
+        try await rig.grow("s", 1...400, snapshotEvery: 30)
+        await rig.journal.trimNow()
+        let saved = try #require(try await rig.load("s"))
+        // 400 - 100 = 300 is a snapshot's number: nothing up to it has to stay.
+        #expect(saved.keptAfter == 300)
+        #expect(saved.keptVersion == 300)
+        #expect(try await rig.records("s").map(\.number) == Array(301...400))
+        #expect(try rig.count("SELECT count(*) FROM records WHERE number <= 300") == 0)
+        #expect(try rig.count("SELECT min(number) FROM snapshots") == 300)
+        #expect(try rig.count("SELECT count(*) FROM snapshots") == 4)
+        #expect(saved.snapshot?.number == 390)
+        #expect(saved.mutations.map(\.number) == Array(391...400))
+        #expect(try await rig.snapshot("s", at: 300)?.number == 300)
+        #expect(try await rig.snapshot("s", at: 359)?.number == 330)
+    }
+
+    @Test func `a busy session is trimmed by its own commits`() async throws {
+        let rig = try JournalRig(Self.keeping(1_000))
+        #expect(await rig.commit([.created("s")]) == nil)
+        try await rig.grow("s", 1...20_000, snapshotEvery: 100)
+        let kept = try rig.count("SELECT count(*) FROM records") + rig.count("SELECT count(*) FROM tail")
+        #expect(kept < 5_000)
+        #expect(try #require(try await rig.load("s")).keptAfter > 15_000)
+    }
+
+    @Test func `without a snapshot everything stays`() async throws {
+        let rig = try JournalRig(Self.keeping(100))
+        #expect(await rig.commit([.created("s")]) == nil)
+        try await rig.grow("s", 1...2_000, snapshotEvery: nil)
+        await rig.journal.trimNow()
+        #expect(try await rig.load("s")?.keptAfter == 0)
+        #expect(try await rig.records("s").count == 2_000)
+    }
+
+    @Test func `records go by age, up to a snapshot that old, whatever their session does`()
+        async throws
+    {
+        let rig = try JournalRig(Self.keeping(100))
+        #expect(await rig.commit(Record.life("s", 30) + [.created("t")]) == nil)
+        var batch = Batch()
+        batch.snapshots = [.of("s", 20, time: rig.clock.now)]
+        #expect(await rig.commit(batch) == nil)
+        await rig.journal.trimNow()
+        #expect(try await rig.load("s")?.keptAfter == 0)
+        rig.clock.advance(by: 1_000_001)
+        await rig.journal.trimNow()
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.keptAfter == 20)
+        #expect(saved.snapshot?.number == 20)
+        #expect(try await rig.records("s").map(\.number) == Array(21...30))
+    }
+
+    @Test func `a session whose newest record is trimmed away goes on where it stood`()
+        async throws
+    {
+        let rig = try JournalRig(Self.keeping(100))
+        var batch = Batch(records: Record.life("s", 30))
+        batch.records.append(.note("s", before: 31, 1, version: 30))
+        batch.snapshots = [.of("s", 30, time: rig.clock.now)]
+        #expect(await rig.commit(batch) == nil)
+        rig.clock.advance(by: 1_000_001)
+        await rig.journal.trimNow()
+        try await rig.reopen(Self.keeping(100))
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.keptAfter == 30)
+        #expect(saved.lastNumber == 30)
+        #expect(saved.lastVersion == 30)
+        #expect(saved.trailingNotes == 1)
+        #expect(saved.lastAction == 30)
+        #expect(await rig.commit([.note("s", before: 31, 2, version: 30), .mutation("s", 31)]) == nil)
+    }
+
+    @Test func `a deleted session leaves a tombstone and nothing else`() async throws {
+        let rig = try JournalRig(Self.keeping(100))
+        var batch = Batch(records: Record.life("s", 60) + Record.life("t", 5))
+        batch.snapshots = [.of("s", 20), .of("t", 2)]
+        batch.answers = [.of("s", "k")]
+        batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit([.deleted("s", 61)]) == nil)
+        await rig.journal.trimNow()
+        for table in ["records", "snapshots", "answers", "running", "tail"] {
+            let rest = try rig.count("SELECT count(*) FROM \(table) WHERE session = 1")
+            #expect(rest == 0, "\(table)")
+        }
+        #expect(try rig.count("SELECT count(*) FROM sessions") == 1)
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.isDeleted)
+        #expect(saved.key == .of("s"))
+        #expect(saved.reactor == "alerts")
+        #expect(try await rig.page().map(\.session) == ["t"])
+        #expect(try await rig.records("t").count == 5)
+    }
+
+    @Test func `many deleted sessions are all removed, in bounded steps`() async throws {
+        var retention = Self.keeping(100)
+        retention.stepRows = 10
+        let rig = try JournalRig(retention)
+        for index in 0..<200 {
+            #expect(await rig.commit(Record.life("s\(index)", 3) + [.deleted("s\(index)", 4)]) == nil)
+        }
+        await rig.journal.trimNow()
+        #expect(try rig.count("SELECT count(*) FROM sessions") == 0)
+        #expect(try rig.count("SELECT count(*) FROM records") == 0)
+        #expect(try rig.count("SELECT count(*) FROM tombstones") == 200)
+    }
+
+    @Test func `tombstones are forgotten by age and by count, the oldest first`() async throws {
+        var retention = Self.keeping(100)
+        retention.tombstones = 10
+        let rig = try JournalRig(retention)
+        for index in 0..<15 {
+            #expect(
+                await rig.commit([
+                    .created("s\(index)"), .deleted("s\(index)", 1, time: rig.clock.now),
+                ]) == nil)
+        }
+        await rig.journal.trimNow()
+        #expect(try await rig.load("s4") == nil)
+        #expect(try await rig.load("s5")?.isDeleted == true)
+        rig.clock.advance(by: 1_000_001)
+        #expect(
+            await rig.commit([.created("new"), .deleted("new", 1, time: rig.clock.now)]) == nil)
+        await rig.journal.trimNow()
+        #expect(try await rig.load("s14") == nil)
+        #expect(try await rig.load("new")?.isDeleted == true)
+        #expect(await rig.commit([.created("s14")]) == nil)
+    }
+
+    @Test func `stored answers are kept for a day, then go`() async throws {
+        let rig = try JournalRig(Self.keeping(100))
+        var batch = Batch(records: Record.life("s", 1))
+        batch.answers = [.of("s", "old"), .of("s", "young", time: rig.clock.now + 80_000_000)]
+        #expect(await rig.commit(batch) == nil)
+        rig.clock.advance(by: 86_400_000)
+        await rig.journal.trimNow()
+        #expect(try await rig.answer("s", key: "old") != nil)
+        rig.clock.advance(by: 5_000_000)
+        await rig.journal.trimNow()
+        #expect(try await rig.answer("s", key: "old") == nil)
+        #expect(try await rig.answer("s", key: "young") != nil)
+    }
+
+    @Test func `what is being trimmed is not shown, even before the last row is gone`()
+        async throws
+    {
+        var retention = Self.keeping(100)
+        retention.stepRows = 16
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s")]) == nil)
+        for number: UInt64 in 1...1_500 {
+            var batch = Batch(records: [.mutation("s", number)])
+            if number % 50 == 0 { batch.snapshots = [.of("s", number)] }
+            #expect(await rig.commit(batch) == nil)
+            guard number % 40 == 0 else { continue }
+            let saved = try #require(try await rig.load("s"))
+            let shown = try await rig.records("s").map(\.number)
+            #expect(shown == Array((saved.keptAfter + 1)...number))
+            #expect(saved.snapshot.map(\.number) ?? 0 >= saved.keptAfter)
+        }
+        #expect(try #require(try await rig.load("s")).keptAfter > 1_000)
+    }
+}
+
+extension JournalRig {
+    /// Commits mutations, ten at a time.
+    func grow(
+        _ session: String, _ numbers: ClosedRange<UInt64>, snapshotEvery: UInt64?
+    ) async throws {
+        for first in stride(from: numbers.lowerBound, through: numbers.upperBound, by: 10) {
+            let some = first...min(first + 9, numbers.upperBound)
+            var batch = Batch(records: some.map { .mutation(session, $0) })
+            batch.snapshots = some.filter { $0 % (snapshotEvery ?? .max) == 0 }.map {
+                .of(session, $0, time: clock.now)
+            }
+            #expect(await commit(batch) == nil)
+        }
+    }
+}
