@@ -7,19 +7,19 @@ import Wire
 struct RouterTests {
     private let router = Router()
 
-    @Test func `Every row of the table is found, and its id`() {
+    @Test func `Every row of the table is found, and what its path names`() {
         for route in Route.table {
             let path = route.path.replacing("{id}", with: "some-id_1")
                 .replacing("{topic}", with: "some-id_1")
             let match = router.match(method(route.method), Array(path.utf8), 0..<path.utf8.count)
-            guard case .operation(let operation, let session) = match else {
+            guard case .operation(let operation, let segment) = match else {
                 Issue.record("\(route.method) \(route.path) leads nowhere")
                 continue
             }
             #expect(operation == route.operation)
             #expect(operation.concernsSession == route.path.contains("{id}"))
-            let id = session.map { String(decoding: Array(path.utf8)[$0], as: UTF8.self) }
-            #expect(id == (route.path.contains("{") ? "some-id_1" : nil))
+            let name = segment.map { String(decoding: Array(path.utf8)[$0], as: UTF8.self) }
+            #expect(name == (route.path.contains("{") ? "some-id_1" : nil))
         }
     }
 

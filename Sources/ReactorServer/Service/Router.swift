@@ -6,7 +6,7 @@ package import Wire
 /// nothing. `HEAD` is served wherever `GET` is (RFC 9110 §9.3.2).
 package struct Router: Sendable {
     package enum Match: Equatable, Sendable {
-        /// `session` is the range of the `{id}` segment.
+        /// `session` is the range of the `{id}` segment, or of whatever else stands in braces.
         case operation(Operation, session: Range<Int>?)
         /// The path exists, the method does not; the methods for `Allow`, `OPTIONS` included.
         case methods([String])
@@ -14,7 +14,7 @@ package struct Router: Sendable {
     }
 
     private struct Pattern: Sendable {
-        /// nil stands for `{id}`.
+        /// nil stands for a segment in braces.
         var segments: [[UInt8]?]
         var operations: [(method: Method, operation: Operation)]
         var methods: [String]
