@@ -162,8 +162,12 @@
             case .wouldBlock: return
             case .closed, .failed: return try cut(index)
             case .bytes(let count):
+                // Taken out, so that what it holds can be read while everything else changes.
+                var received: [UInt8] = []
+                swap(&received, &buffer)
+                defer { swap(&received, &buffer) }
                 do {
-                    try take(index, count)
+                    try take(index, received.span.extracting(0..<count))
                 } catch let fault as ResponseFault {
                     ledger.note(.answer, "not HTTP: \(fault)")
                     try cut(index)
@@ -175,10 +179,9 @@
             }
         }
 
-        private mutating func take(_ index: Int, _ count: Int) throws {
+        private mutating func take(_ index: Int, _ bytes: Span<UInt8>) throws {
             var position = 0
             while true {
-                let bytes = buffer.span.extracting(0..<count)
                 switch try connections[index].response.next(bytes, &position) {
                 case .needMore: return
                 case .head(let status): connections[index].status = status
@@ -186,7 +189,7 @@
                     if index < posters.count {
                         connections[index].body.append(bytes, in: range)
                     } else {
-                        readEvents(index, range, count)
+                        readEvents(index, bytes, range)
                     }
                 case .end:
                     guard index < posters.count else { return try cut(index) }
@@ -203,15 +206,16 @@
             try send(index)
         }
 
-        private mutating func readEvents(_ index: Int, _ range: Range<Int>, _ count: Int) {
+        private mutating func readEvents(
+            _ index: Int, _ bytes: Span<UInt8>, _ range: Range<Int>
+        ) {
             let reader = index - posters.count
             guard connections[index].status == 200 else {
                 return ledger.note(
                     .answer, "\(connections[index].status) to \(readers[reader].stream)")
             }
             var sink = TortureEvents()
-            _ = connections[index].events.scan(
-                buffer.span.extracting(0..<count), range: range, into: &sink)
+            _ = connections[index].events.scan(bytes, range: range, into: &sink)
             for event in sink.events { readers[reader].take(event, &ledger) }
         }
     }

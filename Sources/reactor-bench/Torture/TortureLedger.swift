@@ -24,9 +24,9 @@ struct TortureLedger {
         self.sessions = [Session](repeating: Session(), count: sessions)
     }
 
-    mutating func note(_ fault: TortureFault, _ message: @autoclosure () -> String) {
+    mutating func note(_ fault: TortureFault, _ message: String) {
         counts[fault, default: 0] += 1
-        if messages.count < Self.messageLimit { messages.append("\(fault.rawValue): \(message())") }
+        if messages.count < Self.messageLimit { messages.append("\(fault.rawValue): \(message)") }
     }
 
     // MARK: While it runs
