@@ -117,7 +117,7 @@ let package = Package(
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["CCurl", "reactor-server", "fixture-server"],
+            dependencies: ["CCurl", "reactor-server", "fixture-server", "reactor-bench"],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorServerTests",

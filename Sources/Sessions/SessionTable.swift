@@ -94,6 +94,8 @@ package final class SessionTable {
     }
 
     package var count: Int { sessions.count }
+    /// Those in memory: who sleeps and is only read does not count.
+    package var awakeCount: Int { sessions.values.count { $0.life != .asleep } }
     /// Subscribers of all sessions.
     package var subscriberCount: Int {
         sessions.values.reduce(0) { sum, session in

@@ -45,7 +45,7 @@ extension Shard {
 
     private var presentCounters: Counters {
         var present = counters
-        present.sessions = sessions.count
+        present.sessions = sessions.awakeCount
         present.subscribers = sessions.subscriberCount
         present.connections = connections.count
         return present

@@ -9,6 +9,16 @@ final class ServerProcess: Sendable {
     enum Program: String, Sendable {
         case server = "reactor-server"
         case fixtures = "fixture-server"
+        /// No server: it starts servers.
+        case bench = "reactor-bench"
+
+        /// Where the test bundle is, the products are.
+        var path: String {
+            let test =
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+            let folder = URL(filePath: test).deletingLastPathComponent()
+            return folder.path(percentEncoded: false) + "/" + rawValue
+        }
     }
 
     let log: ProcessLog
@@ -91,7 +101,7 @@ final class ServerProcess: Sendable {
         variables["REACTOR_JOURNAL"] = journal()
         variables.merge(environment) { $1 }
         let log = ProcessLog()
-        let path = productsDirectory + "/" + program.rawValue
+        let path = program.path
         guard let descriptorLimit else {
             return (try ChildProcess.spawn(path, options, variables, log), log)
         }
@@ -111,13 +121,6 @@ final class ServerProcess: Sendable {
     private static func journal() -> String {
         guard usesFile else { return "memory" }
         return "file:\(TemporaryFolder.shared.path)/\(UUID().uuidString).sqlite"
-    }
-
-    /// Where the test bundle is, the products are.
-    private static var productsDirectory: String {
-        let test =
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(filePath: test).deletingLastPathComponent().path(percentEncoded: false)
     }
 }
 

@@ -1,0 +1,169 @@
+// The oracle. It knows what was sent, what was answered and what was shown, and nothing of how the
+// server works: at the end it holds that against the history that the server has kept.
+
+/// What all clients of a run were told, and what is wrong with it.
+struct TortureLedger {
+    private struct Session {
+        /// The generation's eight bytes; 0 until the first answer.
+        var epoch: UInt64 = 0
+        /// The action that readers were shown under each number, from 1; nil where none was yet.
+        var shown: [UInt64?] = []
+        /// The highest version that anybody was told of.
+        var version: UInt64 = 0
+    }
+
+    /// How many messages are kept; all faults are counted.
+    static let messageLimit = 20
+
+    private var sessions: [Session]
+    private(set) var posts: [TorturePost] = []
+    private(set) var counts: [TortureFault: Int] = [:]
+    private(set) var messages: [String] = []
+
+    init(sessions: Int) {
+        self.sessions = [Session](repeating: Session(), count: sessions)
+    }
+
+    mutating func note(_ fault: TortureFault, _ message: String) {
+        counts[fault, default: 0] += 1
+        if messages.count < Self.messageLimit { messages.append("\(fault.rawValue): \(message)") }
+    }
+
+    // MARK: While it runs
+
+    /// The generation's bytes; nil until somebody was told.
+    func epoch(of session: Int) -> UInt64? {
+        sessions[session].epoch == 0 ? nil : sessions[session].epoch
+    }
+
+    /// A version that no later answer may be below.
+    func version(of session: Int) -> UInt64 { sessions[session].version }
+
+    /// Enters a request that is about to be sent; answers its place in ``posts``.
+    mutating func enter(_ post: TorturePost) -> Int {
+        posts.append(post)
+        return posts.count - 1
+    }
+
+    /// A request with this position in its answer.
+    mutating func heard(_ position: EventID, of session: Int, floor: UInt64) {
+        heardGeneration(position.epoch, of: session)
+        if position.number < floor {
+            note(.backwards, "session \(session) is at \(position.number), was at \(floor)")
+        }
+        sessions[session].version = max(sessions[session].version, position.number)
+    }
+
+    private mutating func heardGeneration(_ epoch: UInt64, of session: Int) {
+        if sessions[session].epoch == 0 { sessions[session].epoch = epoch }
+        guard sessions[session].epoch == epoch else {
+            return note(.generation, "session \(session) has another generation")
+        }
+    }
+
+    /// The post was answered; asked again, it must be answered the same.
+    mutating func acknowledged(_ index: Int, at version: UInt64) {
+        if case .acknowledged(let before) = posts[index].outcome, before != version {
+            note(.answer, "\(posts[index].key): version \(version), at first \(before)")
+        }
+        posts[index].outcome = .acknowledged(version)
+    }
+
+    mutating func ended(_ index: Int, _ outcome: TorturePost.Outcome) {
+        posts[index].outcome = outcome
+    }
+
+    /// A reader was shown this action under this number.
+    mutating func shown(_ action: UInt64, at number: UInt64, of session: Int) {
+        guard let index = Int(exactly: number), index > 0 else {
+            return note(.unsaid, "session \(session) shows an event with the number 0")
+        }
+        sessions[session].version = max(sessions[session].version, number)
+        while sessions[session].shown.count < index { sessions[session].shown.append(nil) }
+        if let before = sessions[session].shown[index - 1], before != action {
+            note(.unsaid, "session \(session) showed two actions as number \(number)")
+        }
+        sessions[session].shown[index - 1] = action
+    }
+
+    // MARK: At the end
+
+    /// Holds everything against the history: for each session the actions in their order.
+    mutating func close(_ histories: [[UInt64]]) {
+        for (session, history) in histories.enumerated() { checkShown(session, history) }
+        var places: [UInt64: (session: Int, version: UInt64)] = [:]
+        for (session, history) in histories.enumerated() {
+            for (index, action) in history.enumerated() {
+                let old = places.updateValue((session, UInt64(index) + 1), forKey: action)
+                if old != nil { note(.doubled, "action \(Self.name(action))") }
+            }
+        }
+        checkOrder(histories)
+        for post in posts { check(post, places) }
+        checkOrigins(places)
+    }
+
+    private mutating func checkShown(_ session: Int, _ history: [UInt64]) {
+        for (index, action) in sessions[session].shown.enumerated() {
+            guard let action else { continue }
+            guard index < history.count, history[index] == action else {
+                note(.unsaid, "session \(session) showed number \(index + 1), which is another now")
+                continue
+            }
+        }
+        if UInt64(history.count) < sessions[session].version {
+            note(
+                .backwards,
+                "session \(session) ends at \(history.count), was at \(sessions[session].version)")
+        }
+    }
+
+    /// Law: a poster waits for each answer, so its actions stand in the order of their numbers.
+    private mutating func checkOrder(_ histories: [[UInt64]]) {
+        for history in histories {
+            var last: [UInt64: UInt64] = [:]
+            for action in history {
+                let poster = action >> 32
+                if let before = last[poster], before > action {
+                    note(.reordered, "\(Self.name(action)) behind \(Self.name(before))")
+                }
+                last[poster] = action
+            }
+        }
+    }
+
+    private mutating func check(
+        _ post: TorturePost, _ places: [UInt64: (session: Int, version: UInt64)]
+    ) {
+        let found = post.actions.compactMap { places[$0] }
+        if case .acknowledged(let version) = post.outcome {
+            guard found.count == post.count else {
+                return note(.lost, "\(post.key) of \(post.count): \(found.count) are there")
+            }
+            guard found.last?.version == version else {
+                return note(.lost, "\(post.key) is not at version \(version)")
+            }
+        }
+        if post.outcome == .refused, !found.isEmpty {
+            return note(.invented, "\(post.key) was refused and is there")
+        }
+        guard let first = found.first else { return }
+        let isWhole =
+            found.count == post.count
+            && found.enumerated().allSatisfy { index, place in
+                place.session == post.session && place.version == first.version + UInt64(index)
+            }
+        if !isWhole { note(.torn, "\(post.key) of \(post.count): \(found.count) are there") }
+    }
+
+    private mutating func checkOrigins(_ places: [UInt64: (session: Int, version: UInt64)]) {
+        let posted = Set(posts.flatMap(\.actions))
+        for action in places.keys where !posted.contains(action) {
+            note(.invented, "\(Self.name(action)) was never posted")
+        }
+    }
+
+    private static func name(_ action: UInt64) -> String {
+        "\(action >> 32)-\(action & 0xFFFF_FFFF)"
+    }
+}

@@ -1,0 +1,166 @@
+/// One client that posts, over all of its connections: one request at a time, and what was not
+/// answered is asked again if it has a key.
+struct TorturePoster {
+    /// What it waits for.
+    enum Errand: Equatable {
+        /// `PUT` of its session, which may be there.
+        case create
+        /// `POST` of the ledger's post with this index.
+        case post(Int)
+        /// The same again, though it was answered.
+        case again(Int)
+        /// `GET` of the state, which must have this version at least.
+        case read(floor: UInt64)
+    }
+
+    let number: UInt16
+    let session: Int
+    private(set) var errand: Errand?
+    private var sequence: UInt32 = 0
+    private var lastKeyed: Int?
+    /// Actions that were acknowledged.
+    private(set) var acknowledged = 0
+    /// Answers to a request that was sent again.
+    private(set) var repeats = 0
+    private var isRepeat = false
+    /// Once set, it ends what it began, reads the state once more, and that is all.
+    var isFinishing = false
+    private var hasReadLast = false
+
+    init(number: UInt16, session: Int) {
+        self.number = number
+        self.session = session
+    }
+
+    /// Nothing more will come of it.
+    var isDone: Bool { isFinishing && hasReadLast && errand == nil }
+
+    /// The next request, or the unanswered one again; nil if there is none.
+    mutating func request(
+        to name: String, host: String, _ ledger: inout TortureLedger,
+        _ random: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        let errand: Errand
+        if let unanswered = self.errand {
+            errand = unanswered
+            isRepeat = true
+        } else {
+            guard !isDone else { return nil }
+            errand = isFinishing ? readLast(ledger) : choose(&ledger, &random)
+            isRepeat = false
+        }
+        self.errand = errand
+        return bytes(errand, name, host, ledger)
+    }
+
+    private mutating func readLast(_ ledger: TortureLedger) -> Errand {
+        hasReadLast = true
+        return .read(floor: ledger.version(of: session))
+    }
+
+    private mutating func choose(
+        _ ledger: inout TortureLedger, _ random: inout some RandomNumberGenerator
+    ) -> Errand {
+        guard ledger.epoch(of: session) != nil else { return .create }
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<2: return .create
+        case 2..<12: return .read(floor: ledger.version(of: session))
+        case 12..<16: if let lastKeyed { return .again(lastKeyed) }
+        default: break
+        }
+        let isBatch = Int.random(in: 0..<4, using: &random) == 0
+        let count = isBatch ? Int.random(in: 2...8, using: &random) : 1
+        let hasKey = Int.random(in: 0..<5, using: &random) < 2
+        defer { sequence &+= UInt32(count) }
+        let index = ledger.enter(
+            TorturePost(
+                session: session, poster: number, first: sequence, count: count, hasKey: hasKey))
+        if hasKey { lastKeyed = index }
+        return .post(index)
+    }
+
+    private func bytes(
+        _ errand: Errand, _ name: String, _ host: String, _ ledger: TortureLedger
+    ) -> [UInt8] {
+        let path = "/v1/sessions/\(name)"
+        switch errand {
+        case .create:
+            return Self.request("PUT", path, host, body: Array(#"{"reactor":"alerts"}"#.utf8))
+        case .read: return Self.request("GET", path, host)
+        case .post(let index), .again(let index):
+            let post = ledger.posts[index]
+            return Self.request(
+                "POST", path + "/actions", host, key: post.hasKey ? post.key : nil,
+                body: post.body)
+        }
+    }
+
+    private static func request(
+        _ method: String, _ path: String, _ host: String, key: String? = nil,
+        body: [UInt8]? = nil
+    ) -> [UInt8] {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
+        if let key { head += "Idempotency-Key: \(key)\r\n" }
+        if let body {
+            head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+        }
+        return Array((head + "\r\n").utf8) + (body ?? [])
+    }
+
+    // MARK: What became of it
+
+    /// The answer is there.
+    mutating func answered(_ status: Int, _ body: [UInt8], _ ledger: inout TortureLedger) {
+        guard let errand else { return ledger.note(.answer, "\(status) that nobody asked for") }
+        let isRefusal = status == 503 || status == 429
+        // 409: the key's first request is under way; 503: the server drains.
+        guard status != 409, !isRefusal else {
+            return isRefusal ? refused(errand, &ledger) : ()
+        }
+        self.errand = nil
+        guard status / 100 == 2, let position = Self.position(in: body) else {
+            return ledger.note(
+                .answer, "\(status) to \(errand): \(String(decoding: body, as: UTF8.self))")
+        }
+        if isRepeat { repeats += 1 }
+        switch errand {
+        case .create: ledger.heard(position, of: session, floor: 0)
+        case .read(let floor): ledger.heard(position, of: session, floor: floor)
+        case .post(let index), .again(let index):
+            ledger.heard(position, of: session, floor: 0)
+            if errand == .post(index) { acknowledged += ledger.posts[index].count }
+            ledger.acknowledged(index, at: position.number)
+        }
+    }
+
+    /// Nothing was applied: a post with a key is sent again, another is over.
+    private mutating func refused(_ errand: Errand, _ ledger: inout TortureLedger) {
+        if case .post(let index) = errand {
+            guard !ledger.posts[index].hasKey else { return }
+            ledger.ended(index, .refused)
+        }
+        self.errand = nil
+    }
+
+    /// The connection ended before the answer.
+    mutating func lost(_ ledger: inout TortureLedger) {
+        guard case .post(let index)? = errand, !ledger.posts[index].hasKey else { return }
+        ledger.ended(index, .unanswered)
+        errand = nil
+    }
+
+    /// The value of `"position"` in a JSON object.
+    private static func position(in body: [UInt8]) -> EventID? {
+        let field = Array(#""position":""#.utf8)
+        var start = 0
+        while start + field.count < body.count {
+            if body[start..<start + field.count].elementsEqual(field) {
+                let from = start + field.count
+                guard let end = body[from...].firstIndex(of: 0x22) else { return nil }
+                return EventID(body.span, range: from..<end, scheme: .consecutive)
+            }
+            start += 1
+        }
+        return nil
+    }
+}

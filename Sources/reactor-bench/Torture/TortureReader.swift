@@ -1,0 +1,99 @@
+/// What one event of a stream was.
+struct TortureEvent {
+    var id: EventID?
+    var mark: Mark?
+    /// It says that the stream does not go on where its reader was.
+    var beginsAnew: Bool
+}
+
+/// Gathers the events of received bytes.
+struct TortureEvents: EventSink {
+    var events: [TortureEvent] = []
+
+    mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? { nil }
+
+    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+        guard let data = block.data else { return }
+        let name = block.event ?? 0..<0
+        events.append(
+            TortureEvent(
+                id: block.id.flatMap { EventID(bytes, range: $0, scheme: .consecutive) },
+                mark: Mark.find(in: bytes, range: data),
+                beginsAnew: bytes.equals("reset", in: name) || bytes.equals("snapshot", in: name)))
+    }
+}
+
+/// One subscriber, over all of its connections: it always resumes with the id it has.
+struct TortureReader {
+    /// What it reads.
+    enum Stream: String, CaseIterable {
+        case pulses
+        case states
+        case log
+    }
+
+    let session: Int
+    let stream: Stream
+    /// The actions it was told of, in order: the history, if it began at the beginning.
+    private(set) var actions: [UInt64] = []
+    let keepsActions: Bool
+    private var order = OrderChecker()
+    /// Events so far.
+    private(set) var count = 0
+
+    init(session: Int, stream: Stream, keepsActions: Bool = false) {
+        self.session = session
+        self.stream = stream
+        self.keepsActions = keepsActions
+    }
+
+    /// The last number it has everything of.
+    var number: UInt64 {
+        guard let last = order.last else { return 0 }
+        return last.part == EventID.whole ? last.number : last.number - 1
+    }
+
+    /// The request that goes on where it is; `epoch` is the session's generation.
+    mutating func request(to name: String, epoch: UInt64, host: String) -> [UInt8] {
+        var id = EventID()
+        id.epoch = epoch
+        id.part = EventID.whole
+        if order.last == nil { order.rebase(to: id) }
+        var bytes = Array(
+            "GET /v1/sessions/\(name)/\(stream.rawValue) HTTP/1.1\r\nHost: \(host)\r\n".utf8)
+        if stream == .log { bytes.append(contentsOf: "Accept: text/event-stream\r\n".utf8) }
+        bytes.append(contentsOf: "Last-Event-ID: ".utf8)
+        (order.last ?? id).append(to: &bytes, scheme: .consecutive)
+        bytes.append(contentsOf: "\r\n\r\n".utf8)
+        return bytes
+    }
+
+    /// Takes the next event and tells the ledger what it shows.
+    mutating func take(_ event: TortureEvent, _ ledger: inout TortureLedger) {
+        count += 1
+        guard !event.beginsAnew else {
+            return ledger.note(.reset, "\(stream) of session \(session) behind \(number)")
+        }
+        let before = order.last
+        switch order.take(event.id, scheme: .consecutive) {
+        case .inOrder: break
+        case .gap: ledger.note(.gap, describe(event.id, after: before))
+        case .double, .reordered: ledger.note(.repeated, describe(event.id, after: before))
+        case .otherEpoch: ledger.note(.generation, describe(event.id, after: before))
+        case .malformed: ledger.note(.answer, describe(event.id, after: before))
+        }
+        // The log also tells of received actions, under a part of their record's number.
+        guard let id = event.id, id.part == EventID.whole, let mark = event.mark else { return }
+        let action = TorturePost.action(mark.publisher, mark.sequence)
+        ledger.shown(action, at: id.number, of: session)
+        if keepsActions { actions.append(action) }
+    }
+
+    private func describe(_ id: EventID?, after last: EventID?) -> String {
+        let text = { (id: EventID?) in
+            guard let id else { return "no id" }
+            return "\(id.number)" + (id.part == EventID.whole ? "" : ".\(id.part)")
+        }
+        return "\(stream) of session \(session): \(text(id)) behind \(text(last))"
+    }
+}

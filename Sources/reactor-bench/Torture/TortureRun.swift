@@ -1,0 +1,173 @@
+#if os(Linux)
+    import Glibc
+
+    /// The rounds of `torture`, and the reckoning.
+    struct TortureRun: ~Copyable {
+        private let options: TortureCommand
+        private let run: String
+        private let words: [String]
+        private var clients: TortureClients
+        private var random: SeededNumbers
+        private var starts: [Double] = []
+        private var kills = 0
+        private var earlyKills = 0
+        private var stops = 0
+        private var roundsDone = 0
+
+        init(_ options: TortureCommand) throws(BenchError) {
+            self.options = options
+            words = options.server
+            let run = "torture-" + String(options.seed, radix: 36)
+            self.run = run
+            random = SeededNumbers(seed: options.seed)
+            let sessions = options.sessions
+            let readers = (0..<sessions * options.subscribers).map { index in
+                TortureReader(
+                    session: index % sessions,
+                    stream: TortureReader.Stream.allCases[index / sessions % 3])
+            }
+            let posters = (0..<options.posters).map { index in
+                TorturePoster(number: UInt16(index), session: index % sessions)
+            }
+            clients = try TortureClients(
+                run: run, posters: posters, readers: readers, sessions: sessions,
+                seed: options.seed &+ 1)
+        }
+
+        /// Plays all rounds, then holds what was told against what is there.
+        mutating func report() throws(BenchError) -> Report {
+            let begin = Clock.now()
+            let limit = begin + options.seconds.nanoseconds
+            while roundsDone < options.rounds, Clock.now() < limit {
+                try playRound()
+                roundsDone += 1
+            }
+            let histories = try readHistories()
+            clients.ledger.close(histories)
+            return report(histories, seconds: Double(Clock.now() - begin) / 1e9)
+        }
+
+        // MARK: Rounds
+
+        private mutating func playRound() throws(BenchError) {
+            // One in eight does not live to see its first connection.
+            if roundsDone > 0, Int.random(in: 0..<8, using: &random) == 0 {
+                try killWhileStarting()
+            }
+            var server = try start()
+            let span = options.round.nanoseconds
+            let end = Clock.now() + UInt64.random(in: span / 10...span * 2, using: &random)
+            try play(until: end)
+            guard !server.hasEnded() else { throw .setup("the server ended by itself") }
+            // Every tenth is let go in peace: that leaves snapshots, as sleeping sessions do.
+            if roundsDone % 10 == 9 {
+                clients.serverIsStopping()
+                server.send(SIGTERM)
+                try clients.readToTheEnd()
+                let code = server.waitForEnd()
+                if code != 0 { clients.ledger.note(.answer, "exit \(code) after SIGTERM") }
+                stops += 1
+            } else {
+                server.send(SIGKILL)
+                _ = server.waitForEnd()
+                try clients.readToTheEnd()
+                kills += 1
+            }
+        }
+
+        private mutating func play(until end: UInt64) throws(BenchError) {
+            var nextDrop = Clock.now() + 100_000_000
+            while Clock.now() < end {
+                try clients.turn(until: min(end, nextDrop))
+                guard Clock.now() >= nextDrop else { continue }
+                nextDrop = Clock.now() + 100_000_000
+                try clients.connectLateReaders()
+                if let index = clients.readers.indices.randomElement(using: &random) {
+                    try clients.dropReader(index)
+                }
+            }
+        }
+
+        private mutating func killWhileStarting() throws(BenchError) {
+            var server = try VictimProcess(words)
+            var pause = timespec(
+                tv_sec: 0, tv_nsec: Int.random(in: 0..<80_000_000, using: &random))
+            unsafe nanosleep(&pause, nil)
+            server.send(SIGKILL)
+            _ = server.waitForEnd()
+            earlyKills += 1
+        }
+
+        private mutating func start() throws(BenchError) -> VictimProcess {
+            let begin = Clock.now()
+            let server = try VictimProcess(words)
+            guard let url = server.address(timeout: TimeSpan(seconds: 60)) else {
+                throw .setup("round \(roundsDone): the server does not say where it listens")
+            }
+            starts.append(Double(Clock.now() - begin) / 1e9)
+            try clients.serverStarted(at: url)
+            return server
+        }
+
+        // MARK: The reckoning
+
+        /// Lets everybody end what they began and read all there is; then reads the history anew.
+        private mutating func readHistories() throws(BenchError) -> [[UInt64]] {
+            // Held to the end; then it is killed.
+            let server = try start()
+            clients.finish()
+            let deadline = Clock.now() + options.timeout.nanoseconds
+            while !clients.areDone, Clock.now() < deadline {
+                try clients.turn(until: min(deadline, Clock.now() + 100_000_000))
+            }
+            if !clients.areDone { clients.ledger.note(.answer, "posts without an answer") }
+            try clients.addHistorians()
+            while !clients.haveReadAll, Clock.now() < deadline {
+                try clients.turn(until: min(deadline, Clock.now() + 100_000_000))
+            }
+            clients.noteWhoIsBehind()
+            server.send(SIGTERM)
+            return clients.histories
+        }
+
+        private borrowing func report(_ histories: [[UInt64]], seconds: Double) -> Report {
+            var report = Report(
+                title: "torture: \(options.posters) posters, \(clients.readers.count) readers,"
+                    + " \(options.sessions) sessions, seed \(options.seed)")
+            let posts = clients.ledger.posts
+            report.add("rounds", Double(roundsDone), .count)
+            report.add("killed under load", Double(kills), .count)
+            report.add("killed while starting", Double(earlyKills), .count)
+            report.add("stopped with SIGTERM", Double(stops), .count)
+            report.add("posts", Double(posts.count), .count)
+            report.add(
+                "actions acknowledged",
+                Double(clients.posters.reduce(0) { $0 + $1.acknowledged }), .count)
+            report.add(
+                "posts never answered",
+                Double(posts.count { $0.outcome == .unanswered }), .count)
+            report.add(
+                "posts refused", Double(posts.count { $0.outcome == .refused }), .count)
+            report.add(
+                "answers to repeated requests",
+                Double(clients.posters.reduce(0) { $0 + $1.repeats }), .count)
+            report.add(
+                "actions in the history", Double(histories.reduce(0) { $0 + $1.count }), .count)
+            report.add(
+                "events checked", Double(clients.readers.reduce(0) { $0 + $1.count }), .count)
+            report.add("connections", Double(clients.connectionsMade), .count)
+            let sorted = starts.sorted()
+            report.add("start to ready, median", sorted[sorted.count / 2], .seconds)
+            report.add("start to ready, slowest", sorted[sorted.count - 1], .seconds)
+            report.add("run", seconds, .seconds)
+            for fault in TortureFault.allCases {
+                report.add(fault.rawValue, Double(clients.ledger.counts[fault] ?? 0), .count)
+            }
+            report.problems = clients.ledger.messages
+            if clients.posters.allSatisfy({ $0.acknowledged == 0 }) {
+                report.problems.append("nothing was acknowledged")
+            }
+            return report
+        }
+    }
+#endif

@@ -1,0 +1,81 @@
+#if os(Linux)
+    import Glibc
+
+    /// The server that is killed and started again.
+    ///
+    /// posix_spawn(3): Foundation is not linked here. Its standard output is read for the line
+    /// that says where it listens, its standard error is this process's.
+    struct VictimProcess: ~Copyable {
+        private let pid: pid_t
+        private let output: Int32
+        private var isGone = false
+
+        /// Starts it; `words` are the program and its arguments.
+        init(_ words: [String]) throws(BenchError) {
+            var pipes: [Int32] = [0, 0]
+            guard unsafe pipe(&pipes) == 0 else {
+                throw .system(operation: "pipe", code: errno)
+            }
+            for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            var actions = unsafe posix_spawn_file_actions_t()
+            unsafe posix_spawn_file_actions_init(&actions)
+            unsafe posix_spawn_file_actions_adddup2(&actions, pipes[1], 1)
+            defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+            var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+            defer { unsafe arguments.forEach { unsafe free($0) } }
+            var started: pid_t = 0
+            let code = unsafe posix_spawnp(
+                &started, words[0], &actions, nil, &arguments, environ)
+            close(pipes[1])
+            guard code == 0 else {
+                close(pipes[0])
+                throw .system(operation: "posix_spawn \(words[0])", code: code)
+            }
+            pid = started
+            output = pipes[0]
+        }
+
+        deinit {
+            if !isGone {
+                kill(pid, SIGKILL)
+                waitpid(pid, nil, 0)
+            }
+            close(output)
+        }
+
+        /// Waits for `… listening on http://host:port …`; nil if it ended, or at the timeout.
+        func address(timeout: TimeSpan) -> String? {
+            let deadline = Clock.now() + timeout.nanoseconds
+            var text: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while !text.contains(0x0A), Clock.now() < deadline {
+                var one = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+                let rest = (deadline - Clock.now()) / 1_000_000
+                guard unsafe poll(&one, 1, Int32(clamping: rest) + 1) > 0 else { continue }
+                let count = unsafe read(output, &buffer, buffer.count)
+                guard count > 0 else { return nil }
+                text.append(contentsOf: buffer[..<count])
+            }
+            let words = String(decoding: text, as: UTF8.self).split(separator: " ")
+            return words.first { $0.hasPrefix("http://") }.map(String.init)
+        }
+
+        func send(_ signal: Int32) { kill(pid, signal) }
+
+        /// Whether it has ended by itself.
+        mutating func hasEnded() -> Bool {
+            var status: Int32 = 0
+            if unsafe waitpid(pid, &status, WNOHANG) == pid { isGone = true }
+            return isGone
+        }
+
+        /// Waits for its end; the exit code, or 128 and the signal's number as a shell has it.
+        mutating func waitForEnd() -> Int32 {
+            var status: Int32 = 0
+            while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            isGone = true
+            let signal = status & 0x7F
+            return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+        }
+    }
+#endif

@@ -1,0 +1,90 @@
+import Glibc
+import Testing
+
+@Suite(
+    "An I/O error is an answer, and over when the disk works again",
+    .enabled(if: Tool.canTrace, "strace(1) makes system calls fail"), .timeLimit(.minutes(5)))
+struct DiskErrorTests {
+    @Test(arguments: ["fdatasync,fsync", "pwrite64,write", "fdatasync,fsync,pwrite64"])
+    func `503, nothing that a restart would not have, and no restart is needed`(
+        _ calls: String
+    ) async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            let before = try await session.alert("before")
+            #expect(try await stream.next().id == before.position)
+
+            let fault = try await Fault(calls, of: server)
+            for _ in 1...3 {
+                let refusal = try await session.client.post(
+                    "\(session.path)/actions", #"{"type":"alert","message":"failed"}"#)
+                try expectProblem(refusal, 503, "journal_unavailable")
+                try expectProblem(
+                    try await session.client.get("/readyz"), 503, "journal_unavailable")
+                #expect(try await session.client.get(session.path).status == 200)
+            }
+            try await fault.mend()
+
+            try await untilReady(session.client)
+            let after = try await session.alert("after")
+            let told = try await eventsUpTo(after.position, stream, session, before.position)
+            try await server.murder()
+
+            let again = session.on(try await journal.start())
+            let kept = try await again.open("pulses?from=start")
+            let history = try await kept.next(after.number)
+            #expect(history.first?.data == #""before""#)
+            #expect(history.last?.data == #""after""#)
+            #expect(history.count { $0.data == #""failed""# } <= 3)
+            #expect(Array(history.dropFirst()) == told)
+        }
+    }
+
+    /// What the reader was told from `start` on. Its stream may have been cut, which it is when
+    /// nobody knows what the journal has; then it comes back with its id, as a browser would.
+    private func eventsUpTo(
+        _ last: String, _ stream: EventStream, _ session: SessionHandle, _ start: String
+    ) async throws -> [Event] {
+        var events: [Event] = []
+        var stream = stream
+        while events.last?.id != last {
+            do {
+                events.append(try await stream.next())
+            } catch is EventStream.Ended {
+                stream = try await session.open(
+                    "pulses", [("Last-Event-ID", events.last?.id ?? start)])
+            }
+        }
+        return events
+    }
+}
+
+/// System calls of a process that fail with EIO until they are mended.
+///
+/// strace(1) is attached to the running process, so that the fault begins and ends where the test
+/// says, whatever number of calls came before.
+private final class Fault: Sendable {
+    private let log = ProcessLog()
+    private let pid: pid_t
+
+    init(_ calls: String, of server: ServerProcess) async throws {
+        pid = try Tool.start(
+            "strace",
+            [
+                "-f", "-e", "trace=\(calls)", "-e", "inject=\(calls):error=EIO", "-o", "/dev/null",
+                "-p", "\(server.pid)",
+            ], log)
+        try await log.wait { $0.errors.contains("attached") || $0.exit != nil }
+        guard log.present.exit == nil else { throw NotStarted(log: log.present) }
+    }
+
+    /// Detaches; the process goes on.
+    func mend() async throws {
+        kill(pid, SIGINT)
+        try await log.wait { $0.exit != nil }
+    }
+
+    deinit { kill(pid, SIGKILL) }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@Suite(
+    "A full disk is an answer, and over when there is room",
+    .enabled(if: Tool.canMount, "mount(8) makes a small disk"), .timeLimit(.minutes(5)))
+struct DiskFullTests {
+    @Test func `507 applies nothing, reading goes on, and room is enough to go on writing`()
+        async throws
+    {
+        let disk = try await SmallDisk(megabytes: 6, ballast: 3)
+        do {
+            try await withJournal(in: disk.path) { try await fill(disk, $0) }
+        } catch {
+            try await disk.remove()
+            throw error
+        }
+        try await disk.remove()
+    }
+
+    private func fill(_ disk: SmallDisk, _ journal: JournalFile) async throws {
+        let server = try await journal.start()
+        let session = try await server.client().session("alerts")
+        let stream = try await session.follow("pulses")
+        let refusal = try await postUntilRefused(session)
+        try expectProblem(refusal, 507, "journal_full", detail: "no space is left")
+        #expect(refusal["Retry-After"] != nil)
+
+        // Nothing of it is visible: the newest is what was acknowledged before.
+        let present = try await session.read()
+        let version = try #require(present["version"]?.integer)
+        #expect(version > 0)
+        let events = try await stream.next(version)
+        #expect(events.last?.id == present["position"]?.string)
+        #expect(try await session.client.get("\(session.path)/log").status == 200)
+        let resumed = try await session.open("pulses?from=start")
+        #expect(try await resumed.next(version) == events)
+        try expectProblem(
+            try await session.client.get("/readyz"), 503, "journal_unavailable",
+            detail: "no space is left")
+        #expect(try await session.client.get("/livez").status == 200)
+
+        try disk.dropBallast()
+        try await untilReady(session.client)
+        let next = try await session.alert("there is room")
+        #expect(next.version == version + 1)
+        #expect(try await stream.next().id == next.position)
+        try await server.murder()
+
+        let again = session.on(try await journal.start())
+        #expect(try await again.read()["version"] == .integer(version + 1))
+        let kept = try await again.open("pulses?from=start")
+        #expect(try await kept.next(version) == events)
+        #expect(try await kept.next().data == #""there is room""#)
+    }
+
+    /// Two at a time, so that a batch is refused as well as what came with it.
+    private func postUntilRefused(_ session: SessionHandle) async throws -> Response {
+        let text = String(repeating: "x", count: 20_000)
+        while true {
+            let action = #"{"type":"alert","message":"\#(text)"}"#
+            let response = try await session.client.post(
+                "\(session.path)/actions", "[\(action),\(action)]")
+            guard response.status == 200 else { return response }
+        }
+    }
+}
+
+/// Returns when the server says that it is ready.
+func untilReady(_ client: Client) async throws {
+    while try await client.get("/readyz").status != 200 { try Task.checkCancellation() }
+}
+
+/// A disk of a few megabytes, some of them taken.
+final class SmallDisk: Sendable {
+    let path: String
+
+    init(megabytes: Int, ballast: Int) async throws {
+        path = NSTemporaryDirectory() + "reactor-disk-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let mount = try await Tool.run(
+            "mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m", "none", path])
+        guard mount.exit == .code(0) else { throw NotStarted(log: mount) }
+        let zeros = Data(count: ballast << 20)
+        try zeros.write(to: URL(filePath: path + "/ballast"))
+    }
+
+    func dropBallast() throws {
+        try FileManager.default.removeItem(atPath: path + "/ballast")
+    }
+
+    /// Lazily: a server may still be about to end.
+    func remove() async throws {
+        _ = try await Tool.run("umount", ["-l", path])
+        try FileManager.default.removeItem(atPath: path)
+    }
+}
