@@ -50,7 +50,6 @@ struct TailTests {
             #expect(await rig.commit(records) == nil)
         }
         #expect(try rig.count("SELECT count(*) FROM records") > 0)
-        #expect(try rig.count("SELECT count(*) FROM tail") > 0)
         let all = try await rig.records("s")
         #expect(all.map(\.number) == Array(1...100))
         for start: UInt64 in 0..<100 {
