@@ -33,7 +33,8 @@ struct RetentionTests {
         let rig = try JournalRig(Self.keeping(1_000))
         #expect(await rig.commit([.created("s")]) == nil)
         try await rig.grow("s", 1...20_000, snapshotEvery: 100)
-        let kept = try rig.count("SELECT count(*) FROM records") + rig.count("SELECT count(*) FROM tail")
+        let kept =
+            try rig.count("SELECT count(*) FROM records") + rig.count("SELECT count(*) FROM tail")
         #expect(kept < 5_000)
         #expect(try #require(try await rig.load("s")).keptAfter > 15_000)
     }
@@ -82,7 +83,8 @@ struct RetentionTests {
         #expect(saved.lastVersion == 30)
         #expect(saved.trailingNotes == 1)
         #expect(saved.lastAction == 30)
-        #expect(await rig.commit([.note("s", before: 31, 2, version: 30), .mutation("s", 31)]) == nil)
+        #expect(
+            await rig.commit([.note("s", before: 31, 2, version: 30), .mutation("s", 31)]) == nil)
     }
 
     @Test func `a deleted session leaves a tombstone and nothing else`() async throws {
@@ -112,7 +114,8 @@ struct RetentionTests {
         retention.stepRows = 10
         let rig = try JournalRig(retention)
         for index in 0..<200 {
-            #expect(await rig.commit(Record.life("s\(index)", 3) + [.deleted("s\(index)", 4)]) == nil)
+            #expect(
+                await rig.commit(Record.life("s\(index)", 3) + [.deleted("s\(index)", 4)]) == nil)
         }
         await rig.journal.trimNow()
         #expect(try rig.count("SELECT count(*) FROM sessions") == 0)

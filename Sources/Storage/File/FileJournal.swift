@@ -104,6 +104,16 @@ package final class FileJournal: Journal {
         }
     }
 
+    /// Tries now what a journal that failed tries once a second: whether the disk is well again.
+    package func checkDisk() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                if failure != nil { recover() }
+                continuation.resume()
+            }
+        }
+    }
+
     /// Milliseconds since 1970 (UTC).
     package static let systemTime: @Sendable () -> Int64 = {
         var now = timespec()

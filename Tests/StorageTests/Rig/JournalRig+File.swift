@@ -8,4 +8,9 @@ extension JournalRig {
         let file = try DatabaseQueue(path: path, configuration: configuration)
         return try file.read { try Int.fetchOne($0, sql: sql) ?? 0 }
     }
+
+    func pragma(_ name: String) throws -> String? {
+        let file = try DatabaseQueue(path: path)
+        return try file.read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
+    }
 }

@@ -4,9 +4,11 @@ import Synchronization
 @testable import Storage
 
 /// A journal in a directory of its own.
-final class JournalRig {
+/// Law: a test uses it from one task; the journal and the disk are anybody's.
+final class JournalRig: @unchecked Sendable {
     let directory: String
     let path: String
+    let disk: FaultyDisk
     /// What the journal takes for the time.
     let clock = Clock()
     private(set) var journal: FileJournal
@@ -24,6 +26,7 @@ final class JournalRig {
     init(in directory: String, _ retention: JournalRetention = JournalRetention()) throws {
         self.directory = directory
         path = directory + "/journal.sqlite"
+        disk = FaultyDisk(under: path)
         journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
     }
 
@@ -33,7 +36,9 @@ final class JournalRig {
     }
 
     static func makeDirectory() -> String {
-        let directory = NSTemporaryDirectory() + "/journal-" + UUID().uuidString
+        let directory =
+            FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appendingPathComponent("journal-" + UUID().uuidString).path
         do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true)
@@ -57,6 +62,12 @@ final class JournalRig {
                 atPath: directory + "/" + name, toPath: copy + "/" + name)
         }
         return try JournalRig(in: copy, retention)
+    }
+
+    func removeFiles() throws {
+        for suffix in ["", "-wal", "-shm"] {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
     }
 
     // MARK: Writing

@@ -1,0 +1,130 @@
+import Synchronization
+import Testing
+
+@testable import Storage
+
+@Suite("A failing disk is an answer, never a false one, and heals without a restart")
+struct FailingDiskTests {
+    private let rig: JournalRig
+
+    init() async throws {
+        rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+    }
+
+    @Test func `a flush of the write-ahead log precedes the end of each commit`() async throws {
+        #expect(try rig.pragma("journal_mode") == "wal")
+        for number: UInt64 in 3...50 {
+            let before = rig.disk.flushes
+            let flushed = Mutex(0)
+            let ended: JournalFailure? = await withCheckedContinuation { continuation in
+                _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { [rig] failure in
+                    // Law: it is called after the flush, not only some time around it.
+                    flushed.withLock { $0 = rig.disk.flushes }
+                    continuation.resume(returning: failure)
+                }
+            }
+            #expect(ended == nil)
+            #expect(flushed.withLock { $0 } > before)
+        }
+    }
+
+    @Test(arguments: [
+        (FaultyDisk.Operation.write, FaultyDisk.Fault.full, JournalFailure.Reason.full),
+        (.write, .write, .unavailable), (.flush, .flush, .unavailable),
+    ])
+    func `what could not be written fails, and the next succeeds once the disk is well`(
+        _ operation: FaultyDisk.Operation, _ fault: FaultyDisk.Fault,
+        _ reason: JournalFailure.Reason
+    ) async throws {
+        rig.disk.fail(operation, with: fault)
+        for _ in 0..<3 {
+            #expect(await rig.commit([.mutation("s", 3)])?.reason == reason)
+            #expect(rig.journal.failure?.reason == reason)
+            // Reading goes on, and shows nothing of it.
+            #expect(try await rig.load("s")?.lastNumber == 2)
+            #expect(try await rig.records("s").count == 2)
+        }
+        rig.disk.heal()
+        #expect(await rig.commit([.mutation("s", 3, content: "{\"n\":\"again\"}")]) == nil)
+        #expect(rig.journal.failure == nil)
+        let records = try await rig.records("s")
+        #expect(records.map(\.number) == [1, 2, 3])
+        #expect(records.last?.content == Array("{\"n\":\"again\"}".utf8))
+        let restarted = try rig.crashed()
+        #expect(try await restarted.records("s") == records)
+    }
+
+    @Test func `the whole group fails, and what was decided upon it does not continue the file`()
+        async throws
+    {
+        rig.disk.fail(.flush, with: .flush)
+        let ends = try await rig.commitTogether(
+            (3...40).map { Batch(records: [.mutation("s", $0)]) })
+        #expect(ends.allSatisfy { $0 != nil })
+        rig.disk.heal()
+        #expect(await rig.commit([.mutation("s", 41)]) != nil)
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+    }
+
+    @Test func `it becomes well without anybody who commits`() async throws {
+        rig.disk.fail(.flush, with: .flush)
+        #expect(await rig.commit([.mutation("s", 3)]) != nil)
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure != nil)
+        rig.disk.heal()
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure == nil)
+    }
+
+    @Test(arguments: 0..<40)
+    func `wherever in a commit it fails, the file has all of it or nothing`(
+        _ skip: Int
+    ) async throws {
+        rig.disk.fail(.write, with: .write, after: skip)
+        var acknowledged: UInt64 = 2
+        var failed = false
+        for number: UInt64 in 3...20 where !failed {
+            let batch = Batch(records: [.mutation("s", number), .created("t\(number)")])
+            if await rig.commit(batch) == nil { acknowledged = number } else { failed = true }
+        }
+        rig.disk.heal()
+        let restarted = try rig.crashed()
+        for some in [rig, restarted] {
+            let saved = try #require(try await some.load("s"))
+            #expect(saved.lastNumber == acknowledged)
+            #expect(try await some.page().count == Int(acknowledged) - 1)
+            #expect(await some.commit([.mutation("s", acknowledged + 1)]) == nil)
+        }
+    }
+
+    @Test func `a move or a trim that fails loses nothing`() async throws {
+        var retention = JournalRetention(records: 100)
+        retention.tailRecords = 30
+        retention.stepRows = 20
+        try await rig.reopen(retention)
+        var number: UInt64 = 2
+        for round in 0..<200 {
+            if round % 3 == 0 { rig.disk.fail(.write, with: .write, after: round % 11) }
+            var batch = Batch(records: (number + 1...number + 5).map { .mutation("s", $0) })
+            batch.snapshots = [.of("s", number + 5)]
+            if await rig.commit(batch) == nil { number += 5 }
+            rig.disk.heal()
+            let saved = try #require(try await rig.load("s"))
+            #expect(saved.lastNumber == number)
+            #expect(
+                try await rig.records("s").map(\.number) == Array((saved.keptAfter + 1)...number))
+        }
+        #expect(number > 500)
+        #expect(try #require(try await rig.load("s")).keptAfter > 300)
+    }
+
+    @Test func `a file that was replaced meanwhile is not taken for the journal`() async throws {
+        rig.disk.fail(.flush, with: .flush)
+        #expect(await rig.commit([.mutation("s", 3)]) != nil)
+        try rig.removeFiles()
+        rig.disk.heal()
+        let failure = await rig.commit([.mutation("s", 3)])
+        #expect(failure?.detail.contains("removed or replaced") == true)
+    }
+}

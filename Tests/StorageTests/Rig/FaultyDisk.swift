@@ -1,0 +1,47 @@
+import CFaultyDisk
+
+/// The disk under a rig's files, which fails when it is told to.
+struct FaultyDisk {
+    enum Operation { case write, flush, open }
+
+    /// SQLite's words for what happened.
+    enum Fault: Int32 {
+        /// SQLITE_FULL.
+        case full = 13
+        /// SQLITE_IOERR_FSYNC.
+        case flush = 1034
+        /// SQLITE_IOERR_WRITE.
+        case write = 778
+        /// SQLITE_CANTOPEN.
+        case open = 14
+    }
+
+    private let path: String
+
+    /// Once for the process, before its first connection: a disk that can fail is there for all.
+    private static let install: Void = faulty_install()
+
+    init(under path: String) {
+        Self.install
+        self.path = path
+        _ = flushes
+    }
+
+    /// From the `skip`-th such operation on all fail.
+    func fail(_ operation: Operation, with fault: Fault, after skip: Int = 0) {
+        unsafe faulty_begin(path, Self.word(operation), skip, fault.rawValue)
+    }
+
+    func heal() { unsafe faulty_end(path) }
+
+    /// Flushes of the write-ahead log that were carried out.
+    var flushes: Int { unsafe faulty_count(path + "-wal", FAULTY_SYNC) }
+
+    private static func word(_ operation: Operation) -> faulty_operation {
+        switch operation {
+        case .write: FAULTY_WRITE
+        case .flush: FAULTY_SYNC
+        case .open: FAULTY_OPEN
+        }
+    }
+}
