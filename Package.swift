@@ -101,8 +101,16 @@ let package = Package(
             name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors"],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
+        // A disk that fails on demand: an SQLite file system in front of the system's.
+        .target(
+            name: "CFaultyDisk", path: "Tests/CFaultyDisk",
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         .testTarget(
-            name: "StorageTests", dependencies: ["Storage"], swiftSettings: strict),
+            name: "StorageTests",
+            dependencies: [
+                "Storage", "CFaultyDisk", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "SessionsTests",
             dependencies: [
