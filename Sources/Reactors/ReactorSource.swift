@@ -42,11 +42,6 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
             return { deliver in try await subscription.read { await deliver(make($0)) } }
         }
     }
-
-    /// Reads the stream to its end, on a bus on which nobody publishes.
-    package func read(_ deliver: @Sendable (Element) async -> Bool) async throws {
-        try await open(TopicBus())(deliver)
-    }
 }
 
 extension ReactorSource {

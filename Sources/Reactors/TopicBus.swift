@@ -65,6 +65,9 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
+    /// How many sources listen, to whatever topic.
+    package var listenerCount: Int { channels.withLock { $0.readerCount } }
+
     func subscribe<Element: Sendable>(
         to topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) -> TopicSubscription<Element> {

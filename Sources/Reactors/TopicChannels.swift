@@ -7,15 +7,22 @@ struct TopicChannels {
     // One per name and element type. A class, so that a change costs no copy of the readers.
     private class Channel {
         var decoding: Decoding?
+        var readerCount: Int { 0 }
     }
 
     private final class TypedChannel<Element: Sendable>: Channel {
         var readers: [UInt64: ReactorStream<TopicEnvelope<Element>>.Feed] = [:]
+
+        override var readerCount: Int { readers.count }
     }
 
     // Law: no channel is empty.
     private var channels: [String: [Channel]] = [:]
     private var lastReader: UInt64 = 0
+
+    var readerCount: Int {
+        channels.values.joined().reduce(0) { $0 + $1.readerCount }
+    }
 
     static func decoding<Element: Decodable & Sendable>(
         of topic: Topic<Element>

@@ -5,7 +5,7 @@ import Synchronization
 /// `Counter`: loading, wait, value + 1, loading off, pulse; beyond 1 an activity. And what a driver
 /// can find besides.
 struct CounterReactor: Reactor {
-    enum Action: Sendable, Equatable { case increase, refused, fail, tick, stop }
+    enum Action: Sendable, Equatable { case increase, refused, fail, tick, stop, tickNot }
 
     enum Mutation: Sendable, Equatable { case setLoading(Bool), increaseValue, setAlert(String) }
 
@@ -46,6 +46,8 @@ struct CounterReactor: Reactor {
                 }
             }
         case .stop: .cancel("timer")
+        case .tickNot:
+            .merge(.concat(.run(id: "timer") { _ in }, .just(.increaseValue)), .cancel("timer"))
         case .refused: .none
         }
     }

@@ -131,6 +131,14 @@ struct TestDriverTests {
         #expect(reports.messages.count == 1)
     }
 
+    @Test func `what follows the synchronous part is received, not sent`() async {
+        let driver = makeDriver()
+        await driver.send(.tickNot)
+        await driver.receive(.increaseValue) { $0.value = 1 }
+        await driver.finish()
+        #expect(reports.messages.isEmpty)
+    }
+
     @Test func `a source's mutations and its failure are received`() async {
         let (feed, source) = AsyncThrowingStream<CounterReactor.Mutation, any Error>.makeStream()
         let driver = makeDriver(CounterReactor(feed: feed))

@@ -246,6 +246,7 @@ struct HookLogTests {
         #expect(entries.map(\.position.description) == ["1", "2"])
         #expect(entries.map(\.action) == [0, 0])
         #expect(await host.send(5).version == 2)
+        #expect(try await log.next(1).map(\.text) == ["received"])
     }
 }
 
