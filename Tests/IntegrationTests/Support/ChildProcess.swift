@@ -45,10 +45,18 @@ enum ChildProcess {
                 unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
             }
         }
+        // Threads of Dispatch block most signals, and a child would inherit that.
+        var attributes = posix_spawnattr_t()
+        var noSignals = sigset_t()
+        unsafe sigemptyset(&noSignals)
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pid: pid_t = 0
         let code = unsafe withStrings([path] + arguments) { argv in
             unsafe withStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
-                unsafe posix_spawn(&pid, path, &actions, nil, argv, envp)
+                unsafe posix_spawn(&pid, path, &actions, &attributes, argv, envp)
             }
         }
         guard code == 0 else { throw SystemCallFailure(call: "posix_spawn \(path)", code: code) }
