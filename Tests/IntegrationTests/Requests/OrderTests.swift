@@ -27,7 +27,9 @@ struct OrderTests {
         for number in 1...200 {
             // Each is sent from a task of another priority, when the one before it is answered.
             let priority: TaskPriority = number.isMultiple(of: 2) ? .background : .high
-            let sent = try await Task(priority: priority) { try await session.alert("\(number)") }.value
+            let sent = try await Task(priority: priority) {
+                try await session.alert("\(number)")
+            }.value
             #expect(sent.version == number)
         }
         #expect(try await stream.next(200).map(\.data) == (1...200).map { "\"\($0)\"" })
