@@ -21,6 +21,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     }
 
     private let make: @Sendable () -> C
+    /// Ties a Cycler to the one that it is a part of.
+    private let link: (@Sendable (C, Session) -> Void)?
     private(set) var cycler: C
     private var pulses: PulseRecorder<C.State>
     private var states: Deque<C.State>
@@ -38,9 +40,10 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// - Parameter saved: where to go on; nil: from the initial state.
     init(
         _ make: @escaping @Sendable () -> C, pulses: [PulseField<C.State>], session: Session,
-        saved: SavedSession?
+        saved: SavedSession?, link: (@Sendable (C, Session) -> Void)? = nil
     ) throws(RecoveryFault) {
         self.make = make
+        self.link = link
         self.session = session
         self.pulses = PulseRecorder(pulses)
         cycler = make()
@@ -56,6 +59,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     private func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
         cycler.restore(state, version: version)
         cycler.observe(by: self)
+        link?(cycler, session)
     }
 
     private var newestVersion: UInt64 { oldestVersion + UInt64(states.count - 1) }

@@ -25,8 +25,8 @@ extension ReactorMachine {
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
         precondition(version > oldestVersion && version <= core.version, "not a kept mutation")
-        guard let mutation = mutations[Int(version - oldestVersion) - 1] else { return }
-        append(mutation, "a mutation", to: &out)
+        guard !stubVersions.contains(version) else { return }
+        append(mutations[mutationCount(through: version) - 1], "a mutation", to: &out)
     }
 
     // MARK: Notes

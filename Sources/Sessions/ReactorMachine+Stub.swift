@@ -57,7 +57,7 @@ extension ReactorMachine: StubbedMachine {
     }
 
     private func replaced(by state: R.State, _ lookAtPulses: () -> Void) {
-        mutations.append(nil)
+        stubVersions.append(core.version)
         session.beginRecord(.mutation)
         lookAtPulses()
         if session.wantsStates {

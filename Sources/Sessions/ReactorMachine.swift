@@ -12,12 +12,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     let reactor: R
     let core: ReactorCore<R>
     var pulses: PulseRecorder<R.State>
-    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`. Nil for a version that left
-    /// it as it was: while the session is stubbed, another is shown.
+    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
     private(set) var oldestVersion: UInt64
-    var mutations: [R.Mutation?] = []
-    /// What was shown at the versions that a stub made.
+    private(set) var mutations: [R.Mutation] = []
+    /// Versions that no mutation made, ascending: a stub's. Why beside the mutations: an optional
+    /// for each of them costs every POST a thousand instructions for its generic type.
+    var stubVersions: [UInt64] = []
+    /// What was shown at those of them that showed a state of the stub's.
     var injected: [UInt64: R.State] = [:]
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
@@ -130,13 +132,18 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         var (reached, state) = (oldestVersion, oldest)
         if let replay, replay.version <= version { (reached, state) = replay }
         while reached < version {
-            if let mutation = mutations[Int(reached - oldestVersion)] {
-                reactor.reduce(state: &state, mutation: mutation)
-            }
             reached += 1
+            guard stubVersions.isEmpty || !stubVersions.contains(reached) else { continue }
+            reactor.reduce(state: &state, mutation: mutations[mutationCount(through: reached) - 1])
         }
         replay = (version, state)
         return state
+    }
+
+    /// How many of `mutations` lead to this version.
+    func mutationCount(through version: UInt64) -> Int {
+        let count = Int(version - oldestVersion)
+        return stubVersions.isEmpty ? count : count - stubVersions.count { $0 <= version }
     }
 
     func endReplay() {
@@ -148,10 +155,12 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         let count = Int(version) - Int(oldestVersion)
         guard count >= 256, count >= mutations.count / 2 else { return }
         replay = nil
-        for case let mutation? in mutations[..<count] {
-            reactor.reduce(state: &oldest, mutation: mutation)
+        let mutationCount = mutationCount(through: version)
+        for index in 0..<mutationCount {
+            reactor.reduce(state: &oldest, mutation: mutations[index])
         }
-        mutations.removeFirst(count)
+        mutations.removeFirst(mutationCount)
+        stubVersions.removeAll { $0 <= version }
         if !injected.isEmpty { injected = injected.filter { $0.key >= version } }
         oldestVersion = version
     }
@@ -161,7 +170,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         var state = core.state
         if version < core.version {
             state = self.state(at: version)
-            mutations.removeLast(Int(core.version - version))
+            mutations.removeLast(mutations.count - mutationCount(through: version))
+            stubVersions.removeAll { $0 > version }
             if !injected.isEmpty { injected = injected.filter { $0.key <= version } }
         }
         replay = nil

@@ -55,6 +55,32 @@ package struct Registration: Sendable {
         }
     }
 
+    /// Hosts a Cycler that is a part of another, which has the session that its session's id names.
+    ///
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    package init<C: ActionCycler & ModularCycler & SendableMetatype>(
+        name: String, activities: [String], examples: [C.Action],
+        makePart make: @escaping @Sendable () -> C
+    ) throws(RegistrationFailure)
+    where
+        C.Action: Codable, C.State: Codable, C.Activity: Codable,
+        C.Parent: ActionCycler & SendableMetatype, C.Parent.Action: Codable,
+        C.Parent.State: Codable, C.Parent.Activity: Codable
+    {
+        let fields = PulseFields.discover(C.State.self)
+        try self.init(
+            name: name, stateVersion: 1, fields: fields, activities: activities,
+            examples: examples
+        ) { (session, saved) throws(RecoveryFault) in
+            try CyclerMachine(make, pulses: fields, session: session, saved: saved) {
+                part, session in
+                if let door = CyclerMachine<C.Parent>.door(from: session) {
+                    part.parent.link(through: door)
+                }
+            }
+        }
+    }
+
     private init<State>(
         name: String, stateVersion: Int, fields: [PulseField<State>], activities: [String],
         examples: [some Encodable],

@@ -18,6 +18,13 @@ extension SessionTable {
         }
     }
 
+    /// Finds a session, in memory or, later, in the journal.
+    func fetch(_ id: SessionID, then act: @escaping (Found) -> Void) {
+        let found = find(id)
+        guard case .notInMemory = found else { return act(found) }
+        wake(id, then: act)
+    }
+
     /// The session if it is in memory by now: whoever was told before may have created it.
     private func present(_ id: SessionID) -> Found? {
         if case .notInMemory = find(id) { return nil }

@@ -32,11 +32,17 @@ package final class SessionTable {
     package typealias Hop =
         @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Void
 
+    /// Brings a job to the table that owns the session, from any thread, in order.
+    package typealias Reach =
+        @Sendable (SessionID, @escaping @Sendable (SessionTable) -> Void) -> Void
+
     package let journal: any Journal
     package let limits: SessionLimits
     /// Milliseconds since 1970 (UTC), for records.
     private let now: () -> Int64
     let hop: Hop
+    /// Brings a job to the loop that owns a session.
+    let reach: Reach
     /// What administrators publish, to the sessions of all loops.
     let topics: TopicBus
     private let registrations: [Registration]
@@ -62,16 +68,19 @@ package final class SessionTable {
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
+    ///   - reach: default: this table owns every session.
     ///   - now: milliseconds since 1970 (UTC); asked for every record.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
-        topics: TopicBus = TopicBus(), now: @escaping () -> Int64, hop: @escaping Hop
+        topics: TopicBus = TopicBus(), now: @escaping () -> Int64, hop: @escaping Hop,
+        reach: Reach? = nil
     ) {
         self.journal = journal
         self.limits = limits
         self.registrations = registrations
         self.now = now
         self.hop = hop
+        self.reach = reach ?? { _, job in hop(job) }
         self.topics = topics
     }
 

@@ -16,6 +16,8 @@ enum Main {
             Hosted("failing") { Failing() },
             Hosted("feed") { Feed() },
             Hosted("profile") { Profile() },
+            Hosted("row") { Row() },
+            Hosted("errands") { Errands() },
             Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
         ])
     }

@@ -62,4 +62,27 @@ public struct Hosted: Sendable {
                 name: name, activities: activities, examples: examples, makeCycler: make)
         }
     }
+
+    /// Hosts a Cycler that is a part of another.
+    ///
+    /// The id of a part's session says whose part it is: `table-1--row-7` is one of `table-1`. What
+    /// it forwards is carried out by that session, as if it had been posted there. An action that
+    /// forwards where there is no parent is refused with 409 if the id names none; where the
+    /// session that it names is gone, it fails like an effect.
+    ///
+    /// The parameters are those of any Cycler.
+    public init<C: ActionCycler & ModularCycler & SendableMetatype>(
+        _ name: String, activities: [String] = [], examples: [C.Action] = [],
+        make: @escaping @Sendable () -> C
+    )
+    where
+        C.Action: Codable, C.State: Codable, C.Activity: Codable,
+        C.Parent: ActionCycler & SendableMetatype, C.Parent.Action: Codable,
+        C.Parent.State: Codable, C.Parent.Activity: Codable
+    {
+        registration = Result { () throws(RegistrationFailure) in
+            try Registration(
+                name: name, activities: activities, examples: examples, makePart: make)
+        }
+    }
 }

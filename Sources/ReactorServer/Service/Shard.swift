@@ -65,7 +65,10 @@ final class Shard: LoopHandler {
                     records: configuration.keptRecords, bytes: configuration.keptBytes)),
             registrations: service.reactors, topics: service.topics,
             now: { [unowned connections] in connections.wallClockMilliseconds },
-            hop: { job in loop.enqueue { job($0.sessions) } })
+            hop: { job in loop.enqueue { job($0.sessions) } },
+            reach: { id, job in
+                peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
+            })
         sessions.output = self
         if service.journal.keepsRecords { setTick() }
     }

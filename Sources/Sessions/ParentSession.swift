@@ -1,0 +1,60 @@
+internal import Reactors
+import Synchronization
+
+// A part of another Cycler, each in a session of its own.
+//
+// Design: a session's id says whose part it is: `<parent>--<part>`. So the tie needs no record, is
+// there again after a restart, and leads to whatever session has that id then.
+extension SessionID {
+    /// The session that this one is a part of; nil if its id names none.
+    var parent: SessionID? {
+        guard let mark = text.range(ofLast: "--") else { return nil }
+        return SessionID(String(text[..<mark]))
+    }
+}
+
+extension String {
+    /// Where the last occurrence of two characters begins.
+    fileprivate func range(ofLast pair: String) -> String.Index? {
+        var at = endIndex
+        while at > startIndex {
+            at = index(before: at)
+            if self[at...].hasPrefix(pair) { return at }
+        }
+        return nil
+    }
+}
+
+/// The parent's commit failed: nothing of the action happened.
+struct ParentCommitFailed: Error {}
+
+extension CyclerMachine {
+    /// The way to this Cycler in the session that `session` is a part of, on whatever loop it is.
+    static func door(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
+        guard let id = session.id.parent else { return nil }
+        let reach = session.table.reach
+        return ParentDoor { action in
+            let fault = Mutex<(any Error)?>(nil)
+            let isApplied = await withCheckedContinuation { continuation in
+                reach(id) { table in
+                    table.fetch(id) { found in
+                        guard case .session(let session) = found, session.life == .running,
+                            let machine = session.machine as? CyclerMachine<C>
+                        else {
+                            fault.withLock { $0 = CyclerParentMissing() }
+                            return continuation.resume(returning: false)
+                        }
+                        var receipt = Receipt()
+                        if let error = machine.begin(action, &receipt) {
+                            fault.withLock { $0 = error }
+                            return continuation.resume(returning: false)
+                        }
+                        session.answer(.applied(continuation))
+                    }
+                }
+            }
+            if let error = fault.withLock({ $0 }) { throw error }
+            guard isApplied else { throw ParentCommitFailed() }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Sessions
+import Storage
+import Testing
+
+@Suite("Cases 102 to 106 — a stub, and the history around it")
+struct StubTests {
+    private func put(_ body: String, _ rig: Rig, _ session: Session) throws {
+        try session.putStub(Array(body.utf8), for: rig.nextToken())
+        rig.endRound()
+    }
+
+    private func stubbed(
+        answers: Bool = false, retention: Retention = Retention()
+    ) throws -> (Rig, Session) {
+        let rig = Rig(answers: answers, retention: retention)
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        try put(#"{"enabled":true}"#, rig, session)
+        for a in [10, 20] {
+            try put(#"{"state":{"a":\#(a),"b":0,"touched":0,"filling":""}}"#, rig, session)
+        }
+        try rig.act(Post.set(2), on: session)
+        try put(#"{"enabled":false}"#, rig, session)
+        try rig.act(Post.touch, on: session)
+        try rig.act(Post.set(3), on: session)
+        return (rig, session)
+    }
+
+    private let shown = [0, 1, 10, 20, 1, 1, 3]
+
+    @Test func `Case 106: every version is shown as it was, the stub's and the reactor's`() throws {
+        let (rig, session) = try stubbed()
+        for (version, a) in shown.enumerated() {
+            #expect(rig.state(session, version: UInt64(version)).hasPrefix(#"{"a":\#(a),"#))
+        }
+        let reader = rig.subscribe(session, .allStates, .start)
+        #expect(
+            rig.transcript(reader).events.map { String($0.data.prefix(6)) }
+                == shown.dropFirst().map { String(#"{"a":\#($0),"#.prefix(6)) })
+    }
+
+    @Test func `Case 104: a pulse that an injected state names was assigned, by a switch none`()
+        throws
+    {
+        let (rig, session) = try stubbed()
+        let heard = rig.lines(rig.subscribe(session, .allPulses, .start))
+        #expect(
+            heard.filter { $0.hasPrefix("a ") } == ["a 1 1", "a 2.1 10", "a 3.1 20", "a 6 3"])
+    }
+
+    @Test func `A history that is trimmed forgets the stub's versions with the others`() throws {
+        let (rig, session) = try stubbed(retention: Retention(records: 300))
+        for number in 1...1_000 { try rig.act(Post.set(number), on: session) }
+        #expect(rig.state(session, version: 1_006).hasPrefix(#"{"a":1000,"#))
+        #expect(rig.state(session, version: 900).hasPrefix(#"{"a":894,"#))
+        #expect(rig.state(session, version: 3).hasPrefix("versionUnknown"))
+    }
+
+    @Test func `After a restart the reactor's own state is there, and old versions are its own`()
+        throws
+    {
+        let (rig, session) = try stubbed(answers: true)
+        #expect(
+            rig.page(session).entries.filter { $0.hasPrefix("state.") }
+                == ["state.replaced 2", "state.replaced 3", "state.replaced 4"])
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(woken.version == 6)
+        #expect(later.state(woken).hasPrefix(#"{"a":3,"#))
+        #expect(
+            later.page(woken).entries.filter { $0.hasPrefix("state.") }
+                == ["state.replaced 2", "state.replaced 3", "state.replaced 4"])
+    }
+
+    @Test func `A commit that fails takes the stub's versions back`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        rig.settleAll()
+        try put(#"{"enabled":true,"state":{"a":10,"b":0,"touched":0,"filling":""}}"#, rig, session)
+        try put(#"{"enabled":false}"#, rig, session)
+        rig.settle(.full)
+        rig.settleAll()
+        #expect(rig.state(session).hasPrefix(#"{"a":1,"#))
+        try rig.act(Post.set(2), on: session)
+        #expect(rig.state(session).hasPrefix(#"{"a":2,"#))
+        #expect(session.version == 2)
+    }
+}
