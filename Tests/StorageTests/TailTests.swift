@@ -36,6 +36,7 @@ struct TailTests {
             }
         }
         #expect(try rig.count("SELECT count(*) FROM records") > 0, "nothing was moved")
+        #expect(try JournalCheck(rig.path).run().problems == [])
         try await rig.reopen(Self.busy)
         try await expectModel(model, rig)
     }

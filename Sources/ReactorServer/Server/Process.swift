@@ -6,19 +6,27 @@
 
 /// The standard streams, written at once and whole.
 enum Standard {
-    static func out(_ text: String) { write(text, to: 1) }
-    static func error(_ text: String) { write(text, to: 2) }
+    // Where nobody reads the stream any more there is nobody to tell.
+    static func out(_ text: String) { _ = write(Array(text.utf8), to: 1) }
+    static func error(_ text: String) { _ = write(Array(text.utf8), to: 2) }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+    /// For what is of no use unless it is whole: false if it could not be written.
+    static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }
+
+    /// Whether somebody looks at standard error.
+    static var isErrorTerminal: Bool { isatty(2) == 1 }
+
+    private static func write(_ all: [UInt8], to descriptor: Int32) -> Bool {
+        var bytes = all[...]
         while !bytes.isEmpty {
             let written = unsafe bytes.withUnsafeBytes {
                 unsafe platformWrite(descriptor, $0.baseAddress, $0.count)
             }
-            // Nobody reads the stream any more: there is nobody to tell.
-            guard written > 0 else { return }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { return false }
             bytes = bytes.dropFirst(written)
         }
+        return true
     }
 
     private static func platformWrite(

@@ -52,7 +52,7 @@ struct ServerCommand: ParsableCommand {
             Every option can also be set by the environment variable named at it; the option \
             wins. Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
             """,
-        subcommands: [HealthCheckCommand.self])
+        subcommands: [HealthCheckCommand.self, JournalCommand.self])
 
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 

@@ -67,8 +67,10 @@ extension Chores {
                     FROM tail WHERE place = ?
                     """)
             let newest = tail.newest(of: row)?.number ?? 0
-            // What is trimmed already stays out, but the newest says where the session stands.
-            for entry in entries where entry.number > keptAfter || entry.number >= newest {
+            // What is trimmed already stays out (the creation too, the record 0), but the newest
+            // says where the session stands.
+            let first = keptAfter == 0 ? 0 : keptAfter + 1
+            for entry in entries where entry.number >= min(first, newest) {
                 try insert.run(.integer(entry.place))
             }
         }

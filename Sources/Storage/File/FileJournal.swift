@@ -38,12 +38,16 @@ package final class FileJournal: Journal {
 
     /// Opens or creates the file.
     ///
-    /// - Parameter now: milliseconds since 1970, for retention; default: the system's clock.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970, for retention; default: the system's clock.
+    ///   - looksEvery: how often it looks for what is to be trimmed, and whether a disk that
+    ///     failed is well again; default: a second; nil: only when it is told to.
     /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
     ///   system refuses it.
     package init(
         path: String, retention: JournalRetention = JournalRetention(),
-        now: @escaping @Sendable () -> Int64 = FileJournal.systemTime
+        now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
+        looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFileFault) {
         self.path = path
         lock = try JournalLock(for: path)
@@ -55,7 +59,7 @@ package final class FileJournal: Journal {
             lock.release()
             throw error
         }
-        lookLater()
+        if let pause { look(every: pause) }
     }
 
     package var archive: (any Archive)? { reader }
@@ -168,10 +172,11 @@ package final class FileJournal: Journal {
         }
     }
 
-    private func lookLater() {
-        queue.asyncAfter(deadline: .now() + 1) { [weak self] in
+    private func look(every pause: Duration) {
+        let nanoseconds = pause / .nanoseconds(1)
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in
             self?.look()
-            self?.lookLater()
+            self?.look(every: pause)
         }
     }
 

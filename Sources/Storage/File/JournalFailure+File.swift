@@ -36,17 +36,3 @@ extension Database {
     /// `errno` of the connection's last call that failed.
     var systemCode: Int32 { unsafe sqlite3_system_errno(sqliteConnection) }
 }
-
-/// Which file a path leads to.
-struct FileIdentity: Equatable {
-    private let device: UInt64
-    private let inode: UInt64
-
-    /// Nil if there is none.
-    init?(_ path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
-        device = UInt64(truncatingIfNeeded: status.st_dev)
-        inode = UInt64(status.st_ino)
-    }
-}

@@ -13,4 +13,15 @@ extension JournalRig {
         let file = try DatabaseQueue(path: path)
         return try file.read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
+
+    /// Changes the file behind the journal's back.
+    func tamper(_ sql: String) throws {
+        let file = try DatabaseQueue(path: path)
+        try file.write { database in
+            try database.execute(sql: sql)
+            guard database.changesCount > 0 else { throw NothingChanged() }
+        }
+    }
+
+    struct NothingChanged: Error {}
 }

@@ -27,7 +27,9 @@ final class JournalRig: @unchecked Sendable {
         self.directory = directory
         path = directory + "/journal.sqlite"
         disk = FaultyDisk(under: path)
-        journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
+        journal = try FileJournal(
+            path: path, retention: retention, now: { [clock] in clock.now },
+            looksEvery: nil)
     }
 
     deinit {
@@ -51,7 +53,9 @@ final class JournalRig: @unchecked Sendable {
     /// Closes the file and opens it again.
     func reopen(_ retention: JournalRetention = JournalRetention()) async throws {
         await journal.close()
-        journal = try FileJournal(path: path, retention: retention, now: { [clock] in clock.now })
+        journal = try FileJournal(
+            path: path, retention: retention, now: { [clock] in clock.now },
+            looksEvery: nil)
     }
 
     /// What a crash would leave now: a copy of the files, opened.

@@ -1,0 +1,172 @@
+internal import ArgumentParser
+internal import Storage
+internal import Synchronization
+
+/// `reactor-server journal …`: what can be done with a journal's file without a server.
+struct JournalCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "journal",
+        abstract: "Looks into a journal's file, copies it, or turns it into text and back.",
+        discussion: """
+            check, stats, export and backup are safe while a server uses the file; while they \
+            read, its write-ahead log grows by what the server commits. import makes a new file. \
+            compact is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
+            not, 64 for bad arguments.
+            """,
+        subcommands: [
+            Check.self, Stats.self, Export.self, Import.self, Compact.self, Backup.self,
+        ])
+
+    /// Turns what went wrong into a sentence and exit status 1.
+    private static func tellFaults(of path: String, _ act: () throws -> Void) throws {
+        do {
+            try act()
+        } catch let fault as JournalFileFault {
+            Standard.error("error: \(fault.sentence(path))\n")
+            throw ExitCode(1)
+        } catch let fault as JournalTextFault {
+            Standard.error("error: \(fault)\n")
+            throw ExitCode(1)
+        }
+    }
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Checks the file and the laws of what is in it; exits 1 if something is wrong.",
+            discussion: """
+                The file: SQLite's integrity check. The laws: numbers without a gap, versions that \
+                rise by one, snapshots of records that are there, JSON that is JSON, nothing that \
+                belongs to nobody. The first \(JournalCheck.problemLimit) problems are told.
+                """)
+
+        @Argument(help: "The journal's file.") var file: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                let report = try JournalCheck(file).run(.onTerminal("checking", "sessions"))
+                for problem in report.problems { Standard.out(problem + "\n") }
+                let rest = report.problemCount - report.problems.count
+                if rest > 0 { Standard.out("and \(rest) more\n") }
+                Standard.out(
+                    "\(report.sessions) sessions, \(report.records) records and notes: "
+                        + "\(report.problemCount) problems\n")
+                if report.problemCount > 0 { throw ExitCode(1) }
+            }
+        }
+    }
+
+    struct Stats: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Says how much is in the file: sessions, records, bytes, by reactor.")
+
+        @Argument(help: "The journal's file.") var file: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                Standard.out(try JournalStatistics(of: file).table)
+            }
+        }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes everything as lines of JSON to standard output.",
+            discussion: """
+                The first line says what it is; then each session with its records, snapshots, \
+                stored answers and running actions; then the deleted ones. import makes a journal \
+                of it again.
+                """)
+
+        @Argument(help: "The journal's file.") var file: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                try JournalExport(file).run(.onTerminal("exporting", "sessions")) { lines in
+                    guard Standard.out(lines) else {
+                        Standard.error("error: standard output takes no more\n")
+                        throw ExitCode(1)
+                    }
+                }
+            }
+        }
+    }
+
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a new journal of what export wrote, from standard input.",
+            discussion: "A file that exists is left alone. Without an error it is whole.")
+
+        @Argument(help: "The file to make.") var file: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                let importing = try JournalImport(into: file)
+                do {
+                    while let line = readLine() { try importing.take(Array(line.utf8)) }
+                    try importing.finish()
+                } catch {
+                    importing.abandon()
+                    throw error
+                }
+            }
+        }
+    }
+
+    struct Compact: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes the file anew without the room that is free in it.",
+            discussion: """
+                Refused while a server uses it. Needs up to twice the file's size of room for a \
+                while.
+                """)
+
+        @Argument(help: "The journal's file.") var file: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                let sizes = try JournalCompaction(file).run()
+                Standard.out("\(sizes.before) bytes before, \(sizes.after) after\n")
+            }
+        }
+    }
+
+    struct Backup: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copies the journal as it is at one moment, while a server may be using it.",
+            discussion: "A copy that exists is left alone. Without an error it is whole.")
+
+        @Argument(help: "The journal's file.") var file: String
+        @Argument(help: "The file to make.") var copy: String
+
+        func run() throws {
+            try JournalCommand.tellFaults(of: file) {
+                try JournalBackup(file).run(to: copy, .onTerminal("copying", "pages"))
+            }
+        }
+    }
+}
+
+extension ToolProgress {
+    /// A line on standard error that is written over, if that is a terminal: once for each percent.
+    fileprivate static func onTerminal(_ verb: String, _ what: String) -> ToolProgress {
+        guard Standard.isErrorTerminal else { return .silent }
+        let shown = Shown()
+        return ToolProgress { done, all in
+            guard shown.isNew(percent: all == 0 ? 100 : done * 100 / all) else { return }
+            let end = done >= all ? "\n" : ""
+            Standard.error("\r\(verb): \(done) of \(all) \(what)\(end)")
+        }
+    }
+
+    private final class Shown: Sendable {
+        private let percent = Mutex<UInt64?>(nil)
+
+        func isNew(percent: UInt64) -> Bool {
+            self.percent.withLock { shown in
+                defer { shown = percent }
+                return shown != percent
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import Storage
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+extension JournalStatistics {
+    /// For people: a line for each reactor, then what is of all of them.
+    var table: String {
+        let head = ["reactor", "sessions", "records", "notes", "snapshots", "bytes"]
+        let rows = reactors.map { reactor in
+            [reactor.name]
+                + [
+                    reactor.sessions, reactor.records, reactor.notes, reactor.snapshots,
+                    reactor.bytes,
+                ].map(String.init)
+        }
+        let widths = head.indices.map { column in
+            ([head] + rows).map { $0[column].count }.max() ?? 0
+        }
+        var text = ""
+        for row in [head] + rows {
+            let cells = zip(row, widths).enumerated().map { column, cell in
+                let space = String(repeating: " ", count: cell.1 - cell.0.count)
+                return column == 0 ? cell.0 + space : space + cell.0
+            }
+            text += cells.joined(separator: "  ") + "\n"
+        }
+        return text + rest
+    }
+
+    private var rest: String {
+        var lines = [
+            "deleted sessions that are remembered: \(tombstones)",
+            "stored answers: \(answers)", "running actions: \(running)",
+            "records not yet moved to their sessions: \(tail)",
+        ]
+        if let oldest, let newest {
+            lines.append("records from \(Self.date(oldest)) to \(Self.date(newest))")
+        }
+        lines.append("file: \(fileBytes) bytes, of which free: \(freeBytes)")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// RFC 3339, UTC, to the second.
+    static func date(_ milliseconds: Int64) -> String {
+        var seconds = time_t((milliseconds - (milliseconds % 1000 + 1000) % 1000) / 1000)
+        var date = tm()
+        guard unsafe gmtime_r(&seconds, &date) != nil else { return "\(milliseconds) ms" }
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(date.tm_year + 1900)-\(two(date.tm_mon + 1))-\(two(date.tm_mday))"
+            + "T\(two(date.tm_hour)):\(two(date.tm_min)):\(two(date.tm_sec))Z"
+    }
+}

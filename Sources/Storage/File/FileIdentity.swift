@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Which file a path leads to.
+struct FileIdentity: Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Nil if there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// Removes a file and what SQLite keeps beside it, as far as they are there.
+    static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
+    }
+
+    /// Gives a file that is whole its name, unless another one has it.
+    static func move(_ path: String, to name: String) throws(JournalFileFault) {
+        guard FileIdentity(name) == nil else { throw .unusable("it exists already") }
+        guard unsafe rename(path, name) == 0 else {
+            throw .unusable(unsafe String(cString: strerror(errno)))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import GRDB
+
+/// A whole copy of a journal, of one moment, while a server may be using it.
+package struct JournalBackup: Sendable {
+    private let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    /// Writes to `<copy>.backup`, flushes it, and moves it to its place when it is whole.
+    ///
+    /// - Throws: ``JournalFileFault``: `copy` exists, or one of the two can't be read or written.
+    package func run(
+        to copy: String, _ progress: ToolProgress = .silent
+    ) throws(JournalFileFault) {
+        let file = try JournalFile(path)
+        guard FileIdentity(copy) == nil else { throw .unusable("\(copy) exists already") }
+        let partial = copy + ".backup"
+        FileIdentity.remove(partial)
+        do {
+            let other = try DatabaseQueue(path: partial)
+            try file.copy(to: other, progress)
+            try other.close()
+        } catch {
+            FileIdentity.remove(partial)
+            throw JournalFileFault(error)
+        }
+        try FileIdentity.move(partial, to: copy)
+    }
+}
+
+/// Writes a journal anew without what is free in it. Not while a server uses it: the file would be
+/// busy for as long as that takes.
+package struct JournalCompaction: Sendable {
+    private let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    /// Answers the file's bytes before and after.
+    ///
+    /// - Throws: ``JournalFileFault``: a server uses it (`locked`), or it can't be written; it
+    ///   needs up to twice the file's size of room for a while.
+    package func run() throws(JournalFileFault) -> (before: Int, after: Int) {
+        // A lock's file beside what does not exist would be a riddle to whoever finds it.
+        _ = try JournalFile(path)
+        let lock = try JournalLock(for: path)
+        defer { lock.release() }
+        do {
+            let queue = try DatabaseQueue(path: path)
+            let sizes = try queue.inDatabase { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                let before = try Self.size(database)
+                try database.execute(sql: "VACUUM")
+                try database.checkpoint(.truncate)
+                return (before: before, after: try Self.size(database))
+            }
+            try queue.close()
+            return sizes
+        } catch {
+            throw JournalFileFault(error)
+        }
+    }
+
+    private static func size(_ database: Database) throws -> Int {
+        Int(
+            (try database.integer("PRAGMA page_size") ?? 0)
+                * (try database.integer("PRAGMA page_count") ?? 0))
+    }
+}

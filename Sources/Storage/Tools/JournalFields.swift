@@ -1,0 +1,101 @@
+/// The members of one line of a journal as text; ``JournalLine`` says which there are.
+struct JournalFields {
+    /// One that is missing, or of another kind than it should be.
+    struct Missing: Error {
+        var name: String
+    }
+
+    private let members: [String: [UInt8]]
+
+    /// Nil if the line is no JSON object.
+    init?(_ line: [UInt8]) {
+        guard let members = JSONText.members(line) else { return nil }
+        self.members = members
+    }
+
+    func has(_ name: String) -> Bool { members[name] != nil }
+
+    func string(_ name: String) throws(Missing) -> String {
+        guard let value = members[name], let text = JSONText.string(value) else {
+            throw Missing(name: name)
+        }
+        return text
+    }
+
+    func number(_ name: String) throws(Missing) -> UInt64 {
+        guard let number = UInt64(try digits(name)) else { throw Missing(name: name) }
+        return number
+    }
+
+    func integer(_ name: String) throws(Missing) -> Int64 {
+        guard let number = Int64(try digits(name)) else { throw Missing(name: name) }
+        return number
+    }
+
+    /// JSON as it stands; what was none; empty if there is neither.
+    func json(_ name: String) throws(Missing) -> [UInt8] {
+        if let value = members[name] { return value }
+        return has(name + "Text") ? Array(try string(name + "Text").utf8) : []
+    }
+
+    private func digits(_ name: String) throws(Missing) -> String {
+        guard let value = members[name] else { throw Missing(name: name) }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    // MARK: Lines
+
+    func record(_ key: SessionKey) throws(Missing) -> Record {
+        guard let kind = Record.Kind(word: try string("kind")) else { throw Missing(name: "kind") }
+        var record = Record(
+            session: key.session, reactor: "", generation: key.generation,
+            number: try number("record"), version: try number("version"), kind: kind,
+            content: try json("content"), events: try events(),
+            traceparent: has("traceparent") ? try string("traceparent") : nil)
+        record.action = try number("action")
+        record.time = try integer("time")
+        guard has("part") else { return record }
+        guard let part = UInt32(exactly: try number("part")) else { throw Missing(name: "part") }
+        record.part = part
+        return record
+    }
+
+    private func events() throws(Missing) -> [Record.Event] {
+        guard let array = members["events"] else { return [] }
+        guard let elements = JSONText.elements(array) else { throw Missing(name: "events") }
+        var events: [Record.Event] = []
+        for element in elements {
+            guard let fields = JournalFields(element) else { throw Missing(name: "events") }
+            events.append(
+                Record.Event(name: try fields.string("name"), data: try fields.json("data")))
+        }
+        return events
+    }
+
+    func snapshot(_ key: SessionKey) throws(Missing) -> Snapshot {
+        Snapshot(
+            session: key.session, generation: key.generation, number: try number("snapshot"),
+            version: try number("version"), lastAction: try number("lastAction"),
+            stateVersion: Int(try integer("stateVersion")), state: try json("state"),
+            time: try integer("time"))
+    }
+
+    func answer(_ key: SessionKey) throws(Missing) -> StoredAnswer {
+        StoredAnswer(
+            session: key.session, generation: key.generation, key: try string("answer"),
+            bodyDigest: try bytes("digest"), status: Int(try integer("status")),
+            body: try json("body"), time: try integer("time"))
+    }
+
+    private func bytes(_ name: String) throws(Missing) -> [UInt8] {
+        let digits = Array(try string(name).utf8)
+        guard digits.count.isMultiple(of: 2) else { throw Missing(name: name) }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
+            guard let byte = UInt8(pair, radix: 16) else { throw Missing(name: name) }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,141 @@
+// A journal as text, version 1: one JSON object a line (NDJSON, UTF-8). The first line says what it
+// is; then all living sessions in the order of their ids, each with what belongs to it behind it;
+// then the tombstones, the oldest first. The first member of a line says what kind it is:
+//
+//   {"journal":1}
+//   {"session":"s1","reactor":"alerts","generation":"k3m9x0ab","created":1700000000000,
+//    "keptAfter":0,"keptVersion":0}
+//   {"record":1,"kind":"mutation","version":1,"action":1,"time":…,"content":{…},
+//    "events":[{"name":"alertMessage","data":"Hello"}],"traceparent":"00-…"}
+//   {"record":2,"part":1,"kind":"note",…}          a note of the action log before record 2
+//   {"snapshot":1,"version":1,"lastAction":1,"stateVersion":1,"time":…,"state":{…}}
+//   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
+//   {"running":3,"action":{…}}
+//   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
+//
+// Members that would be empty are left out. What is JSON in the file stands there as it is; what
+// is not (it was tampered with, or is a body of another kind) stands as a string under the same name
+// with "Text" behind it. Sessions that are over and not yet removed are not in it.
+
+/// One line of a journal as text, while it is made.
+struct JournalLine {
+    private(set) var bytes: [UInt8] = [0x7B]
+
+    /// Begins with what kind of line it is.
+    init(_ kind: StaticString, _ value: UInt64) {
+        add(kind, value)
+    }
+
+    init(_ kind: StaticString, _ value: String) {
+        add(kind, value)
+    }
+
+    mutating func add(_ name: StaticString, _ value: UInt64) {
+        begin("\(name)")
+        bytes += Array("\(value)".utf8)
+    }
+
+    mutating func add(_ name: StaticString, _ value: Int64) {
+        begin("\(name)")
+        bytes += Array("\(value)".utf8)
+    }
+
+    mutating func add(_ name: StaticString, _ value: String) {
+        begin("\(name)")
+        JSONText.append(value, to: &bytes)
+    }
+
+    /// JSON as it stands.
+    mutating func add(_ name: StaticString, json value: [UInt8]) {
+        guard !value.isEmpty else { return }
+        if JSONText.isLine(value) {
+            begin("\(name)")
+            bytes += value
+        } else {
+            begin("\(name)Text")
+            JSONText.append(String(decoding: value, as: UTF8.self), to: &bytes)
+        }
+    }
+
+    mutating func add(_ name: StaticString, events: [Record.Event]) {
+        guard !events.isEmpty else { return }
+        begin("\(name)")
+        bytes.append(0x5B)
+        for (index, event) in events.enumerated() {
+            if index > 0 { bytes.append(0x2C) }
+            var one = JournalLine("name", event.name)
+            one.add("data", json: event.data)
+            bytes += one.bytes + [0x7D]
+        }
+        bytes.append(0x5D)
+    }
+
+    /// With its end.
+    var finished: [UInt8] { bytes + [0x7D, 0x0A] }
+
+    private mutating func begin(_ name: String) {
+        if bytes.count > 1 { bytes.append(0x2C) }
+        JSONText.append(name, to: &bytes)
+        bytes.append(0x3A)
+    }
+}
+
+extension JournalLine {
+    static let head = JournalLine("journal", UInt64(JournalSchema.version)).finished
+
+    static func record(_ record: Record) -> [UInt8] {
+        var line = JournalLine("record", record.number)
+        if record.part > 0 { line.add("part", UInt64(record.part)) }
+        line.add("kind", record.kind.word)
+        line.add("version", record.version)
+        line.add("action", record.action)
+        line.add("time", record.time)
+        line.add("content", json: record.content)
+        line.add("events", events: record.events)
+        if let traceparent = record.traceparent { line.add("traceparent", traceparent) }
+        return line.finished
+    }
+
+    static func snapshot(_ snapshot: Snapshot) -> [UInt8] {
+        var line = JournalLine("snapshot", snapshot.number)
+        line.add("version", snapshot.version)
+        line.add("lastAction", snapshot.lastAction)
+        line.add("stateVersion", Int64(snapshot.stateVersion))
+        line.add("time", snapshot.time)
+        line.add("state", json: snapshot.state)
+        return line.finished
+    }
+
+    static func answer(_ answer: StoredAnswer) -> [UInt8] {
+        var line = JournalLine("answer", answer.key)
+        line.add("digest", Self.hexadecimal(answer.bodyDigest))
+        line.add("status", Int64(answer.status))
+        line.add("time", answer.time)
+        line.add("body", json: answer.body)
+        return line.finished
+    }
+
+    static func running(_ action: RunningAction) -> [UInt8] {
+        var line = JournalLine("running", action.action)
+        line.add("action", json: action.content)
+        return line.finished
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self)
+    }
+}
+
+extension Record.Kind {
+    /// As lines and tables for people have it.
+    var word: String { "\(self)" }
+
+    init?(word: String) {
+        let all: [Record.Kind] = [.created, .mutation, .activity, .failure, .deleted, .note]
+        guard let kind = all.first(where: { $0.word == word }) else { return nil }
+        self = kind
+    }
+}

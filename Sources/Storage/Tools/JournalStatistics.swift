@@ -1,0 +1,91 @@
+internal import GRDB
+
+/// What is in a journal, in numbers. Safe while a server uses the file; reads all of it.
+package struct JournalStatistics: Sendable, Equatable {
+    package struct Reactor: Sendable, Equatable {
+        package var name: String
+        package var sessions = 0
+        package var records = 0
+        package var notes = 0
+        package var snapshots = 0
+        /// Of contents and events.
+        package var bytes = 0
+    }
+
+    package var reactors: [Reactor] = []
+    package var tombstones = 0
+    package var answers = 0
+    package var running = 0
+    /// Records that were not yet moved into the order of their sessions.
+    package var tail = 0
+    /// Milliseconds since 1970 (UTC); nil if there is no record.
+    package var oldest: Int64?
+    package var newest: Int64?
+    /// Of the file, without the write-ahead log beside it.
+    package var fileBytes = 0
+    /// Within that: to be used again.
+    package var freeBytes = 0
+
+    /// - Throws: ``JournalFileFault``.
+    package init(of path: String) throws(JournalFileFault) {
+        self = try JournalFile(path).read { try Self($0) }
+    }
+
+    private init(_ database: Database) throws {
+        func count(_ sql: String) throws -> Int { Int(try database.integer(sql) ?? 0) }
+        tombstones = try count("SELECT count(*) FROM tombstones")
+        answers = try count("SELECT count(*) FROM answers")
+        running = try count("SELECT count(*) FROM running")
+        tail = try count("SELECT count(*) FROM tail")
+        let page = try count("PRAGMA page_size")
+        fileBytes = try page * count("PRAGMA page_count")
+        freeBytes = try page * count("PRAGMA freelist_count")
+        try readReactors(database)
+    }
+
+    /// Law: a record that is in the tail and moved already is counted once.
+    private static let records = """
+        WITH everything AS (
+            SELECT session, part, time, length(content) + coalesce(length(events), 0) AS bytes
+            FROM records
+            UNION ALL
+            SELECT session, part, time, length(content) + coalesce(length(events), 0)
+            FROM tail WHERE NOT EXISTS (
+                SELECT 1 FROM records WHERE records.session = tail.session
+                AND records.number = tail.number AND records.part = tail.part)
+        )
+        SELECT reactor, sum(part = 4294967295), sum(part < 4294967295), sum(bytes), min(time),
+            max(time)
+        FROM everything JOIN sessions ON sessions.row = everything.session
+        WHERE id IS NOT NULL GROUP BY reactor
+        """
+
+    private mutating func readReactors(_ database: Database) throws {
+        var found: [String: Reactor] = [:]
+        let sessions = try database.cachedStatement(
+            sql: """
+                SELECT reactor, count(*), (SELECT count(*) FROM snapshots JOIN sessions AS owners
+                    ON owners.row = snapshots.session
+                    WHERE owners.reactor = sessions.reactor AND owners.id IS NOT NULL)
+                FROM sessions WHERE id IS NOT NULL GROUP BY reactor
+                """)
+        try sessions.each { row in
+            var reactor = Reactor(name: row.string(0))
+            reactor.sessions = Int(row.integer(1))
+            reactor.snapshots = Int(row.integer(2))
+            found[reactor.name] = reactor
+            return true
+        }
+        var times: [Int64] = []
+        try database.cachedStatement(sql: Self.records).each { row in
+            found[row.string(0)]?.records = Int(row.integer(1))
+            found[row.string(0)]?.notes = Int(row.integer(2))
+            found[row.string(0)]?.bytes = Int(row.integer(3))
+            times += [row.integer(4), row.integer(5)]
+            return true
+        }
+        oldest = times.min()
+        newest = times.max()
+        reactors = found.values.sorted { $0.name < $1.name }
+    }
+}

@@ -1,0 +1,111 @@
+internal import GRDB
+
+/// Goes through a journal's file session by session, in the order of their ids.
+struct JournalWalk {
+    let database: Database
+    private let tail = TailIndex()
+    private(set) var sessionCount: UInt64 = 0
+
+    init(_ database: Database) throws {
+        self.database = database
+        try tail.rebuild(database)
+        sessionCount = UInt64(
+            try database.integer("SELECT count(*) FROM sessions WHERE id IS NOT NULL") ?? 0)
+    }
+
+    struct Session {
+        let life: Life
+        let created: Int64
+        let newest: NewestPlace
+        fileprivate let reader: RecordReader
+    }
+
+    func eachSession(_ progress: ToolProgress, _ act: (Session) throws -> Void) throws {
+        let ids = try database.cachedStatement(
+            sql: "SELECT id, created FROM sessions WHERE id IS NOT NULL ORDER BY id")
+        var done: UInt64 = 0
+        try ids.each { row in
+            guard let life = try Life(row.string(0), in: database) else { return true }
+            let waiting = tail.entries(of: life.row, from: 0, through: .max, limit: .max)
+            try act(
+                Session(
+                    life: life, created: row.integer(1),
+                    newest: NewestPlace(of: life.row, waiting.last, database),
+                    reader: RecordReader(database: database, life: life, waiting: waiting)))
+            done += 1
+            progress.tell(done, of: sessionCount)
+            return true
+        }
+    }
+
+    /// All of its records and notes that are kept, in order; the creation too, if it is. The
+    /// newest is kept in any case: it says where the session stands.
+    func eachRecord(of session: Session, _ act: (Record) throws -> Void) throws {
+        var fault: (any Error)?
+        let first = min(session.life.keptAfter + 1, session.newest.number)
+        // Nothing is before the creation, the record 0.
+        let start = session.life.keptAfter > 0 ? RecordPlace(first - 1) : RecordPlace.beginning
+        try session.reader.each(after: start, through: .max) { record in
+            do {
+                try act(record)
+                return true
+            } catch {
+                fault = error
+                return false
+            }
+        }
+        if let fault { throw fault }
+    }
+
+    func eachSnapshot(of life: Life, _ act: (Snapshot) throws -> Void) throws {
+        let rows = try database.cachedStatement(
+            sql: """
+                SELECT number, version, last_action, state_version, time, state
+                FROM snapshots WHERE session = ? ORDER BY version, number
+                """)
+        try rows.each(.integer(life.row)) { row in
+            try act(Snapshot(row, of: life.key))
+            return true
+        }
+    }
+
+    func eachAnswer(of life: Life, _ act: (StoredAnswer) throws -> Void) throws {
+        let rows = try database.cachedStatement(
+            sql: """
+                SELECT key, digest, status, time, body FROM answers WHERE session = ? ORDER BY key
+                """)
+        try rows.each(.integer(life.row)) { row in
+            try act(StoredAnswer(row, of: life.key))
+            return true
+        }
+    }
+
+    func eachRunning(of life: Life, _ act: (RunningAction) throws -> Void) throws {
+        let rows = try database.cachedStatement(
+            sql: "SELECT action, content FROM running WHERE session = ? ORDER BY action")
+        try rows.each(.integer(life.row)) { row in
+            try act(
+                RunningAction(
+                    session: life.key.session, generation: life.key.generation,
+                    action: row.number(0), content: row.bytes(1)))
+            return true
+        }
+    }
+
+    func eachTombstone(
+        _ act: (_ id: String, _ reactor: String, _ generation: String, _ deleted: Int64) throws
+            -> Void
+    ) throws {
+        let rows = try database.cachedStatement(
+            sql: "SELECT id, reactor, generation, deleted FROM tombstones ORDER BY place")
+        try rows.each { row in
+            try act(row.string(0), row.string(1), row.string(2), row.integer(3))
+            return true
+        }
+    }
+}
+
+extension RecordPlace {
+    /// Before the creation: no note stands before the record 0.
+    static let beginning = RecordPlace(0, part: .max - 1)
+}

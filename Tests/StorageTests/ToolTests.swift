@@ -1,0 +1,279 @@
+import Foundation
+import Testing
+
+@testable import Storage
+
+@Suite("A journal as text and back is the same journal")
+struct ExportTests {
+    @Test func `export, import and export again give the same bytes`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let text = try rig.export()
+        let copy = try rig.imported(text)
+        #expect(try copy.export() == text)
+        #expect(try JournalCheck(copy.path).run().problems == [])
+        for session in ["a", "é \"quoted\"", "trimmed"] {
+            #expect(try await copy.load(session) == (try await rig.load(session)))
+            #expect(try await copy.records(session) == (try await rig.records(session)))
+        }
+        #expect(try await copy.load("gone")?.isDeleted == true)
+        #expect(try await copy.answer("a", key: "k") == .of("a", "k"))
+        #expect(await copy.commit([.mutation("a", 4)]) == nil)
+    }
+
+    @Test func `every kind of line is as its description says`() async throws {
+        let text = String(decoding: try await JournalRig.withEverything().export(), as: UTF8.self)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines.first == #"{"journal":1}"#)
+        for line in [
+            #"{"session":"a","reactor":"alerts","generation":"g1","created":0,"keptAfter":0,"#
+                + #""keptVersion":0}"#,
+            #"{"record":0,"kind":"created","version":0,"action":0,"time":0}"#,
+            #"{"record":1,"kind":"mutation","version":1,"action":1,"time":1000000,"#
+                + #""content":{"n":1},"events":[{"name":"alertMessage","data":"1"}],"#
+                + #""traceparent":"00-aa-bb-01"}"#,
+            #"{"record":3,"part":1,"kind":"note","version":2,"action":0,"time":0,"#
+                + #""content":{"note":1}}"#,
+            #"{"snapshot":2,"version":2,"lastAction":2,"stateVersion":3,"time":1000000,"#
+                + #""state":{"at":2}}"#,
+            #"{"answer":"k","digest":"010203","status":200,"time":1000000,"#
+                + #""body":{"version":1}}"#,
+            #"{"running":2,"action":{"type":"run"}}"#,
+            #"{"tombstone":"gone","reactor":"alerts","generation":"g1","deleted":1000000}"#,
+        ] {
+            #expect(lines.contains(line), "\(line)")
+        }
+        for line in lines {
+            _ = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        }
+    }
+
+    @Test func `what is no JSON is carried as a string`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "{\"broken\"")])
+        batch.records[1].events = [Record.Event(name: "e", data: Array("1 2".utf8))]
+        #expect(await rig.commit(batch) == nil)
+        let text = try rig.export()
+        #expect(String(decoding: text, as: UTF8.self).contains(#""contentText":"{\"broken\"""#))
+        let copy = try rig.imported(text)
+        #expect(try await copy.records("s") == [batch.records[1]])
+    }
+
+    @Test func `it may be exported while commits go on`() async throws {
+        var retention = JournalRetention()
+        retention.tailRecords = 40
+        retention.stepRows = 20
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s")]) == nil)
+        for first: UInt64 in stride(from: 1, to: 600, by: 20) {
+            #expect(await rig.commit((first..<first + 20).map { .mutation("s", $0) }) == nil)
+            let lines = try rig.export().split(separator: 0x0A)
+            #expect(lines.count == Int(first) + 19 + 3)
+        }
+    }
+
+    @Test func `an import never touches a file that is there`() async throws {
+        let rig = try JournalRig()
+        #expect(throws: JournalFileFault.unusable("it exists already")) {
+            try JournalImport(into: rig.path)
+        }
+    }
+
+    @Test(arguments: [
+        ("nonsense", "line 2: it is no JSON object"),
+        (#"{"record":1}"#, "line 2: \"session\" is missing or not what it should be"),
+        (
+            #"{"session":"s","reactor":"alerts"}"#,
+            "line 2: \"generation\" is missing or not what it should be"
+        ),
+    ])
+    func `a line that is none is told, and nothing is left behind`(
+        _ line: String, _ sentence: String
+    ) throws {
+        let directory = JournalRig.makeDirectory()
+        let importing = try JournalImport(into: directory + "/new.sqlite")
+        try importing.take(Array(#"{"journal":1}"#.utf8))
+        let fault = #expect(throws: JournalTextFault.self) {
+            try importing.take(Array(line.utf8))
+        }
+        #expect(fault?.description == sentence)
+        importing.abandon()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+    }
+}
+
+@Suite("A journal's check finds what is wrong")
+struct CheckTests {
+    @Test func `a journal that is well has no problems`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let report = try JournalCheck(rig.path).run()
+        #expect(report.problems == [])
+        #expect(report.sessions == 3)
+    }
+
+    @Test(arguments: [
+        (
+            "DELETE FROM records WHERE session = 1 AND number = 1",
+            "record 2 where record 1 should be"
+        ),
+        ("UPDATE records SET version = 7 WHERE session = 1 AND number = 2", "version 7 after 1"),
+        ("UPDATE records SET content = '{' WHERE session = 1 AND number = 2", "no line of JSON"),
+        ("UPDATE records SET kind = 5 WHERE session = 1 AND number = 2", "of the kind note"),
+        ("UPDATE snapshots SET number = 90 WHERE session = 1", "record 90, which is not there"),
+        ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, the record 2"),
+        ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
+        ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
+        ("INSERT INTO running VALUES(77, 1, '{}')", "running: 1 rows belong to no session"),
+        ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),
+    ])
+    func `what was tampered with is told`(_ tampering: String, _ sentence: String) async throws {
+        let rig = try await JournalRig.withEverything()
+        await rig.journal.close()
+        try rig.tamper(tampering)
+        let report = try JournalCheck(rig.path).run()
+        #expect(report.problemCount > 0)
+        #expect(report.problems.contains { $0.contains(sentence) }, "\(report.problems)")
+    }
+
+    @Test func `a page that was overwritten is told`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2_000)) == nil)
+        await rig.journal.close()
+        let file = try #require(FileHandle(forUpdatingAtPath: rig.path))
+        try file.seek(toOffset: 4_096 * 20)
+        try file.write(contentsOf: Data(repeating: 0x5A, count: 4_096))
+        try file.close()
+        // Either it can't even be read, or the check says so.
+        let report = try? JournalCheck(rig.path).run()
+        #expect(report?.problemCount != 0)
+    }
+
+    @Test func `what is no journal is refused with a sentence`() throws {
+        let directory = JournalRig.makeDirectory()
+        let path = directory + "/file"
+        #expect(throws: JournalFileFault.unusable("there is no such file")) {
+            try JournalCheck(path).run()
+        }
+        try Data(repeating: 0x41, count: 9_000).write(to: URL(fileURLWithPath: path))
+        #expect(throws: JournalFileFault.notAJournal) { try JournalCheck(path).run() }
+    }
+}
+
+@Suite("A journal is counted, copied and compacted")
+struct CopyTests {
+    @Test func `a copy made while commits go on is a journal of one moment`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let copy = JournalRig.makeDirectory() + "/journal.sqlite"
+        try JournalBackup(rig.path).run(to: copy)
+        #expect(await rig.commit([.mutation("a", 4)]) == nil)
+        #expect(try JournalCheck(copy).run().problems == [])
+        let restored = try FileJournal(path: copy)
+        await restored.close()
+        #expect(throws: JournalFileFault.unusable("\(copy) exists already")) {
+            try JournalBackup(rig.path).run(to: copy)
+        }
+    }
+
+    @Test func `compaction gives room back, and only when nobody uses the file`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 5_000) + Record.life("t", 3)) == nil)
+        #expect(await rig.commit([.deleted("s", 5_001)]) == nil)
+        await rig.journal.trimNow()
+        #expect(throws: JournalFileFault.locked(by: getpid())) {
+            try JournalCompaction(rig.path).run()
+        }
+        await rig.journal.close()
+        let sizes = try JournalCompaction(rig.path).run()
+        #expect(sizes.after < sizes.before / 2)
+        try await rig.reopen()
+        #expect(try await rig.records("t").count == 3)
+        #expect(try await rig.load("s")?.isDeleted == true)
+    }
+
+    @Test func `the statistics count everything once`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let statistics = try JournalStatistics(of: rig.path)
+        let reactor = try #require(statistics.reactors.first)
+        #expect(statistics.reactors.count == 1)
+        #expect(reactor.name == "alerts")
+        #expect(reactor.sessions == 3)
+        #expect(reactor.records == 4 + 3 + 11)
+        #expect(reactor.notes == 1)
+        #expect(reactor.snapshots == 2)
+        #expect(statistics.tombstones == 1)
+        #expect(statistics.answers == 1)
+        #expect(statistics.running == 1)
+        #expect(statistics.newest == 1_000_000)
+    }
+}
+
+@Suite("RFC 8259, as far as lines of JSON need it")
+struct JSONTextTests {
+    @Test(arguments: [
+        "0", "-1.5e+3", "true", "null", "\"a\\\"b\"", "[]", "[1,[2,{\"a\":{}}]]", "{\"a\": 1 }",
+    ])
+    func `a value alone is a line`(_ text: String) {
+        #expect(JSONText.isLine(Array(text.utf8)))
+    }
+
+    @Test(arguments: [
+        "", " 1", "1 ", "01", "1.", "-", "1e", "tru", "\"a", "[1,]", "[1", "{\"a\"}", "{a:1}",
+        "{\"a\":1,}", "1 2", "[1\n]", "\"\u{1}\"", "{\"a\":1}}", String(repeating: "[", count: 600),
+    ])
+    func `anything else is none`(_ text: String) {
+        #expect(!JSONText.isLine(Array(text.utf8)))
+    }
+
+    @Test(arguments: ["", "plain", "quote \" back \\ tab \t nul \u{0} é 😀", "\u{7F}/"])
+    func `a string comes back as it was`(_ text: String) {
+        var line: [UInt8] = []
+        JSONText.append(text, to: &line)
+        #expect(JSONText.isLine(line))
+        #expect(JSONText.string(line) == text)
+    }
+}
+
+extension JournalRig {
+    /// Three sessions, one of them trimmed, and one that was deleted.
+    static func withEverything() async throws -> JournalRig {
+        let rig = try JournalRig(JournalRetention(records: 10))
+        var batch = Batch(records: Record.life("a", 2))
+        batch.records[1].traceparent = "00-aa-bb-01"
+        batch.records.append(.note("a", before: 3, 1, version: 2))
+        batch.records.append(.mutation("a", 3))
+        batch.snapshots = [.of("a", 2)]
+        batch.answers = [.of("a", "k")]
+        batch.started = [
+            RunningAction(
+                session: "a", generation: "g1", action: 2, content: Array(#"{"type":"run"}"#.utf8))
+        ]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit(Record.life("é \"quoted\"", 2)) == nil)
+        batch = Batch(records: Record.life("trimmed", 30))
+        batch.snapshots = [.of("trimmed", 10), .of("trimmed", 20)]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit(Record.life("gone", 1) + [.deleted("gone", 2)]) == nil)
+        await rig.journal.trimNow()
+        #expect(await rig.commit([.mutation("trimmed", 31)]) == nil)
+        return rig
+    }
+
+    func export() throws -> [UInt8] {
+        let text = Mutexed<[UInt8]>([])
+        try JournalExport(path).run { lines in text.value += lines }
+        return text.value
+    }
+
+    func imported(_ text: [UInt8]) throws -> JournalRig {
+        let directory = Self.makeDirectory()
+        let importing = try JournalImport(into: directory + "/journal.sqlite")
+        for line in text.split(separator: 0x0A) { try importing.take(Array(line)) }
+        try importing.finish()
+        return try JournalRig(in: directory, JournalRetention(records: 10))
+    }
+
+    /// A value that a closure may change.
+    private final class Mutexed<Value> {
+        var value: Value
+        init(_ value: Value) { self.value = value }
+    }
+}
