@@ -1,10 +1,5 @@
 internal import Storage
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Darwin)
-    internal import Darwin
-#endif
+internal import Wire
 
 extension JournalStatistics {
     /// For people: a line for each reactor, then what is of all of them.
@@ -44,13 +39,10 @@ extension JournalStatistics {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// RFC 3339, UTC, to the second.
+    /// RFC 3339, UTC.
     static func date(_ milliseconds: Int64) -> String {
-        var seconds = time_t((milliseconds - (milliseconds % 1000 + 1000) % 1000) / 1000)
-        var date = tm()
-        guard unsafe gmtime_r(&seconds, &date) != nil else { return "\(milliseconds) ms" }
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(date.tm_year + 1900)-\(two(date.tm_mon + 1))-\(two(date.tm_mday))"
-            + "T\(two(date.tm_hour)):\(two(date.tm_min)):\(two(date.tm_sec))Z"
+        var text: [UInt8] = []
+        Timestamp.append(milliseconds: milliseconds, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }
