@@ -84,6 +84,37 @@ struct RecoveryTests {
         }
     }
 
+    @Test(arguments: Simulation.selections)
+    func `What is committed while its session does not know yet is told once`(
+        selection: Selection
+    ) throws {
+        let rig = Rig(answers: true)
+        let start = try rig.create("s", .ledger()).position.text
+        // More than one slice of the journal for who reads from the beginning.
+        for _ in 1...3 { try rig.act(Post.fill(60_000), on: rig.session("s")) }
+        try rig.act(Post.say("last"), on: rig.session("s"))
+        let later = try next(rig)
+        let session = try woken(later)
+        let uncut = later.subscribe(session, selection, .now)
+        let reader = later.subscribe(session, selection, .after(start))
+        later.letIn()
+        later.journal.setImmediate(false)
+        try later.act(Post.all(Post.several(2), Post.say("x"), Post.name("n")), on: session)
+        let tell = later.journal.writeNext()
+        for _ in 1...8 { later.letIn() }
+        tell()
+        for _ in 1...8 { later.letIn() }
+
+        let told = later.transcript(reader).events
+        #expect(Set(told.map(\.id)).count == told.count)
+        let live = later.transcript(uncut).events
+        #expect(!live.isEmpty)
+        #expect(told.suffix(live.count) == live)
+        let fresh = later.subscribe(session, selection, .after(start))
+        for _ in 1...8 { later.letIn() }
+        #expect(later.transcript(fresh).events == told)
+    }
+
     @Test func `A deleted session stays deleted`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())

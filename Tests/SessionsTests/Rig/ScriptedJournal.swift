@@ -89,6 +89,16 @@ final class ScriptedJournal: Journal {
         if let (ended, failure) = ending { ended(failure) }
     }
 
+    /// Writes the oldest batch that pends, whose end is told only when the result is called:
+    /// whoever reads meanwhile sees what its session does not know yet.
+    func writeNext() -> () -> Void {
+        book.withLock { book in
+            let first = book.pending.removeFirst()
+            book.kept.append(first.batch)
+            return { first.ended(nil) }
+        }
+    }
+
     /// The process dies: of what pends, the first `count` batches were written, and nobody is told.
     func crash(writing count: Int) {
         book.withLock { book in
