@@ -46,6 +46,10 @@ struct StreamQueryTests {
                 == Selection(pulses: 0b01, activities: true))
         let problem = #expect(throws: Problem.self) { try query(.streamEvents, "/?only=pulse") }
         #expect(problem?.code == "bad_only")
+        let select = #expect(throws: Problem.self) {
+            try query(.streamEvents, "/?only=pulses&select=x")
+        }
+        #expect(select?.code == "bad_select", "also where no states are wanted")
     }
 
     @Test func `Where it begins: the header wins over after, and both over from`() throws {

@@ -27,7 +27,7 @@ extension Shard {
         // The value is on its way already, in its order; only the answer waits here.
         Task {
             let count = await delivery.applied()
-            peers.enqueue(on: home) { $0.answerPublished(count, connection) }
+            peers.enqueue(on: home) { $0.answerPublished(count, to: topic, connection) }
         }
     }
 
@@ -42,9 +42,13 @@ extension Shard {
         }
     }
 
-    private func answerPublished(_ count: Int, _ connection: ConnectionID) {
+    private func answerPublished(
+        _ count: Int, to topic: String, _ connection: ConnectionID
+    ) {
         guard isCurrent(connection) else { return }
         answerDue(connection) {
+            // Whoever listened had ended by then: the same as if nobody had.
+            guard count > 0 else { return self.answer(connection, Problem.unknownTopic(topic)) }
             self.answerJSON(connection, 200, "{\"sessions\":\(count)}\n")
         }
     }

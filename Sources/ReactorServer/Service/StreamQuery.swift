@@ -40,10 +40,12 @@ struct StreamQuery {
                 throw Problem(
                     400, "bad_only", "only is \(word); send pulses, activities or states")
             }
+            // Also where states are not wanted: what has not its form is told.
+            let chosen = try states(items)
             let wants = { (word: String) in only.isEmpty || only.contains(word) }
             return Selection(
                 pulses: wants("pulses") ? pulses : 0, activities: wants("activities"),
-                states: wants("states") ? try states(items) : .none)
+                states: wants("states") ? chosen : .none)
         default: return Selection(pulses: pulses)
         }
     }
