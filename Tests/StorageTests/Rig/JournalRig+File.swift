@@ -25,3 +25,35 @@ extension JournalRig {
 
     struct NothingChanged: Error {}
 }
+
+extension JournalRig {
+    func run(_ sql: String) throws { try Self.run(sql, in: path) }
+
+    static func run(_ sql: String, in path: String) throws {
+        let file = try DatabaseQueue(path: path)
+        try file.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try file.close()
+    }
+}
+
+/// Somebody else who reads the file, in a transaction that stays open.
+final class ForeignReader {
+    private let file: DatabaseQueue
+
+    init(_ path: String) throws {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.allowsUnsafeTransactions = true
+        file = try DatabaseQueue(path: path, configuration: configuration)
+        try file.unsafeRead { database in
+            try database.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM sessions")
+        }
+    }
+
+    func count(_ sql: String) throws -> Int {
+        try file.unsafeRead { try Int.fetchOne($0, sql: sql) ?? 0 }
+    }
+
+    func end() throws { try file.unsafeRead { try $0.execute(sql: "COMMIT") } }
+}
