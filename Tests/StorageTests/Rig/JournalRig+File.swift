@@ -1,4 +1,7 @@
 import GRDB
+import GRDBSQLite
+
+@testable import Storage
 
 extension JournalRig {
     /// A number from the file itself, read by somebody else.
@@ -56,4 +59,28 @@ final class ForeignReader {
     }
 
     func end() throws { try file.unsafeRead { try $0.execute(sql: "COMMIT") } }
+}
+
+extension JournalRig {
+    /// What SQLite does for each statement that `act` has prepared.
+    func plans(_ act: (Database) throws -> Void) throws -> [(query: String, steps: [String])] {
+        let file = try DatabaseQueue(path: path)
+        return try file.inDatabase { database in
+            try act(database)
+            var queries: Set<String> = []
+            var statement = unsafe sqlite3_next_stmt(database.sqliteConnection, nil)
+            while let found = unsafe statement {
+                queries.insert(unsafe String(cString: sqlite3_sql(found)))
+                unsafe statement = sqlite3_next_stmt(database.sqliteConnection, found)
+            }
+            return try queries.sorted().filter { !$0.hasPrefix("PRAGMA") }.map { query in
+                var steps: [String] = []
+                try database.cachedStatement(sql: "EXPLAIN QUERY PLAN " + query).each { row in
+                    steps.append(row.string(3))
+                    return true
+                }
+                return (query, steps)
+            }
+        }
+    }
 }
