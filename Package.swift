@@ -109,6 +109,7 @@ let package = Package(
             name: "StorageTests",
             dependencies: [
                 "Storage", "CFaultyDisk", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

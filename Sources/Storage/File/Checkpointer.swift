@@ -17,9 +17,19 @@ final class Checkpointer: Sendable {
         var pages = 0
         /// The log's length when the last checkpoint began.
         var triedAt = 0
+        /// Checkpoints that got to where the log ended when they began, since it began anew.
+        var passes = 0
         var isRunning = false
         var isStopped = false
-        var isNearlyDone = false
+
+        /// What the last of them left.
+        var rest: Int { pages - triedAt }
+
+        /// Law: never true while one more checkpoint beside the writer is to begin.
+        var wantsWriter: Bool {
+            guard !isRunning, passes > 0, pages >= Checkpointer.finishPages else { return false }
+            return rest <= Checkpointer.restPages || passes >= Checkpointer.passLimit
+        }
     }
 
     private let path: String
@@ -30,6 +40,11 @@ final class Checkpointer: Sendable {
     static let startPages = 1_000
     /// 16 MiB.
     static let finishPages = 4_000
+    /// 8 MiB: what the writer may be asked to do while commits wait.
+    static let restPages = 2_000
+    /// Where the disk is so slow that each checkpoint leaves more than that, the writer does it
+    /// after so many: it can't be as fast as it wants to be, and the log must end somewhere.
+    static let passLimit = 4
 
     init(path: String) { self.path = path }
 
@@ -50,13 +65,11 @@ final class Checkpointer: Sendable {
     func stop() { book.withLock { $0.isStopped = true } }
 
     /// Whether the writer should do the rest.
-    var wantsWriter: Bool {
-        book.withLock { $0.isNearlyDone && !$0.isRunning && $0.pages >= Self.finishPages }
-    }
+    var wantsWriter: Bool { book.withLock { $0.wantsWriter } }
 
     func finish(on database: DatabaseQueue) {
         book.withLock { book in
-            book.isNearlyDone = false
+            book.passes = 0
             book.triedAt = book.pages
         }
         do {
@@ -68,9 +81,12 @@ final class Checkpointer: Sendable {
 
     private func grew(to pages: Int) {
         let starts = book.withLock { book -> Bool in
-            if pages < book.pages { book.triedAt = 0 }
+            if pages < book.pages {
+                book.triedAt = 0
+                book.passes = 0
+            }
             book.pages = pages
-            guard pages - book.triedAt >= Self.startPages, !book.isRunning, !book.isStopped
+            guard book.rest >= Self.startPages, !book.wantsWriter, !book.isRunning, !book.isStopped
             else { return false }
             book.isRunning = true
             book.triedAt = pages
@@ -93,7 +109,7 @@ final class Checkpointer: Sendable {
         }
         book.withLock { book in
             book.isRunning = false
-            book.isNearlyDone = isDone
+            book.passes = isDone ? book.passes + 1 : 0
         }
     }
 }

@@ -89,11 +89,7 @@ final class FileArchive: Archive {
     ) {
         read(answer) { database in
             guard let life = try Life(session, in: database) else { return nil }
-            let rows = try database.cachedStatement(
-                sql: """
-                    SELECT key, digest, status, time, body FROM answers
-                    WHERE session = ? AND key = ?
-                    """)
+            let rows = try database.cachedStatement(sql: Self.answerQuery)
             return try rows.first(.integer(life.row), .string(key)) {
                 StoredAnswer($0, of: session)
             }
@@ -127,6 +123,9 @@ final class FileArchive: Archive {
             }
         }
     }
+
+    static let answerQuery =
+        "SELECT key, digest, status, time, body FROM answers WHERE session = ? AND key = ?"
 
     static func pageQuery(ofReactor: Bool) -> String {
         """

@@ -118,6 +118,13 @@ package final class FileJournal: Journal {
         }
     }
 
+    /// A setting of the connection that writes; nil if there is none just now.
+    package func writerPragma(_ name: String) async -> Int64? {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in continuation.resume(returning: writer.pragma(name)) }
+        }
+    }
+
     /// Milliseconds since 1970 (UTC).
     package static let systemTime: @Sendable () -> Int64 = {
         var now = timespec()

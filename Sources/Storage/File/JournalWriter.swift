@@ -72,6 +72,11 @@ final class JournalWriter: @unchecked Sendable {
         return queue
     }
 
+    func pragma(_ name: String) -> Int64? {
+        // For whoever asks: no connection and no answer are the same.
+        try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
+    }
+
     func close() {
         checkpointer.stop()
         letGo()

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+@testable import Storage
+
+@Suite("One process has a journal's file, and the next one gets it however that one ended")
+struct LockTests {
+    @Test func `a second journal on the same file is refused with its process`() async throws {
+        let rig = try JournalRig()
+        let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
+        #expect(fault == .locked(by: getpid()))
+        #expect(fault?.sentence("x") == "x is in use by this process already")
+        #expect(await rig.commit([.created("s")]) == nil)
+    }
+
+    @Test func `by another name it is the same file`() async throws {
+        let rig = try JournalRig()
+        let link = rig.directory + "/link.sqlite"
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: rig.path)
+        #expect(throws: JournalFileFault.self) { try FileJournal(path: link) }
+    }
+
+    @Test func `another process that has it is named, and killing it is enough`() async throws {
+        let directory = JournalRig.makeDirectory()
+        let path = directory + "/journal.sqlite"
+        let holder = try LockHolder(path + ".lock")
+        let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: path) }
+        #expect(fault == .locked(by: holder.process.processIdentifier))
+        #expect(
+            fault?.sentence("x")
+                == "x is in use by another process (\(holder.process.processIdentifier))")
+        kill(holder.process.processIdentifier, SIGKILL)
+        holder.process.waitUntilExit()
+        let journal = try FileJournal(path: path)
+        await journal.close()
+    }
+
+    @Test func `a directory that is not there is told`() {
+        let path = JournalRig.makeDirectory() + "/none/journal.sqlite"
+        let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: path) }
+        #expect(fault?.sentence("x").contains("No such file or directory") == true)
+    }
+
+    /// A process that holds the lock as a server does.
+    private struct LockHolder {
+        let process = Process()
+
+        init(_ lock: String) throws {
+            let output = Pipe()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [
+                "python3", "-c",
+                """
+                import fcntl, os, sys, signal
+                file = open(sys.argv[1], "w")
+                fcntl.flock(file, fcntl.LOCK_EX)
+                file.write(f"{os.getpid()}\\n"); file.flush()
+                print("held", flush=True)
+                signal.pause()
+                """, lock,
+            ]
+            process.standardOutput = output
+            try process.run()
+            // It has the lock once it says so.
+            let said = output.fileHandleForReading.availableData
+            #expect(said.starts(with: Array("held".utf8)), "python3 is needed here")
+        }
+    }
+}
+
+@Suite("A file is used, brought up to date, or refused and left alone")
+struct SchemaTests {
+    @Test func `a new file says whose it is and which form it has`() async throws {
+        let rig = try JournalRig()
+        #expect(try rig.pragma("application_id") == "1382249586")
+        #expect(try rig.pragma("user_version") == "1")
+        #expect(try rig.pragma("journal_mode") == "wal")
+    }
+
+    @Test func `every commit is flushed: synchronous is FULL on the connection that writes`()
+        async throws
+    {
+        let rig = try JournalRig()
+        #expect(await rig.journal.writerPragma("synchronous") == 2)
+        try await rig.reopen()
+        #expect(await rig.journal.writerPragma("synchronous") == 2)
+        rig.disk.fail(.flush, with: .flush)
+        #expect(await rig.commit([.created("s")]) != nil)
+        rig.disk.heal()
+        #expect(await rig.commit([.created("s")]) == nil)
+        #expect(await rig.journal.writerPragma("synchronous") == 2)
+    }
+
+    @Test func `a file of a later version is refused and left alone`() async throws {
+        let rig = try JournalRig()
+        await rig.journal.close()
+        try rig.run("PRAGMA user_version = 2")
+        let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))
+        let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
+        #expect(fault == .newer(2))
+        #expect(
+            fault?.sentence("x")
+                == "x has version 2 of the journal's form; this program knows up to 1")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == before)
+    }
+
+    @Test(arguments: [
+        "CREATE TABLE mine(a)", "PRAGMA application_id = 77", "PRAGMA user_version = 1",
+    ])
+    func `another program's database is refused and left alone`(_ sql: String) throws {
+        let path = JournalRig.makeDirectory() + "/other.sqlite"
+        try JournalRig.run(sql, in: path)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(throws: JournalFileFault.notAJournal) { try FileJournal(path: path) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+
+    @Test func `what is no database is refused and left alone`() throws {
+        let path = JournalRig.makeDirectory() + "/text"
+        let text = Data("this is a letter to somebody, and no database at all\n".utf8)
+        try text.write(to: URL(fileURLWithPath: path))
+        #expect(throws: JournalFileFault.notAJournal) { try FileJournal(path: path) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
+    }
+
+    @Test func `an empty file becomes a journal`() async throws {
+        let path = JournalRig.makeDirectory() + "/empty"
+        try Data().write(to: URL(fileURLWithPath: path))
+        let journal = try FileJournal(path: path)
+        await journal.close()
+        #expect(try JournalCheck(path).run().problems == [])
+    }
+}
+
+@Suite("Others who read the file neither stop commits nor see half of one")
+struct ForeignReaderTests {
+    @Test func `a reader with an open transaction sees its moment, and commits go on`()
+        async throws
+    {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 10)) == nil)
+        let reader = try ForeignReader(rig.path)
+        for first: UInt64 in stride(from: 11, to: 20_011, by: 500) {
+            #expect(await rig.commit((first..<first + 500).map { .mutation("s", $0) }) == nil)
+        }
+        #expect(try reader.count("SELECT count(*) FROM tail") == 11)
+        try reader.end()
+        #expect(try await rig.records("s").count == 20_010)
+    }
+
+    @Test func `the write-ahead log begins anew while commits go on`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit([.created("s")]) == nil)
+        let content = "\"" + String(repeating: "x", count: 3_000) + "\""
+        for first: UInt64 in stride(from: 1, to: 40_001, by: 100) {
+            let records = (first..<first + 100).map {
+                Record.mutation("s", $0, content: content)
+            }
+            #expect(await rig.commit(records) == nil)
+        }
+        // 120 MB were written; without the writer's part the log would have all of it.
+        let bytes = try FileManager.default.attributesOfItem(atPath: rig.path + "-wal")[.size]
+        #expect(try #require(bytes as? Int) < 64_000_000)
+    }
+}

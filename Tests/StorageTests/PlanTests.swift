@@ -1,0 +1,76 @@
+import GRDB
+import Testing
+
+@testable import Storage
+
+@Suite("Index seeks only: what a read or a trim costs does not grow with the file")
+struct PlanTests {
+    @Test func `an archive's questions are seeks`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let plans = try rig.plans { database in
+            let life = try #require(try Life("a", in: database))
+            _ = try SavedSession(life, waiting: [], in: database)
+            _ = try SavedSession.deleted("gone", in: database)
+            let entry = TailIndex.Entry(place: 1, number: 1, version: 1, part: 0)
+            let reader = RecordReader(database: database, life: life, waiting: [entry])
+            try reader.each(after: RecordPlace(0), through: 9) { _ in true }
+            _ = try NewestPlace(of: life.row, nil, database)
+            _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
+            _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: false))
+            _ = try database.cachedStatement(sql: FileArchive.answerQuery)
+        }
+        #expect(plans.count >= 9)
+        for (query, steps) in plans {
+            for step in steps {
+                #expect(step.hasPrefix("SEARCH"), "\(query): \(step)")
+            }
+        }
+    }
+
+    @Test func `a page of one reactor's sessions comes from an index of its own`() async throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans {
+            _ = try $0.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
+        }
+        let steps = try #require(plans.first?.steps)
+        #expect(steps == ["SEARCH sessions USING INDEX sessions_by_reactor (reactor=? AND id>?)"])
+    }
+
+    /// Walks in the order of a key that stop at a limit.
+    private static let bounded: Set<String> = [
+        "CO-ROUTINE (subquery-1)", "CO-ROUTINE (subquery-2)", "SCAN tombstones",
+        "SCAN (subquery-1)", "SCAN (subquery-2)", "SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2",
+        "SCALAR SUBQUERY 3",
+    ]
+
+    @Test func `housekeeping seeks, or walks no further than its limit`() async throws {
+        let rig = try await JournalRig.withEverything()
+        #expect(await rig.commit(Storage.Record.life("more", 40)) == nil)
+        #expect(await rig.commit([.deleted("a", 4)]) == nil)
+        await rig.journal.close()
+        let plans = try rig.plans { database in
+            let tail = TailIndex()
+            try tail.rebuild(database)
+            var retention = JournalRetention(records: 5)
+            retention.tailRecords = 10
+            let heads = SessionHeads(tail: tail, kept: 5)
+            try heads.reset(database)
+            let chores = Chores(
+                retention: retention, tail: tail, heads: heads, now: { 1_000_000 })
+            chores.lookAtEverything()
+            while chores.areDue {
+                chores.owe(all: 1_000)
+                try chores.work(database)
+                chores.committed()
+            }
+        }
+        let once = ["FROM tail ORDER BY place", "max(row)"]
+        #expect(plans.count >= 15)
+        for (query, steps) in plans where !once.contains(where: query.contains) {
+            for step in steps {
+                #expect(
+                    step.hasPrefix("SEARCH") || Self.bounded.contains(step), "\(query): \(step)")
+            }
+        }
+    }
+}
