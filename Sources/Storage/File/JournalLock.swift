@@ -44,7 +44,10 @@ final class JournalLock: Sendable {
             defer { descriptor = nil }
             return descriptor
         }
-        if let held { Self.shut(held) }
+        guard let held else { return }
+        // Said, not left to `close`: a child between fork and exec still has the open file.
+        flock(held, LOCK_UN)
+        Self.shut(held)
     }
 
     /// What the path leads to, so that two links to a file have one lock.
