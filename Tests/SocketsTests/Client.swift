@@ -8,19 +8,22 @@ import Testing
 final class Client: Sendable {
     let descriptor: Int32
 
+    /// Closed on exec: a child of another test that holds a copy keeps the connection open.
+    private static let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+
     init(to address: ListenAddress) throws {
         switch address {
         case .tcp(let host, let port):
             let resolved = try ResolvedAddress.all(host: host, port: port)
             let target = try #require(resolved.first)
-            descriptor = socket(target.family, Int32(SOCK_STREAM.rawValue), 0)
+            descriptor = socket(target.family, Self.kind, 0)
             guard target.connect(descriptor) == 0 else {
                 throw SystemFailure(operation: "connect", code: errno, detail: "\(address)")
             }
             // What is sent has arrived when the call returns.
             SocketCalls.sendWithoutDelay(descriptor)
         case .unix(let path, _):
-            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            descriptor = socket(AF_UNIX, Self.kind, 0)
             let target = try #require(UnixAddress(path))
             try #require(target.connect(descriptor) == 0)
         }

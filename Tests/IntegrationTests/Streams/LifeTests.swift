@@ -158,7 +158,7 @@ struct StalledReaderTests {
     }
 
     @Test func `one that is slow but takes bytes gets a reset, never a gap`() async throws {
-        try await withServer(.server, "--keep-records", "5") { server in
+        try await withServer(.server, "--journal", "memory", "--keep-records", "5") { server in
             let session = try await server.client().session("alerts")
             let slow = try await stall(server, session)
             for number in 1...60 { try await session.alert("\(number) \(text)") }
