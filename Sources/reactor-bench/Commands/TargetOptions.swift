@@ -29,6 +29,13 @@ struct TargetOptions: ParsableArguments {
         help: "A process of the server's, to be measured with its descendants. Repeatable.")
     var pids: [Int] = []
 
+    @Flag(
+        help: """
+            Ask the kernel again and again instead of sleeping: takes a whole processor, and keeps \
+            the tool's own waking up out of the latencies.
+            """)
+    var busyPoll = false
+
     @Flag(help: "Print the report as JSON.")
     var json = false
 

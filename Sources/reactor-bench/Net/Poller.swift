@@ -25,10 +25,13 @@
         }
 
         private let descriptor: Int32
+        private let isBusy: Bool
         private var events: [epoll_event]
 
-        /// Opens the instance. `capacity` is the most events one wait returns.
-        init(capacity: Int = 1024) throws(BenchError) {
+        /// Opens the instance. `capacity` is the most events one wait returns; one that `isBusy`
+        /// never sleeps.
+        init(capacity: Int = 1024, isBusy: Bool = false) throws(BenchError) {
+            self.isBusy = isBusy
             descriptor = epoll_create1(0)
             guard descriptor >= 0 else { throw .system(operation: "epoll_create1", code: errno) }
             unsafe events = [epoll_event](repeating: epoll_event(), count: capacity)
@@ -53,8 +56,16 @@
         /// Nanoseconds matter: with a millisecond's granularity an open-loop rate of 1000/s would
         /// come in lumps, and lateness would be read as the server's latency.
         mutating func wait(until deadline: UInt64) throws(BenchError) -> Int {
-            let now = Clock.now()
-            let rest = deadline > now ? deadline - now : 0
+            var count = 0
+            repeat {
+                let now = Clock.now()
+                let rest = deadline > now ? deadline - now : 0
+                count = try wait(nanoseconds: isBusy ? 0 : rest)
+            } while isBusy && count == 0 && Clock.now() < deadline
+            return count
+        }
+
+        private mutating func wait(nanoseconds rest: UInt64) throws(BenchError) -> Int {
             var timeout = timespec(
                 tv_sec: Int(rest / 1_000_000_000), tv_nsec: Int(rest % 1_000_000_000))
             let count = unsafe events.withUnsafeMutableBufferPointer { buffer -> Int32 in

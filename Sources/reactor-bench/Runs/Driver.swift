@@ -25,7 +25,7 @@
             try DescriptorLimit.raise(
                 for: (requests?.connections ?? 0) + (hostile?.connections ?? 0)
                     + (subscriptions?.count ?? 0))
-            poller = try Poller()
+            poller = try Poller(isBusy: target.options.busyPoll)
             publishers = RequestPool(requests ?? none, to: target.address, tag: 1)
             hostiles = RequestPool(hostile ?? none, to: target.address, tag: 4)
             subscribers = SubscriberPool(subscriptions ?? nobody, to: target.address, tag: 2)
