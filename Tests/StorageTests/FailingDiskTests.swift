@@ -101,7 +101,7 @@ struct FailingDiskTests {
     @Test func `a move or a trim that fails loses nothing`() async throws {
         var retention = JournalRetention(records: 100)
         retention.tailRecords = 30
-        retention.stepRows = 20
+        retention.stepRows = 8
         try await rig.reopen(retention)
         var number: UInt64 = 2
         for round in 0..<200 {

@@ -11,7 +11,7 @@ struct PlanTests {
             let life = try #require(try Life("a", in: database))
             _ = try SavedSession(life, waiting: [], in: database)
             _ = try SavedSession.deleted("gone", in: database)
-            let entry = TailIndex.Entry(place: 1, number: 1, version: 1, part: 0)
+            let entry = TailIndex.Entry(place: 1, number: 1, version: 1, part: 0, count: 1)
             let reader = RecordReader(database: database, life: life, waiting: [entry])
             try reader.each(after: RecordPlace(0), through: 9) { _ in true }
             _ = try NewestPlace(of: life.row, nil, database)

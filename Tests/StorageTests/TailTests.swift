@@ -44,6 +44,7 @@ struct TailTests {
     @Test func `a page of the history may end on either side`() async throws {
         var retention = JournalRetention()
         retention.tailRecords = 50
+        retention.stepRows = 8
         let rig = try JournalRig(retention)
         #expect(await rig.commit([.created("s")]) == nil)
         for first: UInt64 in stride(from: 1, to: 101, by: 10) {
@@ -74,7 +75,7 @@ struct TailTests {
         for number: UInt64 in 1..<120 {
             records = (0..<100).map { Record.mutation("s\($0)", number) }
             #expect(await rig.commit(records) == nil)
-            longest = max(longest, try rig.count("SELECT count(*) FROM tail"))
+            longest = max(longest, try rig.count("SELECT sum(count) FROM tail"))
         }
         #expect(longest < 3_000)
         #expect(longest >= 1_000)

@@ -111,13 +111,15 @@ struct CheckTests {
     }
 
     @Test(arguments: [
-        (
-            "DELETE FROM records WHERE session = 1 AND number = 1",
-            "record 2 where record 1 should be"
-        ),
-        ("UPDATE records SET version = 7 WHERE session = 1 AND number = 2", "version 7 after 1"),
-        ("UPDATE records SET content = '{' WHERE session = 1 AND number = 2", "no line of JSON"),
-        ("UPDATE records SET kind = 5 WHERE session = 1 AND number = 2", "of the kind note"),
+        (tampering("0 0 0 0 0 0 0 0\n\n", ""), "record 1 where record 0 should be"),
+        (tampering("2 0 1 2 2 ", "2 0 1 7 2 "), "version 7 after 1"),
+        (tampering(#"{"n":2}"#, #"{"n":2,"#), "no line of JSON"),
+        (tampering("2 0 1 2 2 ", "2 0 5 2 2 "), "of the kind note"),
+        (tampering("2 0 1 2 2 ", "2 0 9 2 2 "), "behind record 1 is damaged"),
+        (tampering("2 0 1 2 2 1000000 7", "2 0 1 2 2 1000000 8"), "behind record 1 is damaged"),
+        (tampering(#"{"n":2}"#, ""), "behind record 1 is damaged"),
+        ("UPDATE records SET version = 9 WHERE session = 1", "does not describe what it has"),
+        ("UPDATE records SET count = 9 WHERE session = 1", "does not describe what it has"),
         ("UPDATE snapshots SET number = 90 WHERE session = 1", "record 90, which is not there"),
         ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, the record 2"),
         ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
@@ -132,6 +134,10 @@ struct CheckTests {
         let report = try JournalCheck(rig.path).run()
         #expect(report.problemCount > 0)
         #expect(report.problems.contains { $0.contains(sentence) }, "\(report.problems)")
+    }
+
+    private static func tampering(_ old: String, _ new: String) -> String {
+        "UPDATE records SET lines = replace(lines, '\(old)', '\(new)') WHERE session = 1"
     }
 
     @Test func `a page that was overwritten is told`() async throws {

@@ -36,7 +36,7 @@ extension Chores {
         move = TailMove(tail.rowsDescending(), from: first, through: last)
     }
 
-    /// Answers how many rows it wrote or removed; `limit` at the most.
+    /// Answers how much it did, in rows; about `limit` at the most.
     func moveSome(_ limit: Int, _ database: Database) throws -> Int {
         guard move != nil else { return 0 }
         var left = limit
@@ -44,43 +44,63 @@ extension Chores {
             left -= try moveRecords(of: row, left, database)
         }
         guard left > 0, var move else { return limit }
-        let last = min(move.through, move.removed + Int64(left))
+        let last = min(move.through, move.removed + Int64(max(1, left / Self.rowsPerRemoval)))
         try database.cachedStatement(sql: "DELETE FROM tail WHERE place <= ?").run(.integer(last))
-        left -= Int(last - move.removed)
+        left -= Int(last - move.removed) * Self.rowsPerRemoval
         move.removed = last
         self.move = move
         return limit - left
     }
 
-    /// The next of one session's records; a session that is done with counts as one row.
+    /// The next of one session's rows, many of them as one.
     private func moveRecords(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         guard var move else { return 0 }
         let entries = tail.entries(
             of: row, from: move.offset, through: move.through, limit: limit)
         if move.offset == 0 { move.keptAfter = try keptAfter(row, database) }
+        var (taken, work) = (entries.count, 1)
         if let keptAfter = move.keptAfter {
-            let insert = try database.cachedStatement(
-                sql: """
-                    INSERT OR IGNORE INTO records
-                    SELECT session, number, part, kind, version, action, time, content, events,
-                        traceparent
-                    FROM tail WHERE place = ?
-                    """)
-            let newest = tail.newest(of: row)?.number ?? 0
-            // What is trimmed already stays out (the creation too, the record 0), but the newest
-            // says where the session stands.
-            let first = keptAfter == 0 ? 0 : keptAfter + 1
-            for entry in entries where entry.number >= min(first, newest) {
-                try insert.run(.integer(entry.place))
-            }
+            (taken, work) = try moveRuns(
+                entries, of: row, keptAfter: keptAfter, limit, database)
         }
-        move.offset += entries.count
-        if entries.count < limit {
+        move.offset += taken
+        if taken == entries.count, entries.count < limit {
             move.waiting.removeLast()
             move.offset = 0
         }
         self.move = move
-        return max(1, entries.count)
+        return work
+    }
+
+    private func moveRuns(
+        _ entries: [TailIndex.Entry], of row: Int64, keptAfter: UInt64, _ limit: Int,
+        _ database: Database
+    ) throws -> (taken: Int, work: Int) {
+        // A crash in the middle of a move leaves some of it in both. A row of the tail is moved
+        // whole, so what is there already ends where one of them does.
+        let moved = try NewestPlace.moved(of: row, database)?.place
+        // What is trimmed already stays out (the creation too, the record 0), but the newest says
+        // where the session stands.
+        let newest = tail.newest(of: row)?.number ?? 0
+        let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)
+        let select = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
+        var run = RecordRun(of: row)
+        var (taken, work) = (0, 0)
+        for entry in entries where work < limit {
+            taken += 1
+            work += 1
+            guard entry.number >= first, moved.map({ $0 < entry.recordPlace }) ?? true,
+                let lines = try select.first(.integer(entry.place), make: { $0.bytes(0) })
+            else { continue }
+            if !run.isEmpty, run.text.count + lines.count > RecordRun.movedBytes {
+                try run.insertInRecords(database)
+                run = RecordRun(of: row)
+            }
+            run.append(lines, entry)
+            work += lines.count / Self.bytesPerRow
+        }
+        if !run.isEmpty { try run.insertInRecords(database) }
+        return (taken, max(1, work))
     }
 
     /// Nil: the session is over.

@@ -1,7 +1,6 @@
 internal import GRDB
 
-// Retention. Each step answers how many rows it removed: `limit` at the most, or a few more where
-// notes share a record's number.
+// Retention. Each step answers how much it removed, in rows: about `limit` at the most.
 extension Chores {
     /// Sessions that grew past what is kept since they were trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
@@ -172,13 +171,15 @@ extension Chores {
         }
         // The newest record stays in any case: it says where the session stands.
         let last = min(cut.number, max(newest, 1) - 1)
-        let removed = try removeRecords(of: row, through: last, limit, database)
-        return (removed, removed < limit, cut.number)
+        let (removed, isDone) = try removeRecords(of: row, through: last, limit, database)
+        return (removed, isDone, cut.number)
     }
 
+    /// What begins up to `last` and goes on behind it stays whole.
     private func removeRecords(
         of row: Int64, through last: UInt64, _ limit: Int, _ database: Database
-    ) throws -> Int {
+    ) throws -> (removed: Int, isDone: Bool) {
+        let rows = max(1, limit / Self.rowsPerRemoval)
         try database.cachedStatement(
             sql: """
                 DELETE FROM records WHERE session = ? AND number <= coalesce(
@@ -186,7 +187,8 @@ extension Chores {
                      ORDER BY number LIMIT 1 OFFSET ?), ?)
                 """
         ).run(
-            .integer(row), .integer(row), .number(last), .integer(Int64(limit - 1)), .number(last))
-        return database.changesCount
+            .integer(row), .integer(row), .number(last), .integer(Int64(rows - 1)), .number(last))
+        let removed = database.changesCount
+        return (removed * Self.rowsPerRemoval, removed < rows)
     }
 }

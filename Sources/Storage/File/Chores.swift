@@ -2,7 +2,7 @@ internal import GRDB
 
 /// Housekeeping of the file: moving the tail, and retention.
 ///
-/// Design: it goes along with commits. Each record that is committed pays for a few rows of
+/// Design: it goes along with commits. Each row that is committed pays for a few rows of
 /// housekeeping in one of the next transactions, so that it keeps up with any load, never takes
 /// more than a bounded part of a commit, and needs no flush of its own. While nothing is
 /// committed, the journal gives it transactions of its own.
@@ -31,9 +31,12 @@ final class Chores {
     /// Something in the tail waits to be removed.
     var isMoveWanted = false
 
-    /// A record moves (two rows: written there, removed here) and is trimmed some day; one more
-    /// to catch up.
-    private static let rowsPerRecord = 4
+    /// A row moves (written there, removed here) and is trimmed some day; one more to catch up.
+    private static let rowsPerRun = rowsPerRemoval + 4
+    /// Removing a row of the tail gives back every page that it lay on.
+    static let rowsPerRemoval = 4
+    /// What bytes cost is counted in rows, too.
+    static let bytesPerRow = 1_024
     /// Less is not worth the pages that it touches.
     private static let leastCredit = 128
 
@@ -78,10 +81,11 @@ final class Chores {
         tail.count >= retention.tailRecords || tailBytes >= retention.tailBytes
     }
 
-    /// Records that are committed with the next work, and their bytes.
-    func owe(for records: Int, bytes: Int) {
+    /// Rows that are committed with the next work, and the bytes of what they have.
+    func owe(for runs: Int, bytes: Int) {
         tailBytes += bytes
-        credit = areDue ? min(credit + records * Self.rowsPerRecord, retention.stepRows) : 0
+        let rows = runs * Self.rowsPerRun + 2 * bytes / Self.bytesPerRow
+        credit = areDue ? min(credit + rows, retention.stepRows) : 0
     }
 
     func owe(all rows: Int) { credit = rows }

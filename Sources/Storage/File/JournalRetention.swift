@@ -11,7 +11,8 @@ package struct JournalRetention: Sendable, Equatable {
     /// Deleted sessions that are remembered for as long as ``age``; at the limit the oldest are
     /// forgotten, and answer 404 in place of 410. Default 1 000 000.
     package var tombstones = 1_000_000
-    /// Rows that a step of housekeeping writes or removes at the most. Default 1000.
+    /// Rows that a step of housekeeping writes or removes at the most, each KiB of them and each
+    /// removal counted for more. Default 1000.
     package var stepRows = 1_000
     /// Records in the file's tail at which it is moved into the order of sessions. More make
     /// moving cheaper (more records of a session to a page) and the next start slower: it reads

@@ -109,6 +109,7 @@ final class JournalWriter: @unchecked Sendable {
                     if refusal == nil { try rows.write(batch) }
                     refusals.append(refusal)
                 }
+                try rows.finish()
                 chores.owe(for: rows.added.count, bytes: rows.bytes)
                 try chores.work(database)
                 return .commit

@@ -13,29 +13,31 @@ struct RecordReader {
     func each(after start: RecordPlace, through last: UInt64, act: (Record) -> Bool) throws {
         var reached = start
         var wantsMore = true
+        func show(_ lines: [UInt8]) throws -> Bool {
+            try RecordText.each(lines, of: life) { record in
+                guard record.number <= last else { return false }
+                guard reached < record.place else { return true }
+                reached = record.place
+                return act(record)
+            }
+        }
         let moved = try database.cachedStatement(
             sql: """
-                SELECT \(Record.columns) FROM records
-                WHERE session = ? AND (number, part) > (?, ?) AND number <= ?
-                ORDER BY number, part
+                SELECT lines FROM records
+                WHERE session = ? AND (number, part) > (?, ?) ORDER BY number, part
                 """)
         try moved.each(
             .integer(life.row), .integer(Int64(clamping: start.number)),
-            .integer(start.storedPart), .integer(Int64(clamping: last))
+            .integer(start.storedPart)
         ) { row in
-            let record = Record(row, of: life)
-            reached = record.place
-            wantsMore = act(record)
+            wantsMore = try show(row.bytes(0))
             return wantsMore
         }
-        guard wantsMore else { return }
-        let newer = try database.cachedStatement(
-            sql: "SELECT \(Record.columns) FROM tail WHERE place = ?")
-        for entry in waiting
-        where wantsMore && reached < entry.recordPlace && entry.number <= last {
+        let newer = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
+        for entry in waiting where wantsMore && reached < entry.recordPlace {
             // None: it is further on its way, and was shown above.
-            let record = try newer.first(.integer(entry.place)) { Record($0, of: life) }
-            if let record { wantsMore = act(record) }
+            let lines = try newer.first(.integer(entry.place)) { $0.bytes(0) }
+            if let lines { wantsMore = try show(lines) }
         }
     }
 }

@@ -7,9 +7,13 @@ struct RowWriter {
     /// The tail's next place.
     var nextPlace: Int64
     /// What the group adds to the tail: indexed once it is committed.
-    var added: [(row: Int64, entry: TailIndex.Entry)] = []
-    /// About the bytes of that.
-    var bytes = 0
+    private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
+    /// The bytes of that.
+    private(set) var bytes = 0
+    /// What is to be added, in the order in which it was begun, and which of it each session's
+    /// next record continues.
+    private var runs: [RecordRun] = []
+    private var open: [Int64: Int] = [:]
 
     init(database: Database, heads: SessionHeads, nextPlace: Int64) {
         self.database = database
@@ -35,28 +39,36 @@ struct RowWriter {
     }
 
     private mutating func write(_ records: [Record]) throws {
-        guard !records.isEmpty else { return }
-        let insert = try database.cachedStatement(
-            sql: """
-                INSERT INTO tail(place, session, number, part, kind, version, action, time,
-                    content, events, traceparent) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
+        var last = (row: Int64(0), index: 0)
         for (record, row) in zip(records, heads.rows) {
             if record.kind == .created { try create(record, row) }
             if record.kind == .deleted { try delete(record, row) }
-            try insert.run(
-                .integer(nextPlace), .integer(row), .number(record.number),
-                .integer(record.part == 0 ? JournalSchema.recordPart : Int64(record.part)),
-                .integer(Int64(record.kind.rawValue)), .number(record.version),
-                .number(record.action), .integer(record.time), .text(record.content),
-                record.events.isEmpty ? .null : .text(EventLines.text(record.events)),
-                record.traceparent.map { .string($0) } ?? .null)
+            // A session's records mostly come together.
+            if row != last.row || runs[last.index].text.count >= RecordRun.writtenBytes {
+                last = (row, run(of: row))
+            }
+            runs[last.index].append(record)
+        }
+    }
+
+    /// The run that the session's next record belongs to.
+    private mutating func run(of row: Int64) -> Int {
+        if let index = open[row], runs[index].text.count < RecordRun.writtenBytes { return index }
+        open[row] = runs.count
+        runs.append(RecordRun(of: row))
+        return runs.count - 1
+    }
+
+    /// Every batch was written: adds the records of all of them to the tail.
+    mutating func finish() throws {
+        for run in runs {
+            try run.insert(inTail: nextPlace, database)
             let entry = TailIndex.Entry(
-                place: nextPlace, number: record.number, version: record.version,
-                part: record.part)
-            added.append((row, entry))
+                place: nextPlace, number: run.last.number, version: run.version,
+                part: run.last.part, count: UInt32(run.count))
+            added.append((run.row, entry))
             nextPlace += 1
-            bytes += record.storedBytes
+            bytes += run.text.count
         }
     }
 

@@ -54,16 +54,23 @@ struct NewestPlace {
             stand(at: entry.number, part: entry.part, version: entry.version)
             return
         }
+        guard let found = try Self.moved(of: row, database) else { return }
+        stand(at: found.place.number, part: found.place.part, version: found.version)
+    }
+
+    /// The newest of a session's records that was moved out of the tail.
+    static func moved(
+        of row: Int64, _ database: Database
+    ) throws -> (place: RecordPlace, version: UInt64)? {
         let newest = try database.cachedStatement(
             sql: """
                 SELECT number, part, version FROM records WHERE session = ?
                 ORDER BY number DESC, part DESC LIMIT 1
                 """)
-        let found = try newest.first(.integer(row)) {
-            (number: $0.number(0), part: RecordPlace.part(stored: $0.integer(1)), $0.number(2))
+        return try newest.first(.integer(row)) { row in
+            let part = RecordPlace.part(stored: row.integer(1))
+            return (RecordPlace(row.number(0), part: part), row.number(2))
         }
-        guard let found else { return }
-        stand(at: found.number, part: found.part, version: found.2)
     }
 
     private mutating func stand(at number: UInt64, part: UInt32, version: UInt64) {
@@ -83,21 +90,6 @@ extension RecordPlace {
 }
 
 extension Record {
-    /// The columns that ``init(_:of:)`` reads, of `tail` and of `records`.
-    static let columns = "number, part, kind, version, action, time, content, events, traceparent"
-
-    init(_ row: FoundRow, of life: Life) {
-        self.init(
-            session: life.key.session, reactor: life.reactor, generation: life.key.generation,
-            number: row.number(0), version: row.number(3),
-            kind: Kind(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) ?? .note,
-            content: row.bytes(6), events: EventLines.events(row.bytes(7)),
-            traceparent: row.isNull(8) ? nil : row.string(8))
-        part = RecordPlace.part(stored: row.integer(1))
-        action = row.number(4)
-        time = row.integer(5)
-    }
-
     /// About what it takes in memory and on a wire.
     var storedBytes: Int {
         events.reduce(content.count + Self.leastStoredBytes) {

@@ -8,13 +8,15 @@ internal import Synchronization
 /// takes its entries *before* it begins its transaction: then each of them is in the tail, or has
 /// been moved to `records` within what that transaction sees.
 final class TailIndex: Sendable {
-    /// 32 bytes for each record in the tail.
+    /// A row of the tail, by its last record; 32 bytes.
     struct Entry {
         var place: Int64
         var number: UInt64
         var version: UInt64
         /// As in ``RecordPlace``.
         var part: UInt32
+        /// How many records there are.
+        var count: UInt32
 
         var recordPlace: RecordPlace { RecordPlace(number, part: part) }
     }
@@ -22,6 +24,7 @@ final class TailIndex: Sendable {
     private struct Book {
         /// By the session's row, in order.
         var runs: [Int64: [Entry]] = [:]
+        /// Of records.
         var count = 0
         /// The first and the last place.
         var places: ClosedRange<Int64>?
@@ -35,14 +38,14 @@ final class TailIndex: Sendable {
     func rebuild(_ database: Database) throws {
         var fresh = Book()
         let rows = try database.cachedStatement(
-            sql: "SELECT place, session, number, part, version FROM tail ORDER BY place")
+            sql: "SELECT place, session, number, part, version, count FROM tail ORDER BY place")
         try rows.each { row in
-            let part = row.integer(3)
-            fresh.runs[row.integer(1), default: []].append(
-                Entry(
-                    place: row.integer(0), number: row.number(2), version: row.number(4),
-                    part: part == JournalSchema.recordPart ? 0 : UInt32(part)))
-            fresh.count += 1
+            let entry = Entry(
+                place: row.integer(0), number: row.number(2), version: row.number(4),
+                part: RecordPlace.part(stored: row.integer(3)),
+                count: UInt32(clamping: row.integer(5)))
+            fresh.runs[row.integer(1), default: []].append(entry)
+            fresh.count += Int(entry.count)
             fresh.places = (fresh.places?.lowerBound ?? row.integer(0))...row.integer(0)
             return true
         }
@@ -54,8 +57,10 @@ final class TailIndex: Sendable {
         guard let first = entries.first?.entry, let last = entries.last?.entry else { return }
         book.withLock { book in
             book.places = (book.places?.lowerBound ?? first.place)...last.place
-            for (row, entry) in entries { book.runs[row, default: []].append(entry) }
-            book.count += entries.count
+            for (row, entry) in entries {
+                book.runs[row, default: []].append(entry)
+                book.count += Int(entry.count)
+            }
         }
     }
 
@@ -65,7 +70,7 @@ final class TailIndex: Sendable {
             for row in rows {
                 guard let run = book.runs[row] else { continue }
                 let rest = Array(run.drop { $0.place <= place })
-                book.count -= run.count - rest.count
+                for entry in run.dropLast(rest.count) { book.count -= Int(entry.count) }
                 book.runs[row] = rest.isEmpty ? nil : rest
             }
             if let places = book.places {
@@ -83,7 +88,7 @@ final class TailIndex: Sendable {
 
     func holds(_ row: Int64) -> Bool { book.withLock { $0.runs[row] != nil } }
 
-    /// The first `limit` entries after `start`, up to and including the record `last`.
+    /// The first `limit` entries with anything after `start`, up to the one with the record `last`.
     func entries(
         of row: Int64, after start: RecordPlace, through last: UInt64 = .max,
         limit: Int = .max
@@ -91,7 +96,9 @@ final class TailIndex: Sendable {
         book.withLock { book in
             guard let run = book.runs[row] else { return [] }
             let from = run.firstIndex(after: start)
-            return Array(run[from...].prefix(limit).prefix { $0.number <= last })
+            let rest = run[from...].prefix(limit)
+            let end = rest.firstIndex { $0.number >= last && $0.part == 0 || $0.number > last }
+            return Array(end.map { rest[...$0] } ?? rest)
         }
     }
 

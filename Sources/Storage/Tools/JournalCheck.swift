@@ -57,11 +57,17 @@ package struct JournalCheck: Sendable {
         var problems: [String] = []
         var versions: [UInt64: UInt64] = [:]
         var count: UInt64 = 0
-        try walk.eachRecord(of: session) { record in
-            count += 1
-            if let problem = expected.problem(with: record) { problems.append(problem) }
-            if record.part == 0 { versions[record.number] = record.version }
+        do {
+            try walk.eachRecord(of: session) { record in
+                count += 1
+                if let problem = expected.problem(with: record) { problems.append(problem) }
+                if record.part == 0 { versions[record.number] = record.version }
+            }
+        } catch let damage as RecordText.Damage {
+            problems.append("\(damage)")
         }
+        let rows = try walk.rowProblems(of: session)
+        problems += rows
         try walk.eachSnapshot(of: life) { snapshot in
             let version =
                 snapshot.number == life.keptAfter ? life.keptVersion : versions[snapshot.number]

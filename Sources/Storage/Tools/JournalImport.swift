@@ -9,6 +9,9 @@ package final class JournalImport {
     private let queue: DatabaseQueue
     /// The session whose lines are being read.
     private var session: (row: Int64, key: SessionKey)?
+    /// Of its records those that are not written yet.
+    private var run = RecordRun(of: 0)
+    private var lastPlace: RecordPlace?
     private var rows: Int64 = 0
     private var lineNumber = 0
 
@@ -58,7 +61,10 @@ package final class JournalImport {
     package func finish() throws {
         guard lineNumber > 0 else { throw fault("there is no line at all") }
         do {
-            try queue.inDatabase { try $0.commit() }
+            try queue.inDatabase { database in
+                try endRun(database)
+                try database.commit()
+            }
             try queue.close()
         } catch {
             throw JournalFileFault(error)
@@ -87,6 +93,7 @@ package final class JournalImport {
             }
             return
         }
+        if !fields.has("record") { try endRun(database) }
         if fields.has("session") { return try takeSession(fields, database) }
         if fields.has("tombstone") { return try takeTombstone(fields, database) }
         guard let session else { throw JournalFields.Missing(name: "session") }
@@ -110,6 +117,7 @@ package final class JournalImport {
             session: try fields.string("session"), generation: try fields.string("generation"))
         rows += 1
         session = (rows, key)
+        lastPlace = nil
         try database.cachedStatement(
             sql: """
                 INSERT INTO sessions(row, id, reactor, generation, created, kept_after, kept_version)
@@ -131,17 +139,21 @@ package final class JournalImport {
     }
 
     private func insert(_ record: Record, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO records(session, number, part, kind, version, action, time, content,
-                    events, traceparent) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(rows), .number(record.number), .integer(record.place.storedPart),
-            .integer(Int64(record.kind.rawValue)), .number(record.version),
-            .number(record.action), .integer(record.time), .text(record.content),
-            record.events.isEmpty ? .null : .text(EventLines.text(record.events)),
-            record.traceparent.map { .string($0) } ?? .null)
+        if let lastPlace, record.place <= lastPlace {
+            throw fault("the record \(record.number) comes behind the record \(lastPlace.number)")
+        }
+        lastPlace = record.place
+        if run.isEmpty || run.text.count >= RecordRun.movedBytes {
+            try endRun(database)
+            run = RecordRun(of: rows)
+        }
+        run.append(record)
+    }
+
+    private func endRun(_ database: Database) throws {
+        guard !run.isEmpty else { return }
+        try run.insertInRecords(database)
+        run = RecordRun(of: 0)
     }
 
     private func insert(_ snapshot: Snapshot, _ database: Database) throws {

@@ -36,29 +36,12 @@ package struct JournalStatistics: Sendable, Equatable {
         tombstones = try count("SELECT count(*) FROM tombstones")
         answers = try count("SELECT count(*) FROM answers")
         running = try count("SELECT count(*) FROM running")
-        tail = try count("SELECT count(*) FROM tail")
+        tail = try count("SELECT sum(count) FROM tail")
         let page = try count("PRAGMA page_size")
         fileBytes = try page * count("PRAGMA page_count")
         freeBytes = try page * count("PRAGMA freelist_count")
         try readReactors(database)
     }
-
-    /// Law: a record that is in the tail and moved already is counted once.
-    private static let records = """
-        WITH everything AS (
-            SELECT session, part, time, length(content) + coalesce(length(events), 0) AS bytes
-            FROM records
-            UNION ALL
-            SELECT session, part, time, length(content) + coalesce(length(events), 0)
-            FROM tail WHERE NOT EXISTS (
-                SELECT 1 FROM records WHERE records.session = tail.session
-                AND records.number = tail.number AND records.part = tail.part)
-        )
-        SELECT reactor, sum(part = 4294967295), sum(part < 4294967295), sum(bytes), min(time),
-            max(time)
-        FROM everything JOIN sessions ON sessions.row = everything.session
-        WHERE id IS NOT NULL GROUP BY reactor
-        """
 
     private mutating func readReactors(_ database: Database) throws {
         var found: [String: Reactor] = [:]
@@ -76,16 +59,23 @@ package struct JournalStatistics: Sendable, Equatable {
             found[reactor.name] = reactor
             return true
         }
-        var times: [Int64] = []
-        try database.cachedStatement(sql: Self.records).each { row in
-            found[row.string(0)]?.records = Int(row.integer(1))
-            found[row.string(0)]?.notes = Int(row.integer(2))
-            found[row.string(0)]?.bytes = Int(row.integer(3))
-            times += [row.integer(4), row.integer(5)]
-            return true
+        let walk = try JournalWalk(database)
+        try walk.eachSession(.silent) { session in
+            try walk.eachRecord(of: session) { record in
+                found[session.life.reactor]?.count(record)
+                oldest = min(oldest ?? record.time, record.time)
+                newest = max(newest ?? record.time, record.time)
+            }
         }
-        oldest = times.min()
-        newest = times.max()
         reactors = found.values.sorted { $0.name < $1.name }
+    }
+}
+
+extension JournalStatistics.Reactor {
+    fileprivate mutating func count(_ record: Record) {
+        if record.part == 0 { records += 1 } else { notes += 1 }
+        bytes += record.events.reduce(record.content.count) {
+            $0 + $1.name.utf8.count + $1.data.count
+        }
     }
 }

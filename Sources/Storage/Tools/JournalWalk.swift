@@ -57,6 +57,33 @@ struct JournalWalk {
         if let fault { throw fault }
     }
 
+    /// Where a row of records says another thing of them than they do.
+    func rowProblems(of session: Session) throws -> [String] {
+        var problems: [String] = []
+        let rows = try database.cachedStatement(
+            sql: """
+                SELECT number, part, version, count, lines FROM records
+                WHERE session = ? ORDER BY number, part
+                """)
+        try rows.each(.integer(session.life.row)) { row in
+            var run = RecordRun(of: session.life.row)
+            do {
+                _ = try RecordText.each(row.bytes(4), of: session.life) { record in
+                    run.append(record)
+                    return true
+                }
+            } catch is RecordText.Damage {
+                return true  // whoever reads the records tells it
+            }
+            let place = RecordPlace(row.number(0), part: RecordPlace.part(stored: row.integer(1)))
+            if run.last != place || run.version != row.number(2) || run.count != row.integer(3) {
+                problems.append("the row of record \(place.number) does not describe what it has")
+            }
+            return true
+        }
+        return problems
+    }
+
     func eachSnapshot(of life: Life, _ act: (Snapshot) throws -> Void) throws {
         let rows = try database.cachedStatement(
             sql: """

@@ -34,16 +34,17 @@ final class JournalFile: Sendable {
         return server
     }
 
-    /// Runs a line of SQL on every table that has a column `content`, in place of `TABLE`. The
-    /// file must be nobody's.
+    /// Runs a line of SQL on every column with records or actions, in place of `COLUMN` of
+    /// `TABLE`. The file must be nobody's.
     func edit(_ sql: String) async throws {
         let script = """
             import sqlite3, sys
             file = sqlite3.connect(sys.argv[1])
             names = [row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type='table'")]
             for name in names:
-                if "content" in [column[1] for column in file.execute(f"PRAGMA table_info({name})")]:
-                    file.execute(sys.argv[2].replace("TABLE", name))
+                for column in [column[1] for column in file.execute(f"PRAGMA table_info({name})")]:
+                    if column in ("content", "lines"):
+                        file.execute(sys.argv[2].replace("TABLE", name).replace("COLUMN", column))
             file.commit()
             print(file.total_changes)
             """

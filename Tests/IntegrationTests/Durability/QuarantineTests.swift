@@ -5,11 +5,11 @@ import Testing
     .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(5)))
 struct QuarantineTests {
     private static let spoil = """
-        UPDATE TABLE SET content = replace(content, 'setAlertMessage', 'setNoSuchThing')
-        WHERE content LIKE '%poison%'
+        UPDATE TABLE SET COLUMN = replace(COLUMN, 'setAlertMessage', 'setNoSuchThings')
+        WHERE COLUMN LIKE '%poison%'
         """
     private static let mend = """
-        UPDATE TABLE SET content = replace(content, 'setNoSuchThing', 'setAlertMessage')
+        UPDATE TABLE SET COLUMN = replace(COLUMN, 'setNoSuchThings', 'setAlertMessage')
         """
 
     @Test func `it is told what and where; others do not notice; its data are kept`()

@@ -1,0 +1,61 @@
+internal import GRDB
+
+/// Consecutive records of one session: what a row of `tail` and of `records` has.
+///
+/// Why many to a row: what a row costs SQLite does not depend on what is in it, and a session that
+/// is busy leaves dozens of records in each commit.
+struct RecordRun {
+    /// The session's row.
+    let row: Int64
+    private(set) var text: [UInt8] = []
+    private(set) var count = 0
+    /// Where the last of them stands, and the version there.
+    private(set) var last = RecordPlace(0)
+    private(set) var version: UInt64 = 0
+
+    /// Beyond it a commit begins another row.
+    static let writtenBytes = 65_536
+    /// Up to it rows of the tail become one of `records`: what a reader reads at least.
+    static let movedBytes = 16_384
+
+    init(of row: Int64) { self.row = row }
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ record: Record) {
+        RecordText.append(record, to: &text)
+        count += 1
+        last = record.place
+        version = record.version
+    }
+
+    /// Adds a row of the tail, which comes next.
+    mutating func append(_ text: [UInt8], _ entry: TailIndex.Entry) {
+        self.text += text
+        count += Int(entry.count)
+        last = entry.recordPlace
+        version = entry.version
+    }
+
+    func insert(inTail place: Int64, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO tail(session, number, part, version, count, lines, place)
+                VALUES(?, ?, ?, ?, ?, ?, ?)
+                """
+        ).run(
+            .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
+            .integer(Int64(count)), .text(text), .integer(place))
+    }
+
+    func insertInRecords(_ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO records(session, number, part, version, count, lines)
+                VALUES(?, ?, ?, ?, ?, ?)
+                """
+        ).run(
+            .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
+            .integer(Int64(count)), .text(text))
+    }
+}

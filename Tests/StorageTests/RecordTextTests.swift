@@ -1,0 +1,106 @@
+import class GRDB.DatabaseQueue
+import Testing
+
+@testable import Storage
+
+@Suite("Records as text come back as they were, or are refused")
+struct RecordTextTests {
+    private let life: Life
+
+    init() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit([.created("s")]) == nil)
+        let file = try DatabaseQueue(path: rig.path)
+        life = try #require(try file.inDatabase { try Life("s", in: $0) })
+    }
+
+    private static let records: [Record] = {
+        var odd = Record(
+            session: "s", reactor: "alerts", generation: "g1", number: .max, version: .max,
+            kind: .failure, content: Array("1 2 3\n4\t\u{0}é".utf8),
+            events: [
+                Record.Event(name: "", data: []),
+                Record.Event(name: "a b\n", data: Array("\n0 0 0\n".utf8)),
+            ], traceparent: "00-aa-bb-01")
+        odd.part = .max - 1
+        odd.action = 10_000_000_000_000_000_000
+        odd.time = -1
+        return [.created("s"), .mutation("s", 9), .note("s", before: 10, 1, version: 9), odd]
+    }()
+
+    private func read(_ text: [UInt8]) throws -> [Record] {
+        var found: [Record] = []
+        _ = try RecordText.each(text, of: life) { record in
+            found.append(record)
+            return true
+        }
+        return found
+    }
+
+    private static let text: [UInt8] = {
+        var text: [UInt8] = []
+        for record in records { RecordText.append(record, to: &text) }
+        return text
+    }()
+
+    @Test func `whatever they hold, they come back`() throws {
+        #expect(try read(Self.text) == Self.records)
+        #expect(try read([]) == [])
+    }
+
+    @Test func `it stops where it is told to`() throws {
+        var count = 0
+        let wantsMore = try RecordText.each(Self.text, of: life) { _ in
+            count += 1
+            return count < 2
+        }
+        #expect(count == 2)
+        #expect(!wantsMore)
+    }
+
+    @Test func `cut anywhere, what is whole is read and the rest is told`() throws {
+        var ends: Set<Int> = [0]
+        var text: [UInt8] = []
+        for record in Self.records {
+            RecordText.append(record, to: &text)
+            ends.insert(text.count)
+        }
+        for end in 0...text.count {
+            let part = Array(text[..<end])
+            guard ends.contains(end) else {
+                #expect(throws: RecordText.Damage.self) { try read(part) }
+                continue
+            }
+            #expect(try read(part) == Array(Self.records.prefix(try read(part).count)))
+        }
+    }
+
+    @Test func `any byte changed is the same record with other values, or damage`() throws {
+        for index in Self.text.indices {
+            var text = Self.text
+            for byte: UInt8 in [0, 0x0A, 0x20, 0x2D, 0x30, 0x39, 0xFF] {
+                text[index] = byte
+                // No crash, no endless loop, and never more than there can be.
+                let found = (try? read(text)) ?? []
+                #expect(found.count <= text.count / 16)
+            }
+        }
+    }
+
+    @Test func `the rows of a session become one when they move`() async throws {
+        var retention = JournalRetention()
+        retention.tailRecords = 500
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s"), .created("t")]) == nil)
+        for number: UInt64 in 1...300 {
+            #expect(await rig.commit([.mutation("s", number), .mutation("t", number)]) == nil)
+        }
+        await rig.journal.trimNow()
+        let rows = try rig.count("SELECT count(*) FROM records")
+        let moved = try rig.count("SELECT sum(count) FROM records")
+        #expect(moved >= 500)
+        #expect(rows <= moved / 50, "\(rows) rows for \(moved) records")
+        #expect(try await rig.records("s").map(\.number) == Array(1...300))
+        #expect(try JournalCheck(rig.path).run().problems == [])
+    }
+}
