@@ -35,11 +35,14 @@ final class Checkpointer: Sendable {
     private let path: String
     private let queue = DispatchQueue(label: "journal.checkpoint", qos: .utility)
     private let book = Mutex(Book())
+    /// Kept between checkpoints: opening one costs more than many a checkpoint.
+    private let connection = Mutex<DatabaseQueue?>(nil)
 
-    /// 4 MiB, as SQLite's own default.
-    static let startPages = 1_000
-    /// 16 MiB.
-    static let finishPages = 4_000
+    /// 16 MiB. SQLite's own default is a quarter of it; but a checkpoint flushes the database, for
+    /// which flushes of commits have to wait, and so it should be rare.
+    static let startPages = 4_000
+    /// 32 MiB.
+    static let finishPages = 8_000
     /// 8 MiB: what the writer may be asked to do while commits wait.
     static let restPages = 2_000
     /// Where the disk is so slow that each checkpoint leaves more than that, the writer does it
@@ -62,7 +65,10 @@ final class Checkpointer: Sendable {
             }, context)
     }
 
-    func stop() { book.withLock { $0.isStopped = true } }
+    func stop() {
+        book.withLock { $0.isStopped = true }
+        queue.sync { letGo() }
+    }
 
     /// Whether the writer should do the rest.
     var wantsWriter: Bool { book.withLock { $0.wantsWriter } }
@@ -95,17 +101,37 @@ final class Checkpointer: Sendable {
         if starts { queue.async { [self] in run() } }
     }
 
+    private func connect() throws -> DatabaseQueue {
+        try connection.withLock { connection in
+            if let connection { return connection }
+            var configuration = Configuration()
+            configuration.label = "journal.checkpoint"
+            configuration.busyMode = .immediateError
+            let fresh = try DatabaseQueue(path: path, configuration: configuration)
+            connection = fresh
+            return fresh
+        }
+    }
+
+    private func letGo() {
+        connection.withLock { connection in
+            do {
+                try connection?.close()
+            } catch {
+                // It only read the log and wrote what is in it.
+            }
+            connection = nil
+        }
+    }
+
     private func run() {
         var isDone = false
         do {
-            var configuration = Configuration()
-            configuration.busyMode = .immediateError
-            let connection = try DatabaseQueue(path: path, configuration: configuration)
-            let (log, done) = try connection.inDatabase { try $0.checkpoint(.passive) }
+            let (log, done) = try connect().inDatabase { try $0.checkpoint(.passive) }
             isDone = log == done
-            try connection.close()
         } catch {
             // The log stays longer; the next commits ask again, and a failing disk is told by them.
+            letGo()
         }
         book.withLock { book in
             book.isRunning = false
