@@ -10,13 +10,15 @@ package protocol PulseValueVisitor {
 /// pulse copies its value to look at its mark, and one appended to a path that reflection made
 /// traps when it is read (seen on 6.3.1: append `\.mark` to a path of
 /// `_forEachFieldWithKeyPath`, read through it).
+@usableFromInline
 package struct PulseField<State>: Sendable {
     /// The name without the wrapper's underscore: `alertMessage`.
     package let name: String
 
     // Law: the offsets are those of stored fields of exactly these types in a `State`, as
     // `MemoryLayout.offset(of:)` gave them.
-    private let markOffset: Int
+    @usableFromInline
+    let markOffset: Int
 
     // `nil` for a value that is not Encodable.
     private let reader: (any PulseReading<State>)?
@@ -31,6 +33,7 @@ package struct PulseField<State>: Sendable {
     package var isEncodable: Bool { reader != nil }
 
     /// The pulse's mark in this state.
+    @inlinable
     package func mark(in state: State) -> PulseMark {
         unsafe withUnsafeBytes(of: state) { bytes in
             unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)

@@ -1,11 +1,14 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 
 /// The pulses of one session's state: tells which were assigned since it last looked.
+@usableFromInline
 struct PulseRecorder<State> {
-    private let fields: [PulseField<State>]
+    @usableFromInline
+    let fields: [PulseField<State>]
     /// The marks after the newest version, in the order of `fields`.
-    private var marks: [PulseMark] = []
+    @usableFromInline
+    var marks: [PulseMark] = []
     /// Where a pulse is encoded before it goes into the log; its capacity is kept.
     private var scratch: [UInt8] = []
 
@@ -13,6 +16,7 @@ struct PulseRecorder<State> {
         self.fields = fields
     }
 
+    @inlinable
     var isEmpty: Bool { fields.isEmpty }
 
     /// From here on: nothing of this state is an event.
@@ -21,25 +25,28 @@ struct PulseRecorder<State> {
     }
 
     /// Adds an event to the newest record for each pulse that was assigned since the last look.
+    @inlinable
     mutating func record(_ state: State, in session: Session) {
         // Not over `indices`: unspecialised, that is a collection of its own.
-        var next = 0
-        while next < fields.count {
-            let index = next
-            next += 1
+        var index = 0
+        while index < fields.count {
             let mark = fields[index].mark(in: state)
-            let isAssigned = mark.isAssignment(since: marks[index])
+            if mark.isAssignment(since: marks[index]) { enter(index, of: state, in: session) }
             marks[index] = mark
-            guard isAssigned else { continue }
-            var encoding = PulseEncoding(out: takeScratch())
-            fields[index].withValue(in: state, &encoding)
-            if let failure = encoding.failure {
-                session.note(.unencodable("the pulse \(fields[index].name)", failure))
-            } else {
-                session.record(.pulse(index), encoding.out)
-            }
-            scratch = encoding.out
+            index += 1
         }
+    }
+
+    @usableFromInline
+    mutating func enter(_ index: Int, of state: State, in session: Session) {
+        var encoding = PulseEncoding(out: takeScratch())
+        fields[index].withValue(in: state, &encoding)
+        if let failure = encoding.failure {
+            session.note(.unencodable("the pulse \(fields[index].name)", failure))
+        } else {
+            session.record(.pulse(index), encoding.out)
+        }
+        scratch = encoding.out
     }
 
     /// Appends `{"<pulse>":<value>,…}` of the chosen pulses.

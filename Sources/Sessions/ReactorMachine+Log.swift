@@ -1,5 +1,5 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // What the action log tells of a reactor: notes are built from what the core tells its observer.
@@ -31,8 +31,8 @@ extension ReactorMachine {
 
     // MARK: Notes
 
-    func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
-        guard session.keepsNotes else { return }
+    @usableFromInline
+    func enterAccepted(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
         session.enter(.actionReceived, of: tag) { out in
             var received: [UInt8] = []
             append(action, "an action", to: &received)
@@ -49,6 +49,7 @@ extension ReactorMachine {
     }
 
     /// A hook answered nil, or failed; the failure has its own record.
+    @usableFromInline
     func enterRejected(_ action: R.Action, _ tag: ActionTag) {
         session.enter(.actionRejected, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
@@ -67,6 +68,7 @@ extension ReactorMachine {
         session.enter(kind, of: action) { Self.append(id, to: &$0) }
     }
 
+    @usableFromInline
     func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
         session.enter(.effectSkipped, of: action) { out in
             out.append(contentsOf: "{\"id\":".utf8)
@@ -75,6 +77,7 @@ extension ReactorMachine {
         }
     }
 
+    @usableFromInline
     func sourceEnded(_ name: String) {
         // A failure is told by its record.
         guard case .source(_, hasFailed: false) = ending else { return }
@@ -85,6 +88,7 @@ extension ReactorMachine {
         }
     }
 
+    @usableFromInline
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
         session.enter(.mutationDropped, of: action) { out in
             out.append(contentsOf: "{\"mutation\":".utf8)
@@ -94,6 +98,7 @@ extension ReactorMachine {
         if reason == .ended { session.note(.dropped("a mutation")) }
     }
 
+    @usableFromInline
     func dropped(_ activity: R.Activity, by action: ActionTag) {
         session.enter(.activityDropped, of: action) { out in
             out.append(contentsOf: "{\"activity\":".utf8)

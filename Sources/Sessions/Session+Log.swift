@@ -4,6 +4,7 @@ internal import Storage
 // The action log: everything that happened, in one order: notes and records.
 extension Session {
     /// Whether notes are built: the journal keeps them, or somebody has read the log.
+    @usableFromInline
     var keepsNotes: Bool { notes != nil }
 
     /// From now on notes are built. Nothing that happened before is made up.

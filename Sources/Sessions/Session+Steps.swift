@@ -1,4 +1,4 @@
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // Steps: what is decided gathers, the journal commits it, then it is shown.
@@ -25,6 +25,11 @@ extension Session {
         step.notes = 0
         guard keepsRecords else { return }
         step.batch.records.append(journalRecord(kind, number: log.lastNumber, action: action))
+    }
+
+    @usableFromInline
+    func beginMutation(of action: ActionTag) {
+        beginRecord(.mutation, of: action)
     }
 
     /// Adds an event to the record that was begun last.
@@ -61,6 +66,7 @@ extension Session {
         note(.failed(place: place, error: error))
     }
 
+    @usableFromInline
     var wantsStates: Bool { stateStreams > 0 }
 
     /// What an effect wants done when this is committed. After the end, and while something is

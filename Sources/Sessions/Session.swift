@@ -8,6 +8,7 @@ internal import Storage
 /// the journal has it, ``commit(_:)`` moves `committedNumber` on, and only then are replies sent
 /// and events framed. What was read before that is captured when it is asked for and shown when
 /// it is committed.
+@usableFromInline
 package final class Session {
     package let id: SessionID
     package let registration: Registration
@@ -15,6 +16,7 @@ package final class Session {
     /// Law: the table lets go of its sessions before it is let go of itself.
     let table: SessionTable
     /// Whether the journal wants records; asked for every record.
+    @usableFromInline
     let keepsRecords: Bool
 
     enum Life {
