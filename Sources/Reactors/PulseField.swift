@@ -1,4 +1,5 @@
 /// Takes a pulse's value with its static type, without an existential box around it.
+@usableFromInline
 package protocol PulseValueVisitor {
     /// Called with the value of one pulse.
     mutating func visit<Value: Encodable>(_ value: Value)
@@ -51,6 +52,7 @@ package struct PulseField<State>: Sendable {
     }
 
     /// Hands the pulse's value in this state to `visitor`. Requires ``isEncodable``.
+    @usableFromInline
     package func withValue(in state: State, _ visitor: inout some PulseValueVisitor) {
         guard let reader else { preconditionFailure("pulse \(name) is not Encodable") }
         reader.read(state, &visitor)

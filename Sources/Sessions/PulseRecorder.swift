@@ -31,16 +31,18 @@ struct PulseRecorder<State> {
         var index = 0
         while index < fields.count {
             let mark = fields[index].mark(in: state)
-            if mark.isAssignment(since: marks[index]) { enter(index, of: state, in: session) }
+            if mark.isAssignment(since: marks[index]) {
+                var encoding = PulseEncoding(out: takeScratch())
+                fields[index].withValue(in: state, &encoding)
+                enter(index, encoding, in: session)
+            }
             marks[index] = mark
             index += 1
         }
     }
 
     @usableFromInline
-    mutating func enter(_ index: Int, of state: State, in session: Session) {
-        var encoding = PulseEncoding(out: takeScratch())
-        fields[index].withValue(in: state, &encoding)
+    mutating func enter(_ index: Int, _ encoding: PulseEncoding, in session: Session) {
         if let failure = encoding.failure {
             session.note(.unencodable("the pulse \(fields[index].name)", failure))
         } else {
@@ -76,7 +78,8 @@ struct PulseRecorder<State> {
         }
     }
 
-    private mutating func takeScratch() -> [UInt8] {
+    @usableFromInline
+    mutating func takeScratch() -> [UInt8] {
         var bytes: [UInt8] = []
         swap(&bytes, &scratch)
         bytes.removeAll(keepingCapacity: bytes.capacity <= 4_096)
@@ -85,10 +88,15 @@ struct PulseRecorder<State> {
 }
 
 /// Encodes whatever value a pulse has.
-private struct PulseEncoding: PulseValueVisitor {
+@usableFromInline
+struct PulseEncoding: PulseValueVisitor {
     var out: [UInt8]
     var failure: String?
 
+    @usableFromInline
+    init(out: [UInt8]) { self.out = out }
+
+    @usableFromInline
     mutating func visit<Value: Encodable>(_ value: borrowing Value) {
         do {
             try JSON.encode(copy value, into: &out)
