@@ -31,18 +31,23 @@ extension ReactorMachine {
 
     // MARK: Notes
 
+    /// - Parameter isUnchanged: both are the same, bit for bit and reference for reference; then so
+    ///   are their encodings. If they differ, were it only between fields, these are compared.
     @usableFromInline
-    func enterAccepted(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
+    func enterAccepted(
+        _ action: R.Action, as transformed: R.Action, isUnchanged: Bool, _ tag: ActionTag
+    ) {
         session.enter(.actionReceived, of: tag) { out in
-            var received: [UInt8] = []
-            append(action, "an action", to: &received)
-            var seen: [UInt8] = []
-            append(transformed, "an action", to: &seen)
             out.append(contentsOf: "{\"received\":".utf8)
-            out.append(contentsOf: received)
-            if seen != received {
-                out.append(contentsOf: ",\"transformed\":".utf8)
-                out.append(contentsOf: seen)
+            let start = out.count
+            append(action, "an action", to: &out)
+            if !isUnchanged {
+                var seen: [UInt8] = []
+                append(transformed, "an action", to: &seen)
+                if seen[...] != out[start...] {
+                    out.append(contentsOf: ",\"transformed\":".utf8)
+                    out.append(contentsOf: seen)
+                }
             }
             out.append(UInt8(ascii: "}"))
         }

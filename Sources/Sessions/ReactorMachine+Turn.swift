@@ -67,7 +67,11 @@ extension ReactorMachine {
 
     @inlinable
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
-        if session.keepsNotes { enterAccepted(action, as: transformed, tag) }
+        guard session.keepsNotes else { return }
+        let isUnchanged = unsafe withUnsafeBytes(of: action) { bits in
+            unsafe withUnsafeBytes(of: transformed) { unsafe $0.elementsEqual(bits) }
+        }
+        enterAccepted(action, as: transformed, isUnchanged: isUnchanged, tag)
     }
 
     @inlinable
@@ -97,6 +101,7 @@ extension ReactorMachine {
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
         var content: [UInt8] = []
+        content.reserveCapacity(96)
         do {
             try JSON.encode(mutation, into: &content)
         } catch {
