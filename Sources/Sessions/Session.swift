@@ -18,6 +18,8 @@ package final class Session {
     /// Whether the journal wants records; asked for every record.
     @usableFromInline
     let keepsRecords: Bool
+    /// What all records of this session have in common.
+    let blankRecord: Record
 
     enum Life {
         case running
@@ -78,6 +80,9 @@ package final class Session {
         self.generation = generation
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
+        self.blankRecord = Record(
+            session: id.text, reactor: registration.name, generation: generation.text, number: 0,
+            version: 0, kind: .created)
         self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
         try restore(saved)
     }
