@@ -12,13 +12,17 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What a module that hosts reactors inlines from (ADR-0013). Named wherever one is: SwiftPM compiles
+/// a module again when one of those that it names has changed, and not for what is behind them.
+let inlined = ["Sessions", "JSONCoding", "Reactors"]
+
 let package = Package(
     name: "reactor-server",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Reactors", targets: ["Reactors"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
-        .library(name: "ReactorServer", targets: ["ReactorServer"]),
+        .library(name: "ReactorServer", targets: ["ReactorServer"] + inlined),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
     ],
@@ -78,7 +82,7 @@ let package = Package(
         .target(name: "SampleReactors", dependencies: ["Reactors"], swiftSettings: strict),
         .executableTarget(
             name: "reactor-server",
-            dependencies: ["ReactorServer", "SampleReactors"],
+            dependencies: ["ReactorServer", "SampleReactors"] + inlined.map { .target(name: $0) },
             swiftSettings: strict
         ),
         .executableTarget(
@@ -122,7 +126,8 @@ let package = Package(
             name: "CCurl", path: "Tests/CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(
-            name: "fixture-server", dependencies: ["ReactorServer", "Reactors"],
+            name: "fixture-server",
+            dependencies: ["ReactorServer"] + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
@@ -138,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "ReactorBenchTests", dependencies: ["reactor-bench"], swiftSettings: strict),
         .testTarget(
-            name: "OwnReactorTests", dependencies: ["ReactorServer", "Reactors"],
+            name: "OwnReactorTests",
+            dependencies: ["ReactorServer"] + inlined.map { .target(name: $0) },
             swiftSettings: strict),
     ]
 )

@@ -1,4 +1,5 @@
 /// Why bytes are not the value that was asked for.
+@usableFromInline
 package enum JSONRefusal: Error, Sendable, Equatable {
     /// The bytes are not JSON (RFC 8259), or go past a limit of `JSON.decode`. HTTP 400.
     ///

@@ -1,4 +1,5 @@
 /// Takes a pulse's value with its static type, without an existential box around it.
+@usableFromInline
 package protocol PulseValueVisitor {
     /// Called with the value of one pulse.
     mutating func visit<Value: Encodable>(_ value: Value)
@@ -10,13 +11,15 @@ package protocol PulseValueVisitor {
 /// pulse copies its value to look at its mark, and one appended to a path that reflection made
 /// traps when it is read (seen on 6.3.1: append `\.mark` to a path of
 /// `_forEachFieldWithKeyPath`, read through it).
+@usableFromInline
 package struct PulseField<State>: Sendable {
     /// The name without the wrapper's underscore: `alertMessage`.
     package let name: String
 
     // Law: the offsets are those of stored fields of exactly these types in a `State`, as
     // `MemoryLayout.offset(of:)` gave them.
-    private let markOffset: Int
+    @usableFromInline
+    let markOffset: Int
 
     // `nil` for a value that is not Encodable.
     private let reader: (any PulseReading<State>)?
@@ -31,6 +34,7 @@ package struct PulseField<State>: Sendable {
     package var isEncodable: Bool { reader != nil }
 
     /// The pulse's mark in this state.
+    @inlinable
     package func mark(in state: State) -> PulseMark {
         unsafe withUnsafeBytes(of: state) { bytes in
             unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
@@ -48,6 +52,7 @@ package struct PulseField<State>: Sendable {
     }
 
     /// Hands the pulse's value in this state to `visitor`. Requires ``isEncodable``.
+    @usableFromInline
     package func withValue(in state: State, _ visitor: inout some PulseValueVisitor) {
         guard let reader else { preconditionFailure("pulse \(name) is not Encodable") }
         reader.read(state, &visitor)

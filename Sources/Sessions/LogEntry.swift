@@ -102,16 +102,21 @@ struct LogEntry {
 
     /// The form in which kind and content are kept: `{"kind":…,"content":…}`.
     static func body(_ kind: Kind, _ content: some Collection<UInt8>) -> [UInt8] {
+        body(kind, reserving: content.count) { $0.append(contentsOf: content) }
+    }
+
+    /// The same of what `write` appends, without a copy of it; nothing is `null`.
+    static func body(
+        _ kind: Kind, reserving count: Int, _ write: (inout [UInt8]) -> Void
+    ) -> [UInt8] {
         var body: [UInt8] = []
-        body.reserveCapacity(content.count + 48)
+        body.reserveCapacity(count + 48)
         body.append(contentsOf: kindField)
         body.append(contentsOf: kind.rawValue.utf8)
         body.append(contentsOf: contentField)
-        if content.isEmpty {
-            body.append(contentsOf: Framing.null)
-        } else {
-            body.append(contentsOf: content)
-        }
+        let start = body.count
+        write(&body)
+        if body.count == start { body.append(contentsOf: Framing.null) }
         body.append(UInt8(ascii: "}"))
         return body
     }

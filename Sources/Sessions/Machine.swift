@@ -1,5 +1,5 @@
-package import JSONCoding
-package import Reactors
+public import JSONCoding
+public import Reactors
 package import Storage
 
 /// A reactor at work in a session, its types erased: bytes in, bytes out.
@@ -86,15 +86,23 @@ extension Machine {
 }
 
 /// What became of the actions of one request.
+@usableFromInline
 package struct Receipt: Sendable {
     /// The places of those that a hook turned down.
+    @usableFromInline
     package var rejected: [Int] = []
+    @usableFromInline
     package var isBatch = false
     /// Those whose effects are still running.
+    @usableFromInline
     package var unsettled: [ActionTag] = []
+
+    @usableFromInline
+    init(isBatch: Bool = false) { self.isBatch = isBatch }
 }
 
 /// Why a request's actions were not even tried: the peer's fault, or ours for being too busy.
+@usableFromInline
 package enum ActionRefusal: Error, Sendable {
     case json(JSONRefusal)
     case empty

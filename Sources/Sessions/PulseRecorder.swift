@@ -1,11 +1,14 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 
 /// The pulses of one session's state: tells which were assigned since it last looked.
+@usableFromInline
 struct PulseRecorder<State> {
-    private let fields: [PulseField<State>]
+    @usableFromInline
+    let fields: [PulseField<State>]
     /// The marks after the newest version, in the order of `fields`.
-    private var marks: [PulseMark] = []
+    @usableFromInline
+    var marks: [PulseMark] = []
     /// Where a pulse is encoded before it goes into the log; its capacity is kept.
     private var scratch: [UInt8] = []
 
@@ -13,6 +16,7 @@ struct PulseRecorder<State> {
         self.fields = fields
     }
 
+    @inlinable
     var isEmpty: Bool { fields.isEmpty }
 
     /// From here on: nothing of this state is an event.
@@ -21,25 +25,30 @@ struct PulseRecorder<State> {
     }
 
     /// Adds an event to the newest record for each pulse that was assigned since the last look.
+    @inlinable
     mutating func record(_ state: State, in session: Session) {
         // Not over `indices`: unspecialised, that is a collection of its own.
-        var next = 0
-        while next < fields.count {
-            let index = next
-            next += 1
+        var index = 0
+        while index < fields.count {
             let mark = fields[index].mark(in: state)
-            let isAssigned = mark.isAssignment(since: marks[index])
-            marks[index] = mark
-            guard isAssigned else { continue }
-            var encoding = PulseEncoding(out: takeScratch())
-            fields[index].withValue(in: state, &encoding)
-            if let failure = encoding.failure {
-                session.note(.unencodable("the pulse \(fields[index].name)", failure))
-            } else {
-                session.record(.pulse(index), encoding.out)
+            if mark.isAssignment(since: marks[index]) {
+                var encoding = PulseEncoding(out: takeScratch())
+                fields[index].withValue(in: state, &encoding)
+                enter(index, encoding, in: session)
             }
-            scratch = encoding.out
+            marks[index] = mark
+            index += 1
         }
+    }
+
+    @usableFromInline
+    mutating func enter(_ index: Int, _ encoding: PulseEncoding, in session: Session) {
+        if let failure = encoding.failure {
+            session.note(.unencodable("the pulse \(fields[index].name)", failure))
+        } else {
+            session.record(.pulse(index), encoding.out)
+        }
+        scratch = encoding.out
     }
 
     /// Appends `{"<pulse>":<value>,…}` of the chosen pulses.
@@ -69,7 +78,8 @@ struct PulseRecorder<State> {
         }
     }
 
-    private mutating func takeScratch() -> [UInt8] {
+    @usableFromInline
+    mutating func takeScratch() -> [UInt8] {
         var bytes: [UInt8] = []
         swap(&bytes, &scratch)
         bytes.removeAll(keepingCapacity: bytes.capacity <= 4_096)
@@ -78,10 +88,15 @@ struct PulseRecorder<State> {
 }
 
 /// Encodes whatever value a pulse has.
-private struct PulseEncoding: PulseValueVisitor {
+@usableFromInline
+struct PulseEncoding: PulseValueVisitor {
     var out: [UInt8]
     var failure: String?
 
+    @usableFromInline
+    init(out: [UInt8]) { self.out = out }
+
+    @usableFromInline
     mutating func visit<Value: Encodable>(_ value: borrowing Value) {
         do {
             try JSON.encode(copy value, into: &out)

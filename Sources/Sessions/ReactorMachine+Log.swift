@@ -1,5 +1,5 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // What the action log tells of a reactor: notes are built from what the core tells its observer.
@@ -31,24 +31,30 @@ extension ReactorMachine {
 
     // MARK: Notes
 
-    func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
-        guard session.keepsNotes else { return }
+    /// - Parameter isUnchanged: both are the same, bit for bit and reference for reference; then so
+    ///   are their encodings. If they differ, were it only between fields, these are compared.
+    @usableFromInline
+    func enterAccepted(
+        _ action: R.Action, as transformed: R.Action, isUnchanged: Bool, _ tag: ActionTag
+    ) {
         session.enter(.actionReceived, of: tag) { out in
-            var received: [UInt8] = []
-            append(action, "an action", to: &received)
-            var seen: [UInt8] = []
-            append(transformed, "an action", to: &seen)
             out.append(contentsOf: "{\"received\":".utf8)
-            out.append(contentsOf: received)
-            if seen != received {
-                out.append(contentsOf: ",\"transformed\":".utf8)
-                out.append(contentsOf: seen)
+            let start = out.count
+            append(action, "an action", to: &out)
+            if !isUnchanged {
+                var seen: [UInt8] = []
+                append(transformed, "an action", to: &seen)
+                if seen[...] != out[start...] {
+                    out.append(contentsOf: ",\"transformed\":".utf8)
+                    out.append(contentsOf: seen)
+                }
             }
             out.append(UInt8(ascii: "}"))
         }
     }
 
     /// A hook answered nil, or failed; the failure has its own record.
+    @usableFromInline
     func enterRejected(_ action: R.Action, _ tag: ActionTag) {
         session.enter(.actionRejected, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
@@ -67,6 +73,7 @@ extension ReactorMachine {
         session.enter(kind, of: action) { Self.append(id, to: &$0) }
     }
 
+    @usableFromInline
     func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
         session.enter(.effectSkipped, of: action) { out in
             out.append(contentsOf: "{\"id\":".utf8)
@@ -75,6 +82,7 @@ extension ReactorMachine {
         }
     }
 
+    @usableFromInline
     func sourceEnded(_ name: String) {
         // A failure is told by its record.
         guard case .source(_, hasFailed: false) = ending else { return }
@@ -85,6 +93,7 @@ extension ReactorMachine {
         }
     }
 
+    @usableFromInline
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
         session.enter(.mutationDropped, of: action) { out in
             out.append(contentsOf: "{\"mutation\":".utf8)
@@ -94,6 +103,7 @@ extension ReactorMachine {
         if reason == .ended { session.note(.dropped("a mutation")) }
     }
 
+    @usableFromInline
     func dropped(_ activity: R.Activity, by action: ActionTag) {
         session.enter(.activityDropped, of: action) { out in
             out.append(contentsOf: "{\"activity\":".utf8)

@@ -1,5 +1,5 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // A stubbed session: actions are recorded, states are injected, the reactor's own state waits.
@@ -37,6 +37,7 @@ extension ReactorMachine: StubbedMachine {
 
     // MARK: What the core tells
 
+    @usableFromInline
     func recorded(_ action: R.Action, tag: ActionTag) {
         session.enter(.actionRecorded, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
@@ -45,12 +46,14 @@ extension ReactorMachine: StubbedMachine {
         }
     }
 
+    @usableFromInline
     func injected(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
         injected[core.version] = state
         replaced(by: state) { pulses.record(state, in: session) }
     }
 
+    @usableFromInline
     func uncovered(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
         replaced(by: state) { pulses.look(at: state) }

@@ -1,5 +1,5 @@
 internal import JSONCoding
-internal import Reactors
+public import Reactors
 internal import Storage
 
 /// Runs one reactor's core for one session.
@@ -7,15 +7,19 @@ internal import Storage
 /// Design: pulses are found once, at registration; a mutation compares their marks with those of
 /// the mutation before. The history is one state, the oldest that is kept, and the mutations
 /// since: any kept version is a fold of it, and forgetting is one more fold.
+@usableFromInline
 final class ReactorMachine<R: Reactor>: Machine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     let reactor: R
+    @usableFromInline
     let core: ReactorCore<R>
+    @usableFromInline
     var pulses: PulseRecorder<R.State>
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     private var oldest: R.State
     private(set) var oldestVersion: UInt64
-    private(set) var mutations: [R.Mutation] = []
+    @usableFromInline
+    var mutations: [R.Mutation] = []
     /// Versions that no mutation made, ascending: a stub's. Why beside the mutations: an optional
     /// for each of them costs every POST a thousand instructions for its generic type.
     var stubVersions: [UInt64] = []
@@ -24,24 +28,28 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
+    @usableFromInline
     var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
+    @usableFromInline
     unowned let session: Session
     /// What the action log calls the steps that run, as far as they have names.
     var effectIDs: [RunID: EffectID] = [:]
     /// What is ending just now, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
+    private let turn: Turn
 
     /// - Parameter saved: where to go on; nil: from the initial state.
     init(
         _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>,
-        saved: SavedSession?
+        saved: SavedSession?, turn: @escaping Turn
     ) throws(RecoveryFault) {
         self.reactor = reactor
         self.pulses = PulseRecorder(pulses)
         self.session = session
         self.clock = clock
+        self.turn = turn
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
         for record in saved?.mutations ?? [] { try fold.apply(record) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
@@ -56,36 +64,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        guard JSON.isArray(body) else {
-            let action = try decode(R.Action.self, from: body)
-            guard mayApply else { return nil }
-            var receipt = Receipt()
-            receive(action, at: 0, &receipt)
-            return receipt
-        }
-        let actions = try decode([R.Action].self, from: body)
-        guard !actions.isEmpty else { throw .empty }
-        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
-        guard mayApply else { return nil }
-        var receipt = Receipt(isBatch: true)
-        for (index, action) in actions.enumerated() { receive(action, at: index, &receipt) }
-        return receipt
-    }
-
-    func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
-        lastTag += 1
-        let tag = ActionTag(lastTag)
-        switch core.receive(action, tag: tag, observer: self) {
-        case .accepted(_, let isSettled):
-            guard !isSettled else { return }
-            receipt.unsettled.append(tag)
-            if session.keepsRecords { noteRunning(action, tag) }
-        case .rejected:
-            receipt.rejected.append(index)
-            enterRejected(action, tag)
-        case .ended:
-            receipt.rejected.append(index)
-        }
+        try turn(self, body, batchLimit, mayApply)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
@@ -116,7 +95,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         return (try? reactor.transform(state: state)) ?? state
     }
 
-    private func encode(_ state: R.State, to out: inout [UInt8]) {
+    func encode(_ state: R.State, to out: inout [UInt8]) {
         let start = out.count
         do {
             try JSON.encode(state, into: &out)
@@ -229,29 +208,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
 // What the core decides becomes records and orders of the session's present step.
 extension ReactorMachine: ReactorCoreObserver {
-    func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
-        mutations.append(mutation)
-        let session = session
-        let wantsState = session.wantsStates
-        if pulses.isEmpty, !wantsState {
-            session.beginRecord(.mutation, of: action)
-        } else {
-            // Looked at first: a look that fails is a record of its own.
-            let state = core.visibleState(observer: self)
-            session.beginRecord(.mutation, of: action)
-            pulses.record(state, in: session)
-            if wantsState {
-                var encoded: [UInt8] = []
-                encode(state, to: &encoded)
-                session.record(.state, encoded)
-            }
-        }
-        if session.keepsRecords {
-            session.recordContent(content(of: mutation))
-            session.considerSnapshot()
-        }
-    }
-
+    @usableFromInline
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {
         var encoded: [UInt8] = []
         do {
@@ -262,12 +219,14 @@ extension ReactorMachine: ReactorCoreObserver {
         session.recordActivity(encoded, of: action)
     }
 
+    @usableFromInline
     func failed(_ failure: ReactorFailure) {
         let text = String(describing: failure.error)
         session.recordFailure(
             at: failure.place.rawValue, text, content(of: failure, text), of: failure.action)
     }
 
+    @usableFromInline
     func start(_ run: EffectRun<R>) {
         let door = Door<R>(session)
         let clock = clock
@@ -275,11 +234,13 @@ extension ReactorMachine: ReactorCoreObserver {
         enterStarted(run)
     }
 
+    @usableFromInline
     func cancel(_ run: RunID, action: ActionTag) {
         session.order(.cancel(run))
         enterEnded(.effectCancelled, run, action)
     }
 
+    @usableFromInline
     func ended(_ run: RunID, action: ActionTag) {
         session.forgetTask(run)
         // What follows the step in its effect is no part of its end.
@@ -290,18 +251,9 @@ extension ReactorMachine: ReactorCoreObserver {
         ending = .nothing
     }
 
+    @usableFromInline
     func settled(_ action: ActionTag) {
         session.somethingSettled()
         if session.keepsRecords { session.noteSettled(action.number) }
-    }
-
-    private func content(of mutation: R.Mutation) -> [UInt8] {
-        var out: [UInt8] = []
-        do {
-            try JSON.encode(mutation, into: &out)
-        } catch {
-            session.note(.unencodable("a mutation", String(describing: error)))
-        }
-        return out
     }
 }

@@ -1,8 +1,9 @@
 internal import JSONCoding
-package import Reactors
+public import Reactors
 internal import Storage
 
 /// A reactor as it is hosted: a name, what its streams carry, and how to make one for a session.
+@usableFromInline
 package struct Registration: Sendable {
     package let name: String
     /// The reactor's own.
@@ -23,9 +24,23 @@ package struct Registration: Sendable {
     ]
 
     /// - Throws: ``RegistrationFailure``, naming every fault.
+    @inlinable
     package init<R: Reactor>(
         name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
         make: @escaping @Sendable () -> R
+    ) throws(RegistrationFailure)
+    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
+        try self.init(
+            name: name, activities: activities, examples: examples, clock: clock, make: make
+        ) { (machine, body, batchLimit, mayApply) throws(ActionRefusal) in
+            try machine.take(body, batchLimit: batchLimit, mayApply: mayApply)
+        }
+    }
+
+    @usableFromInline
+    init<R: Reactor>(
+        name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
+        make: @escaping @Sendable () -> R, turn: @escaping ReactorMachine<R>.Turn
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         let fields = PulseFields.discover(R.State.self)
@@ -34,7 +49,8 @@ package struct Registration: Sendable {
             examples: examples
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
-                make(), pulses: fields, session: session, clock: clock, saved: saved)
+                make(), pulses: fields, session: session, clock: clock, saved: saved,
+                turn: turn)
         }
     }
 
@@ -151,10 +167,12 @@ package struct Registration: Sendable {
 }
 
 /// Why a reactor can't be hosted.
+@usableFromInline
 package struct RegistrationFailure: Error, CustomStringConvertible {
     package let reactor: String
     package let faults: [String]
 
+    @usableFromInline
     package var description: String {
         "the reactor \"\(reactor)\" can't be hosted: " + faults.joined(separator: "; ")
     }

@@ -4,6 +4,7 @@ internal import Storage
 // The action log: everything that happened, in one order: notes and records.
 extension Session {
     /// Whether notes are built: the journal keeps them, or somebody has read the log.
+    @usableFromInline
     var keepsNotes: Bool { notes != nil }
 
     /// From now on notes are built. Nothing that happened before is made up.
@@ -18,18 +19,16 @@ extension Session {
         _ kind: LogEntry.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
         guard let notes, life != .ended, !isUnsaying else { return }
-        var content: [UInt8] = []
-        write(&content)
-        let body = LogEntry.body(kind, content)
+        // Most notes are a small action: none of them needs its bytes moved while it is written.
+        let body = LogEntry.body(kind, reserving: 128, write)
         let number = log.lastNumber + 1
         let step = step()
         step.notes = notes.append(
             before: number, action: action.number, time: table.time, body)
         guard keepsRecords else { return }
-        var record = journalRecord(.note, number: number, action: action)
-        record.part = step.notes
-        record.content = body
-        step.batch.records.append(record)
+        append(
+            .note, number: number, action: action, part: step.notes, body,
+            to: &step.batch.records)
     }
 
     // MARK: Places

@@ -1,4 +1,4 @@
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // Steps: what is decided gathers, the journal commits it, then it is shown.
@@ -24,7 +24,12 @@ extension Session {
         step.lastVersion = log.lastVersion
         step.notes = 0
         guard keepsRecords else { return }
-        step.batch.records.append(journalRecord(kind, number: log.lastNumber, action: action))
+        append(kind, number: log.lastNumber, action: action, to: &step.batch.records)
+    }
+
+    @usableFromInline
+    func beginMutation(of action: ActionTag) {
+        beginRecord(.mutation, of: action)
     }
 
     /// Adds an event to the record that was begun last.
@@ -61,6 +66,7 @@ extension Session {
         note(.failed(place: place, error: error))
     }
 
+    @usableFromInline
     var wantsStates: Bool { stateStreams > 0 }
 
     /// What an effect wants done when this is committed. After the end, and while something is
@@ -293,12 +299,32 @@ extension Session {
     func journalRecord(
         _ kind: Record.Kind, number: UInt64, action: ActionTag = .none
     ) -> Record {
-        var record = Record(
-            session: id.text, reactor: registration.name, generation: generation.text,
-            number: number, version: log.lastVersion, kind: kind, traceparent: traceparent)
+        var record = blankRecord
+        fill(&record, kind, number: number, action: action)
+        return record
+    }
+
+    /// Filled in where it lies: a record is nineteen words, four of them counted references.
+    func append(
+        _ kind: Record.Kind, number: UInt64, action: ActionTag, part: UInt32 = 0,
+        _ content: [UInt8] = [], to records: inout [Record]
+    ) {
+        records.append(blankRecord)
+        let last = records.count - 1
+        fill(&records[last], kind, number: number, action: action)
+        records[last].part = part
+        records[last].content = content
+    }
+
+    private func fill(
+        _ record: inout Record, _ kind: Record.Kind, number: UInt64, action: ActionTag
+    ) {
+        record.number = number
+        record.version = log.lastVersion
+        record.kind = kind
+        record.traceparent = traceparent
         record.action = action.number
         record.time = table.time
-        return record
     }
 
     private func name(of source: EventSource) -> String {

@@ -8,6 +8,7 @@ internal import Storage
 /// the journal has it, ``commit(_:)`` moves `committedNumber` on, and only then are replies sent
 /// and events framed. What was read before that is captured when it is asked for and shown when
 /// it is committed.
+@usableFromInline
 package final class Session {
     package let id: SessionID
     package let registration: Registration
@@ -15,7 +16,10 @@ package final class Session {
     /// Law: the table lets go of its sessions before it is let go of itself.
     let table: SessionTable
     /// Whether the journal wants records; asked for every record.
+    @usableFromInline
     let keepsRecords: Bool
+    /// What all records of this session have in common.
+    let blankRecord: Record
 
     enum Life {
         case running
@@ -76,6 +80,9 @@ package final class Session {
         self.generation = generation
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
+        self.blankRecord = Record(
+            session: id.text, reactor: registration.name, generation: generation.text, number: 0,
+            version: 0, kind: .created)
         self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
         try restore(saved)
     }

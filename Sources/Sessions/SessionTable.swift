@@ -252,7 +252,12 @@ package final class SessionTable {
         for step in batch { step.isGathering = false }
         var whole = Batch()
         if journal.keepsRecords {
-            for step in batch { whole.append(step.batch) }
+            for step in batch {
+                // Handed over, not copied: nothing is added to a step from here on.
+                var part = Batch()
+                swap(&part, &step.batch)
+                if whole.isEmpty { whole = part } else { whole.append(part) }
+            }
         }
         inFlight.append(batch)
         let hop = hop

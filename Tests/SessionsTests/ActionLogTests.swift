@@ -24,6 +24,25 @@ struct ActionLogTests {
             ])
     }
 
+    @Test(arguments: [
+        (#"{"type":"leave","text":"a text that lies on the heap"}"#, nil),
+        // Its bits are others, its encoding is not.
+        (#"{"type":"renew","text":"a text that lies on the heap"}"#, nil),
+        (#"{"type":"shout","text":"a"}"#, #"{"type":"shout","text":"A"}"#),
+    ])
+    func `It tells what a hook made of an action, if that is another one`(
+        received: String, transformed: String?
+    ) throws {
+        let rig = Rig()
+        let session = try rig.create("s", .of { Rewriter() })
+        let reader = rig.subscribe(session, .log, .start)
+        try rig.act(received, on: session)
+        let rest = transformed.map { #","transformed":\#($0)"# } ?? ""
+        #expect(
+            rig.transcript(reader).events[0].data.hasSuffix(
+                #""content":{"received":\#(received)\#(rest)}}"#))
+    }
+
     @Test func `Notes leave the numbers of records as they are`() throws {
         let (read, unread) = (Rig(keepsRecords: false), Rig(keepsRecords: false))
         let one = try read.create("s", .ledger())

@@ -1,5 +1,5 @@
 public import Reactors
-internal import Sessions
+public import Sessions
 
 /// A reactor that a server hosts: its name, and how to make one for each session.
 ///
@@ -27,15 +27,23 @@ public struct Hosted: Sendable {
     ///   - examples: actions to show in `GET /v1/reactors`. Default none.
     ///   - clock: what its effects wait on. Default the continuous clock.
     ///   - make: makes the reactor of one session, on that session's loop.
+    @inlinable
     public init<R: Reactor>(
         _ name: String, activities: [String] = [], examples: [R.Action] = [],
         clock: any Clock<Duration> = ContinuousClock(),
         make: @escaping @Sendable () -> R
     ) where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
-        registration = Result { () throws(RegistrationFailure) in
-            try Registration(
-                name: name, activities: activities, examples: examples, clock: clock, make: make)
-        }
+        self.init(
+            Result { () throws(RegistrationFailure) in
+                try Registration(
+                    name: name, activities: activities, examples: examples, clock: clock,
+                    make: make)
+            })
+    }
+
+    @usableFromInline
+    init(_ registration: Result<Registration, RegistrationFailure>) {
+        self.registration = registration
     }
 
     /// Hosts a Cycler.

@@ -1,0 +1,113 @@
+internal import JSONCoding
+public import Reactors
+
+// Design: what every action goes through. It is inlinable, and so is the way to it from the module
+// in which a reactor is hosted (`Hosted.init`, `Registration.init`, `Turn`), so that the machine
+// there is compiled for that reactor: one for any reactor looks up each generic type that it
+// touches, 400 instructions a time (ADR-0013). What is rare is a call; so is all that is the same
+// for every reactor.
+extension ReactorMachine {
+    /// ``take(_:batchLimit:mayApply:)`` as the module that hosts the reactor has compiled it.
+    @usableFromInline
+    typealias Turn =
+        @Sendable (ReactorMachine, [UInt8], Int, Bool) throws(ActionRefusal) -> Receipt?
+
+    /// As ``Machine/receive(_:batchLimit:mayApply:in:)``.
+    @inlinable
+    func take(
+        _ body: [UInt8], batchLimit: Int, mayApply: Bool
+    ) throws(ActionRefusal) -> Receipt? {
+        guard isBatch(body) else {
+            let action = try read(R.Action.self, from: body)
+            guard mayApply else { return nil }
+            var receipt = Receipt()
+            receive(action, at: 0, &receipt)
+            return receipt
+        }
+        let actions = try read([R.Action].self, from: body)
+        guard !actions.isEmpty else { throw .empty }
+        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
+        guard mayApply else { return nil }
+        var receipt = Receipt(isBatch: true)
+        for (index, action) in actions.enumerated() { receive(action, at: index, &receipt) }
+        return receipt
+    }
+
+    @inlinable
+    func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
+        lastTag += 1
+        let tag = ActionTag(lastTag)
+        switch core.receive(action, tag: tag, observer: self) {
+        case .accepted(_, let isSettled):
+            if !isSettled { goesOn(action, tag, &receipt) }
+        case .rejected:
+            receipt.rejected.append(index)
+            enterRejected(action, tag)
+        case .ended:
+            receipt.rejected.append(index)
+        }
+    }
+
+    @usableFromInline
+    func isBatch(_ body: [UInt8]) -> Bool { JSON.isArray(body) }
+
+    @usableFromInline
+    func read<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
+        try decode(type, from: body)
+    }
+
+    /// The action's effects run.
+    @usableFromInline
+    func goesOn(_ action: R.Action, _ tag: ActionTag, _ receipt: inout Receipt) {
+        receipt.unsettled.append(tag)
+        if session.keepsRecords { noteRunning(action, tag) }
+    }
+
+    // MARK: What the core tells
+
+    @inlinable
+    func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
+        guard session.keepsNotes else { return }
+        let isUnchanged = unsafe withUnsafeBytes(of: action) { bits in
+            unsafe withUnsafeBytes(of: transformed) { unsafe $0.elementsEqual(bits) }
+        }
+        enterAccepted(action, as: transformed, isUnchanged: isUnchanged, tag)
+    }
+
+    @inlinable
+    func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
+        mutations.append(mutation)
+        let session = session
+        let wantsState = session.wantsStates
+        if pulses.isEmpty, !wantsState {
+            session.beginMutation(of: action)
+        } else {
+            // Looked at first: a look that fails is a record of its own.
+            let state = core.visibleState(observer: self)
+            session.beginMutation(of: action)
+            pulses.record(state, in: session)
+            if wantsState { show(state) }
+        }
+        if session.keepsRecords { keep(mutation) }
+    }
+
+    @usableFromInline
+    func show(_ state: R.State) {
+        var encoded: [UInt8] = []
+        encode(state, to: &encoded)
+        session.record(.state, encoded)
+    }
+
+    @usableFromInline
+    func keep(_ mutation: R.Mutation) {
+        var content: [UInt8] = []
+        content.reserveCapacity(96)
+        do {
+            try JSON.encode(mutation, into: &content)
+        } catch {
+            session.note(.unencodable("a mutation", String(describing: error)))
+        }
+        session.recordContent(content)
+        session.considerSnapshot()
+    }
+}
