@@ -29,12 +29,9 @@ struct JSONFrame {
     var end = 0
     /// Elements or members so far.
     var count = 0
-    /// The type that fills the slot, where one is known.
-    let type: (any Any.Type)?
 
-    init(parent: Int, start: Int, type: (any Any.Type)?) {
+    init(parent: Int, start: Int) {
         self.parent = parent
         self.start = start
-        self.type = type
     }
 }

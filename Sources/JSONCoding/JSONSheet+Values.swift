@@ -36,11 +36,11 @@ extension JSONSheet {
     }
 
     /// The types that do not stand in JSON as their own `Codable` would have it.
-    mutating func appendSpecial<Value: Encodable>(_ value: Value) throws -> Bool {
-        guard
-            Value.self == Data.self || Value.self == URL.self || Value.self == Decimal.self
-                || Value.self == JSONValue.self
-        else { return false }
+    static func isSpecial<Value>(_ type: Value.Type) -> Bool {
+        type == Data.self || type == URL.self || type == Decimal.self || type == JSONValue.self
+    }
+
+    mutating func appendSpecial<Value: Encodable>(_ value: Value) throws {
         switch value {
         case let data as Data: append(data.base64EncodedString())
         case let url as URL: append(url.absoluteString)
@@ -48,9 +48,8 @@ extension JSONSheet {
             guard decimal.isFinite else { throw invalid(decimal, "NaN has no form in JSON") }
             out.append(contentsOf: decimal.description.utf8)
         case let tree as JSONValue: try append(tree)
-        default: return false
+        default: preconditionFailure("isSpecial lists it")
         }
-        return true
     }
 
     private mutating func append(_ tree: JSONValue, depth: Int = 0) throws {

@@ -8,7 +8,7 @@
 struct JSONSheet {
     var out: [UInt8]
     /// Where this value begins: what is before it belongs to the caller.
-    let origin: Int
+    private(set) var origin: Int
     var frames: [JSONFrame] = []
     /// The open frame that was opened last; -1 if none is.
     var innermost = -1
@@ -29,6 +29,17 @@ struct JSONSheet {
         origin = out.count
     }
 
+    /// Forgets what was written and how; only memory is kept.
+    mutating func begin(appendingTo out: [UInt8]) {
+        self.out = out
+        origin = out.count
+        frames.removeAll(keepingCapacity: true)
+        innermost = -1
+        barrier = -1
+        misuse = nil
+        blamed = nil
+    }
+
     // MARK: Values
 
     /// Opens the slot for the value that is due at the end of the text.
@@ -38,7 +49,7 @@ struct JSONSheet {
             throw invalid(type, "encodings nest too deep")
         }
         if frames.capacity == 0 { frames.reserveCapacity(8) }
-        frames.append(JSONFrame(parent: innermost, start: out.count, type: type))
+        frames.append(JSONFrame(parent: innermost, start: out.count))
         innermost = entry.slot
         barrier = entry.slot
         return entry
@@ -67,11 +78,6 @@ struct JSONSheet {
     mutating func clear() {
         out.removeSubrange(origin...)
         frames = []
-    }
-
-    /// The type whose value fills the slot, where it is known.
-    func type(of slot: Int) -> (any Any.Type)? {
-        slot < frames.count ? frames[slot].type : nil
     }
 
     /// The elements or members that the frame has so far.
@@ -174,7 +180,7 @@ struct JSONSheet {
 
     /// Opens a frame within `parent`, at the end of the text.
     mutating func open(_ kind: JSONFrame.Kind, in parent: Int) -> Int {
-        frames.append(JSONFrame(parent: parent, start: out.count, type: nil))
+        frames.append(JSONFrame(parent: parent, start: out.count))
         innermost = frames.count - 1
         if kind != .slot { fill(innermost, with: kind) }
         return innermost

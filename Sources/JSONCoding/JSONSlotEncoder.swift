@@ -2,16 +2,17 @@ internal import Reactors
 
 /// Takes the one value that is due in a slot.
 ///
-/// Design: two words, so that it lies within an `any Encoder` without memory of its own.
+/// Design: three words, so that it lies within an `any Encoder` without memory of its own.
 struct JSONSlotEncoder: Encoder {
     let writer: JSONWriter
     let slot: Int
+    /// The type whose value fills the slot, where it is known.
+    var type: (any Any.Type)?
 
     var codingPath: [any CodingKey] { writer.sheet.path(of: slot) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy _: Key.Type) -> KeyedEncodingContainer<Key> {
-        let type = writer.sheet.type(of: slot)
         if let type, type is any TaggedCodable.Type {
             writer.sheet.fill(slot, with: .tag)
             return KeyedEncodingContainer(
@@ -28,7 +29,7 @@ struct JSONSlotEncoder: Encoder {
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         writer.sheet.fill(slot, with: .array)
-        writer.sheet.sortAtEnd(slot, of: writer.sheet.type(of: slot))
+        writer.sheet.sortAtEnd(slot, of: type)
         return JSONElementsWriter(writer: writer, frame: slot)
     }
 

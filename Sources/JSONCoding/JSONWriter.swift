@@ -9,6 +9,10 @@ final class JSONWriter {
         sheet = JSONSheet(appendingTo: out)
     }
 
+    func begin(appendingTo out: [UInt8]) {
+        sheet.begin(appendingTo: out)
+    }
+
     /// Hands the bytes out without a copy.
     func takeBytes() -> [UInt8] {
         var bytes: [UInt8] = []
@@ -32,9 +36,28 @@ final class JSONWriter {
 
     /// Writes one value at the end of the text. After an error the caller rolls back.
     func encode<Value: Encodable>(_ value: Value) throws {
-        if try sheet.appendSpecial(value) { return }
+        if JSONSheet.isSpecial(Value.self) { return try sheet.appendSpecial(value) }
         let entry = try sheet.enter(Value.self)
-        try value.encode(to: JSONSlotEncoder(writer: self, slot: entry.slot))
+        try value.encode(to: JSONSlotEncoder(writer: self, slot: entry.slot, type: Value.self))
         try sheet.leave(entry)
+    }
+}
+
+/// What an encoding needs while it runs, for the next one to use again.
+package struct JSONEncodingSpace {
+    private var writer: JSONWriter?
+
+    package init() {}
+
+    /// A container that outlives its `encode(to:)` keeps its writer, and the next value gets
+    /// another one.
+    mutating func writer(appendingTo out: [UInt8]) -> JSONWriter {
+        if isKnownUniquelyReferenced(&writer), let writer {
+            writer.begin(appendingTo: out)
+            return writer
+        }
+        let writer = JSONWriter(appendingTo: out)
+        self.writer = writer
+        return writer
     }
 }

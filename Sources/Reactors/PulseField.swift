@@ -16,17 +16,15 @@ package struct PulseField<State>: Sendable {
     /// The name without the wrapper's underscore: `alertMessage`.
     package let name: String
 
-    // Law: the offsets are those of stored fields of exactly these types in a `State`, as
-    // `MemoryLayout.offset(of:)` gave them.
-    @usableFromInline
-    let markOffset: Int
+    /// Where its mark is.
+    package let place: PulsePlace<State>
 
     // `nil` for a value that is not Encodable.
     private let reader: (any PulseReading<State>)?
 
     init(name: String, markOffset: Int, reader: (any PulseReading<State>)?) {
         self.name = name
-        self.markOffset = markOffset
+        place = PulsePlace(markOffset: markOffset)
         self.reader = reader
     }
 
@@ -34,20 +32,15 @@ package struct PulseField<State>: Sendable {
     package var isEncodable: Bool { reader != nil }
 
     /// The pulse's mark in this state.
-    @inlinable
-    package func mark(in state: State) -> PulseMark {
-        unsafe withUnsafeBytes(of: state) { bytes in
-            unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
-        }
-    }
+    package func mark(in state: State) -> PulseMark { place.mark(in: state) }
 
     /// Counts an assignment of the pulse's present value, for a state whose pulses were assigned
     /// where they could not count: one that was injected from outside, decoded.
     package func countAssignment(in state: inout State) {
         unsafe withUnsafeMutableBytes(of: &state) { bytes in
-            var mark = unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
+            var mark = unsafe bytes.load(fromByteOffset: place.markOffset, as: PulseMark.self)
             mark.count &+= 1
-            unsafe bytes.storeBytes(of: mark, toByteOffset: markOffset, as: PulseMark.self)
+            unsafe bytes.storeBytes(of: mark, toByteOffset: place.markOffset, as: PulseMark.self)
         }
     }
 
@@ -56,6 +49,27 @@ package struct PulseField<State>: Sendable {
     package func withValue(in state: State, _ visitor: inout some PulseValueVisitor) {
         guard let reader else { preconditionFailure("pulse \(name) is not Encodable") }
         reader.read(state, &visitor)
+    }
+}
+
+/// Where the mark of one pulse is: all of a pulse that every mutation looks at.
+///
+/// Why apart: a copy of a whole field counts references.
+@usableFromInline
+package struct PulsePlace<State>: Sendable {
+    // Law: the offset is that of a stored field of exactly this type in a `State`, as
+    // `MemoryLayout.offset(of:)` gave it.
+    @usableFromInline
+    let markOffset: Int
+
+    init(markOffset: Int) { self.markOffset = markOffset }
+
+    /// The pulse's mark in this state.
+    @inlinable
+    package func mark(in state: State) -> PulseMark {
+        unsafe withUnsafeBytes(of: state) { bytes in
+            unsafe bytes.load(fromByteOffset: markOffset, as: PulseMark.self)
+        }
     }
 }
 

@@ -6,6 +6,9 @@ public import Reactors
 struct PulseRecorder<State> {
     @usableFromInline
     let fields: [PulseField<State>]
+    /// Of the fields, in their order.
+    @usableFromInline
+    let places: [PulsePlace<State>]
     /// The marks after the newest version, in the order of `fields`.
     @usableFromInline
     var marks: [PulseMark] = []
@@ -14,10 +17,11 @@ struct PulseRecorder<State> {
 
     init(_ fields: [PulseField<State>]) {
         self.fields = fields
+        places = fields.map(\.place)
     }
 
     @inlinable
-    var isEmpty: Bool { fields.isEmpty }
+    var isEmpty: Bool { places.isEmpty }
 
     /// From here on: nothing of this state is an event.
     mutating func look(at state: State) {
@@ -29,8 +33,8 @@ struct PulseRecorder<State> {
     mutating func record(_ state: State, in session: Session) {
         // Not over `indices`: unspecialised, that is a collection of its own.
         var index = 0
-        while index < fields.count {
-            let mark = fields[index].mark(in: state)
+        while index < places.count {
+            let mark = places[index].mark(in: state)
             if mark.isAssignment(since: marks[index]) {
                 var encoding = PulseEncoding(out: takeScratch())
                 fields[index].withValue(in: state, &encoding)

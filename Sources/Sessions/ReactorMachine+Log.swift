@@ -136,7 +136,7 @@ extension ReactorMachine {
     /// The value as JSON; null, and a note for people, if it has none.
     func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
         do {
-            try JSON.encode(value, into: &out)
+            try JSON.encode(value, into: &out, with: &session.table.encodingSpace)
         } catch {
             out.append(contentsOf: Framing.null)
             session.note(.unencodable(what, String(describing: error)))

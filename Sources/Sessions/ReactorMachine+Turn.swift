@@ -103,7 +103,7 @@ extension ReactorMachine {
         var content: [UInt8] = []
         content.reserveCapacity(96)
         do {
-            try JSON.encode(mutation, into: &content)
+            try JSON.encode(mutation, into: &content, with: &session.table.encodingSpace)
         } catch {
             session.note(.unencodable("a mutation", String(describing: error)))
         }

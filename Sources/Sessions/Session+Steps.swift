@@ -76,13 +76,13 @@ extension Session {
         step().effects.append(order)
     }
 
-    func answer(_ content: Reply.Content, _ token: UInt64) {
+    func answer(_ content: consuming Reply.Content, _ token: UInt64) {
         if let keys { store(content, for: token, in: keys) }
         guard let step = uncommitted.last else { return table.output.reply(content, to: token) }
         table.attach(.content(content, token: token), to: step)
     }
 
-    func answer(_ reply: Reply) {
+    func answer(_ reply: consuming Reply) {
         guard let step = uncommitted.last else { return deliver(reply) }
         table.attach(reply, to: step)
     }
@@ -166,7 +166,7 @@ extension Session {
         stream.frame(through: place, of: self, scratch: &table.scratch)
     }
 
-    private func deliver(_ reply: Reply) {
+    private func deliver(_ reply: consuming Reply) {
         switch reply {
         case .content(let content, let token), .state(let content, _, let token):
             table.output.reply(content, to: token)

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import JSONCoding
 package import Reactors
 package import Storage
 
@@ -65,6 +66,7 @@ package final class SessionTable {
     private var isStopped = false
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
+    var encodingSpace = JSONEncodingSpace()
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
@@ -231,7 +233,7 @@ package final class SessionTable {
         gathering.append(step)
     }
 
-    func attach(_ reply: Reply, to step: Step) {
+    func attach(_ reply: consuming Reply, to step: Step) {
         step.replies.append(reply)
         unanswered += 1
     }
