@@ -2,15 +2,27 @@ internal import JSONCoding
 public import Reactors
 
 // Design: what every action goes through. It is inlinable, and so is the way to it from the module
-// in which a reactor is hosted (`Hosted.init`, `Registration.init`, `Turn`), so that the machine
+// in which a reactor is hosted (`Hosted.init`, `Registration.init`, `Compiled`), so that the machine
 // there is compiled for that reactor: one for any reactor looks up each generic type that it
 // touches, 400 instructions a time (ADR-0013). What is rare is a call; so is all that is the same
 // for every reactor.
 extension ReactorMachine {
-    /// ``take(_:batchLimit:mayApply:)`` as the module that hosts the reactor has compiled it.
+    /// What the module that hosts the reactor has compiled for it.
     @usableFromInline
-    typealias Turn =
-        @Sendable (ReactorMachine, [UInt8], Int, Bool) throws(ActionRefusal) -> Receipt?
+    struct Compiled: Sendable {
+        @usableFromInline
+        let take: @Sendable (ReactorMachine, [UInt8], Int, Bool) throws(ActionRefusal) -> Receipt?
+        @usableFromInline
+        let fold: @Sendable (ReactorMachine, Int) -> Void
+
+        @inlinable
+        init() {
+            take = { (machine, body, batchLimit, mayApply) throws(ActionRefusal) in
+                try machine.take(body, batchLimit: batchLimit, mayApply: mayApply)
+            }
+            fold = { $0.fold($1) }
+        }
+    }
 
     /// As ``Machine/receive(_:batchLimit:mayApply:in:)``.
     @inlinable
@@ -46,6 +58,12 @@ extension ReactorMachine {
         case .ended:
             receipt.rejected.append(index)
         }
+    }
+
+    /// Makes the oldest state that is kept of so many mutations: each one is, sooner or later.
+    @inlinable
+    func fold(_ count: Int) {
+        for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
     }
 
     @usableFromInline

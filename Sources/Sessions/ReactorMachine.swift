@@ -10,13 +10,15 @@ internal import Storage
 @usableFromInline
 final class ReactorMachine<R: Reactor>: Machine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
+    @usableFromInline
     let reactor: R
     @usableFromInline
     let core: ReactorCore<R>
     @usableFromInline
     var pulses: PulseRecorder<R.State>
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
-    private var oldest: R.State
+    @usableFromInline
+    var oldest: R.State
     private(set) var oldestVersion: UInt64
     @usableFromInline
     var mutations: [R.Mutation] = []
@@ -38,18 +40,18 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// What is ending just now, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
-    private let turn: Turn
+    private let compiled: Compiled
 
     /// - Parameter saved: where to go on; nil: from the initial state.
     init(
         _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>,
-        saved: SavedSession?, turn: @escaping Turn
+        saved: SavedSession?, compiled: Compiled
     ) throws(RecoveryFault) {
         self.reactor = reactor
         self.pulses = PulseRecorder(pulses)
         self.session = session
         self.clock = clock
-        self.turn = turn
+        self.compiled = compiled
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
         for record in saved?.mutations ?? [] { try fold.apply(record) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
@@ -64,7 +66,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        try turn(self, body, batchLimit, mayApply)
+        try compiled.take(self, body, batchLimit, mayApply)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
@@ -135,9 +137,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         guard count >= 256, count >= mutations.count / 2 else { return }
         replay = nil
         let mutationCount = mutationCount(through: version)
-        for index in 0..<mutationCount {
-            reactor.reduce(state: &oldest, mutation: mutations[index])
-        }
+        compiled.fold(self, mutationCount)
         mutations.removeFirst(mutationCount)
         stubVersions.removeAll { $0 <= version }
         if !injected.isEmpty { injected = injected.filter { $0.key >= version } }

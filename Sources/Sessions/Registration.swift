@@ -31,16 +31,14 @@ package struct Registration: Sendable {
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         try self.init(
-            name: name, activities: activities, examples: examples, clock: clock, make: make
-        ) { (machine, body, batchLimit, mayApply) throws(ActionRefusal) in
-            try machine.take(body, batchLimit: batchLimit, mayApply: mayApply)
-        }
+            name: name, activities: activities, examples: examples, clock: clock, make: make,
+            compiled: ReactorMachine<R>.Compiled())
     }
 
     @usableFromInline
     init<R: Reactor>(
         name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
-        make: @escaping @Sendable () -> R, turn: @escaping ReactorMachine<R>.Turn
+        make: @escaping @Sendable () -> R, compiled: ReactorMachine<R>.Compiled
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         let fields = PulseFields.discover(R.State.self)
@@ -50,7 +48,7 @@ package struct Registration: Sendable {
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
                 make(), pulses: fields, session: session, clock: clock, saved: saved,
-                turn: turn)
+                compiled: compiled)
         }
     }
 
