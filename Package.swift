@@ -43,6 +43,7 @@ let package = Package(
 
         // Floor 1.
         .target(name: "CEpoll"),
+        .target(name: "CMalloc"),
         .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
 
         // Floors 4 and 3.
@@ -73,7 +74,7 @@ let package = Package(
             name: "ReactorServer",
             dependencies: [
                 "Reactors", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
-                "Specification",
+                "Specification", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

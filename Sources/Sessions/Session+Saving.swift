@@ -110,6 +110,11 @@ extension Session {
             && machine.isQuiet && streams.allSatisfy(\.isAtRest)
     }
 
+    /// Whether nobody has used it for so many ticks.
+    func isIdle(since count: UInt64) -> Bool {
+        keeping.map { $0.lastUse + count <= table.ticks } ?? false
+    }
+
     /// Whether the newest snapshot says everything.
     var isSaved: Bool { keeping?.snapshotNumber == log.lastNumber }
 

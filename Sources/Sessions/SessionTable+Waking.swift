@@ -94,22 +94,39 @@ extension SessionTable {
 
     // MARK: Sleep
 
-    /// Puts to sleep who has not been used for four ticks, a thousand at the most: each may cost
-    /// a snapshot. Called once a tick; a quarter of the idle time is a good one.
-    package func tick() {
+    /// Puts to sleep who has not been used for four ticks: the first of them at once, and if the
+    /// answer is true, more with each ``putToSleep()``. Called once a tick; a quarter of the idle
+    /// time is a good one.
+    @discardableResult
+    package func tick() -> Bool {
         ticks += 1
-        var count = 0
-        for session in idle(since: 4) where session.isAtRest {
-            guard count < 1_000 else { return }
-            count += 1
+        drowsy = idle(since: Self.drowsyTicks)
+        asleepSinceTick = 0
+        return putToSleep()
+    }
+
+    /// So many fell asleep at the last tick that what they held is worth giving back.
+    package var hasJustEmptied: Bool { asleepSinceTick >= 10_000 }
+
+    private static let drowsyTicks: UInt64 = 4
+
+    /// The next of them, 500 at the most: each may cost a snapshot. Whether there are more.
+    package func putToSleep() -> Bool {
+        for _ in 0..<500 {
+            guard let session = drowsy.popLast() else { break }
+            guard session.life == .running, session.isIdle(since: Self.drowsyTicks),
+                session.isAtRest
+            else { continue }
             if session.isSaved {
                 session.fallAsleep()
+                asleepSinceTick += 1
                 if session.streams.isEmpty { forget(session) }
             } else {
                 // It sleeps at the next tick, when this is committed.
                 session.takeSnapshot()
             }
         }
+        return !drowsy.isEmpty
     }
 
     /// Saves whatever is not saved, before the process ends; `act` comes when the journal has

@@ -58,6 +58,9 @@ package final class SessionTable {
     private var quarantined: [SessionID: RecoveryFault] = [:]
     /// Counts calls of ``tick()``.
     var ticks: UInt64 = 0
+    /// Those that were idle at the last tick and have not been looked at since.
+    var drowsy: [Session] = []
+    var asleepSinceTick = 0
     private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []
@@ -172,9 +175,7 @@ package final class SessionTable {
     }
 
     func idle(since count: UInt64) -> [Session] {
-        sessions.values.filter { session in
-            session.keeping.map { $0.lastUse + count <= ticks } ?? false
-        }
+        sessions.values.filter { $0.isIdle(since: count) }
     }
 
     func takeSnapshots() {
@@ -213,6 +214,7 @@ package final class SessionTable {
         for step in inFlight.flatMap({ $0 }) + gathering { step.giveUp() }
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
+        drowsy = []
         gathering = []
         inFlight = []
         isStopped = true

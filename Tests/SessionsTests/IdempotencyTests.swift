@@ -105,6 +105,26 @@ struct SleepTests {
         }
     }
 
+    @Test func `many fall asleep in parts, and who is used meanwhile stays awake`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let sessions = try (0..<1_700).map { try rig.create("s\($0)", .ledger()) }
+        rig.endRound()
+        for _ in 0..<3 { #expect(!rig.table.tick()) }
+        #expect(rig.table.awakeCount == 1_700)
+        #expect(rig.table.tick())
+        #expect(rig.table.awakeCount == 1_200)
+        for session in sessions where rig.table.awakeCount > 0 {
+            guard case .session = rig.table.find(session.id) else { continue }
+            try rig.act(Post.set(1), on: session)
+            break
+        }
+        #expect(rig.table.putToSleep())
+        #expect(rig.table.putToSleep())
+        #expect(!rig.table.putToSleep())
+        #expect(rig.table.awakeCount == 1)
+        #expect(!rig.table.hasJustEmptied)
+    }
+
     @Test func `Case 138: the same version, nothing missing, nothing new`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())

@@ -127,14 +127,28 @@ final class Shard: LoopHandler {
         vacate(connection)
     }
 
-    /// The only timer there is: sessions that are not used fall asleep.
+    /// Sessions that are not used fall asleep, some at a time.
     func timerReached(_ token: UInt64) {
-        sessions.tick()
-        setTick()
+        let areMore: Bool
+        if token == Self.tick {
+            areMore = sessions.tick()
+            setTick()
+        } else {
+            areMore = sessions.putToSleep()
+        }
+        if areMore {
+            connections.setTimer(token: Self.sleep, at: connections.now + .milliseconds(20))
+        } else if sessions.hasJustEmptied {
+            MemoryRelief.begin()
+        }
     }
 
+    private static let tick: UInt64 = 0
+    private static let sleep: UInt64 = 1
+
     private func setTick() {
-        connections.setTimer(token: 0, at: connections.now + service.configuration.sessionIdle / 4)
+        connections.setTimer(
+            token: Self.tick, at: connections.now + service.configuration.sessionIdle / 4)
     }
 
     func roundEnded() {
