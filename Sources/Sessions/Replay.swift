@@ -6,7 +6,18 @@ internal import Storage
 /// Design: slices, paced by the reader: the next one is asked for when the one before it has been
 /// written. Once the stream in memory covers what comes next, the subscriber becomes an offset in
 /// it like all others: no gap, no repeat. Between two slices nothing of it is in memory.
+///
+/// Readers of one selection who stand at one place share a slice, read once and framed once: after
+/// a restart thousands come back at the same moment.
 final class Replay {
+    /// What a slice depends on, within a session.
+    struct Place: Hashable {
+        let selection: Selection
+        let reached: RecordPlace
+        let passed: RecordPlace
+        let through: UInt64
+    }
+
     private let session: Session
     private let subscriber: Subscriber
     /// Everything up to here has been written or is in the subscriber's `unsent`. On the action
@@ -47,15 +58,7 @@ final class Replay {
         guard !isOver, !isAsking else { return }
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note may stand behind the last record, under the number of the next.
-        let last = session.committedNumber + (isLog ? 1 : 0)
-        ask(after: max(needed, passed), through: last) { replay, records in
-            guard let first = records.first, replay.isNext(first) else { return replay.lose() }
-            // Law: a commit of which the journal has not told us yet is left to the stream, which
-            // would else tell it a second time.
-            let end = replay.session.committedPlace(for: replay.subscriber.stream.selection)
-            let known = records.prefix { $0.place <= end }
-            if known.isEmpty { replay.proceed() } else { replay.show(Array(known)) }
-        }
+        ask(through: session.committedNumber + (isLog ? 1 : 0))
     }
 
     private var isLog: Bool { subscriber.stream.selection.log }
@@ -83,24 +86,60 @@ final class Replay {
         subscriber.goOn()
     }
 
-    private func ask(
-        after place: RecordPlace, through last: UInt64,
-        _ act: @escaping (Replay, [Record]) -> Void
-    ) {
+    /// Asks for the next slice, or waits with those who have asked for it.
+    private func ask(through last: UInt64) {
         isAsking = true
-        let key = session.key
-        session.table.ask { archive, answer in
+        let place = Place(
+            selection: subscriber.stream.selection, reached: reached, passed: passed,
+            through: last)
+        // What is framed of a state depends on the states before, which each reader has for itself.
+        let isShared = !subscriber.stream.selection.readsStates
+        if isShared {
+            let isFirst = session.slices[place] == nil
+            session.slices[place, default: []].append(self)
+            guard isFirst else { return }
+        }
+        let (session, key) = (session, session.key)
+        session.table.ask { [needed, passed] archive, answer in
             archive.records(
-                of: key, after: place, through: last, limitBytes: Self.sliceBytes,
-                answer)
+                of: key, after: max(needed, passed), through: last,
+                limitBytes: Self.sliceBytes, answer)
         } then: { [self] result in
-            guard take(result), case .success(let records) = result else { return }
-            let shown = isLog ? records : records.filter { $0.part == 0 }
-            if shown.isEmpty, let last = records.last {
-                passed = last.place
-                return proceed()
-            }
-            act(self, shown)
+            let readers = isShared ? session.slices.removeValue(forKey: place) ?? [] : [self]
+            var slice: Slice?
+            for reader in readers { reader.receive(result, &slice) }
+        }
+    }
+
+    /// What the first of those who share it has framed.
+    private struct Slice {
+        let framed: [UInt8]
+        let reached: RecordPlace
+    }
+
+    private func receive(_ result: Result<[Record], JournalFailure>, _ slice: inout Slice?) {
+        guard take(result), case .success(let records) = result else { return }
+        if let slice {
+            reached = slice.reached
+            return send(slice.framed)
+        }
+        let shown = isLog ? records : records.filter { $0.part == 0 }
+        if shown.isEmpty, let last = records.last {
+            passed = last.place
+            return proceed()
+        }
+        guard let first = shown.first, isNext(first) else { return lose() }
+        // Law: a commit of which the journal has not told us yet is left to the stream, which
+        // would else tell it a second time.
+        let end = session.committedPlace(for: subscriber.stream.selection)
+        let known = Array(shown.prefix { $0.place <= end })
+        if known.isEmpty {
+            proceed()
+        } else if subscriber.stream.selection.readsStates {
+            show(known)
+        } else if let framed = frame(known) {
+            slice = Slice(framed: framed, reached: reached)
+            send(framed)
         }
     }
 
@@ -121,24 +160,34 @@ final class Replay {
     // MARK: Showing
 
     private func show(_ records: [Record]) {
+        guard fold == nil else { return frameAndSend(records) }
         let first = records[0]
-        guard subscriber.stream.selection.readsStates, fold == nil else { return frame(records) }
         prepareFold(first.kind == .mutation ? first.version - 1 : first.version) {
-            $0.frame(records)
+            $0.frameAndSend(records)
         }
     }
 
-    private func frame(_ records: [Record]) {
+    private func frameAndSend(_ records: [Record]) {
+        if let framed = frame(records) { send(framed) }
+    }
+
+    private func send(_ framed: [UInt8]) {
+        subscriber.unsent = framed[...]
+        if subscriber.sendUnsent() { proceed() }
+    }
+
+    /// Nil: it can't be shown, and the connection ends.
+    private func frame(_ records: [Record]) -> [UInt8]? {
         var framed: [UInt8] = []
         do {
             for record in records { try frame(record, to: &framed) }
+            return framed
         } catch {
             session.note(.unreadable("\(error.place): \(error.reason)"))
             cancel()
-            return subscriber.abandon()
+            subscriber.abandon()
+            return nil
         }
-        subscriber.unsent = framed[...]
-        if subscriber.sendUnsent() { proceed() }
     }
 
     private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {

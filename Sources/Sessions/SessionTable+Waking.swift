@@ -101,12 +101,16 @@ extension SessionTable {
     package func tick() -> Bool {
         ticks += 1
         drowsy = idle(since: Self.drowsyTicks)
-        asleepSinceTick = 0
         return putToSleep()
     }
 
-    /// So many fell asleep at the last tick that what they held is worth giving back.
-    package var hasJustEmptied: Bool { asleepSinceTick >= 10_000 }
+    /// Whether so many have fallen asleep since this was last true that what they held is worth
+    /// giving back.
+    package func takeRelief() -> Bool {
+        guard sleepers >= 10_000 else { return false }
+        sleepers = 0
+        return true
+    }
 
     private static let drowsyTicks: UInt64 = 4
 
@@ -119,7 +123,7 @@ extension SessionTable {
             else { continue }
             if session.isSaved {
                 session.fallAsleep()
-                asleepSinceTick += 1
+                sleepers += 1
                 if session.streams.isEmpty { forget(session) }
             } else {
                 // It sleeps at the next tick, when this is committed.

@@ -60,7 +60,8 @@ package final class SessionTable {
     var ticks: UInt64 = 0
     /// Those that were idle at the last tick and have not been looked at since.
     var drowsy: [Session] = []
-    var asleepSinceTick = 0
+    /// How many have fallen asleep since memory was given back.
+    var sleepers = 0
     private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []

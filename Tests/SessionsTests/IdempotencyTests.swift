@@ -122,7 +122,7 @@ struct SleepTests {
         #expect(rig.table.putToSleep())
         #expect(!rig.table.putToSleep())
         #expect(rig.table.awakeCount == 1)
-        #expect(!rig.table.hasJustEmptied)
+        #expect(!rig.table.takeRelief())
     }
 
     @Test func `Case 138: the same version, nothing missing, nothing new`() throws {

@@ -2,6 +2,7 @@ import JSONCoding
 import Reactors
 import Sessions
 import Storage
+import Synchronization
 import Testing
 
 @Suite("Contract §4 — after the end of a process every session goes on where it was")
@@ -113,6 +114,50 @@ struct RecoveryTests {
         let fresh = later.subscribe(session, selection, .after(start))
         for _ in 1...8 { later.letIn() }
         #expect(later.transcript(fresh).events == told)
+    }
+
+    @Test func `Readers who come back together are read to together, each at its own pace`()
+        throws
+    {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        let start = session.position.text
+        // Several slices of the journal.
+        for number in 1...400 {
+            try rig.act(Post.both(number, number), on: session)
+            try rig.act(Post.say("\(number)" + String(repeating: "x", count: 1_000)), on: session)
+        }
+        let whole = try answers(of: next(rig), start, readers: 1)
+        let many = try answers(of: next(rig), start, readers: 40)
+        #expect(whole.questions > 3)
+        #expect(many.questions == whole.questions)
+        #expect(many.lines == Array(repeating: whole.lines[0], count: 40))
+
+        // One that takes little at a time, one that goes away: neither is in the others' way.
+        let later = try next(rig)
+        let there = try woken(later)
+        let slow = later.subscribe(there, .allPulses, .after(start), capacity: 700)
+        let gone = later.subscribe(there, .allPulses, .after(start))
+        let quick = later.subscribe(there, .allPulses, .after(start))
+        later.output.disconnect(gone)
+        while !later.inbox.isEmpty { later.letIn() }
+        #expect(later.lines(quick) == whole.lines[0])
+        #expect(later.lines(slow).count < whole.lines[0].count)
+        later.output.setCapacity(nil, of: slow)
+        while !later.inbox.isEmpty { later.letIn() }
+        #expect(later.lines(slow) == whole.lines[0])
+    }
+
+    /// What so many readers hear who come back at once, and how often the journal is asked for it.
+    private func answers(
+        of rig: Rig, _ start: String, readers: Int
+    ) throws -> (lines: [[String]], questions: Int) {
+        let session = try woken(rig)
+        let before = rig.journal.book.withLock { $0.questions }
+        let tokens = (0..<readers).map { _ in rig.subscribe(session, .allPulses, .after(start)) }
+        while !rig.inbox.isEmpty { rig.letIn() }
+        let after = rig.journal.book.withLock { $0.questions }
+        return (tokens.map { rig.lines($0) }, after - before)
     }
 
     @Test func `A deleted session stays deleted`() throws {

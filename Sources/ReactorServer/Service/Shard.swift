@@ -138,7 +138,7 @@ final class Shard: LoopHandler {
         }
         if areMore {
             connections.setTimer(token: Self.sleep, at: connections.now + .milliseconds(20))
-        } else if sessions.hasJustEmptied {
+        } else if sessions.takeRelief() {
             MemoryRelief.begin()
         }
     }

@@ -47,6 +47,7 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, after start: RecordPlace, through last: UInt64, limitBytes: Int,
         _ answer: @escaping Answer<[Record]>
     ) {
+        book.withLock { $0.questions += 1 }
         read(answer) { book in
             var bytes = 0
             var found: [Record] = []

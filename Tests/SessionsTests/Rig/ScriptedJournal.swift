@@ -13,6 +13,8 @@ final class ScriptedJournal: Journal {
         var pending: [(batch: Batch, ended: Ended)] = []
         var kept = Batch()
         var unreadable: JournalFailure?
+        /// How often records were asked for.
+        var questions = 0
     }
 
     let name = "scripted"
