@@ -38,16 +38,16 @@ final class Checkpointer: Sendable {
     /// Kept between checkpoints: opening one costs more than many a checkpoint.
     private let connection = Mutex<DatabaseQueue?>(nil)
 
-    /// 16 MiB. SQLite's own default is a quarter of it; but a checkpoint flushes the database, for
-    /// which flushes of commits have to wait, and so it should be rare.
-    static let startPages = 4_000
-    /// 32 MiB.
-    static let finishPages = 8_000
+    /// 8 MiB. SQLite's own default is half of it; but a checkpoint flushes the database, for which
+    /// flushes of commits have to wait, and so it should be rare.
+    static let startPages = 2_000
+    /// 24 MiB.
+    static let finishPages = 6_000
     /// 8 MiB: what the writer may be asked to do while commits wait.
     static let restPages = 2_000
     /// Where the disk is so slow that each checkpoint leaves more than that, the writer does it
     /// after so many: it can't be as fast as it wants to be, and the log must end somewhere.
-    static let passLimit = 4
+    static let passLimit = 3
 
     init(path: String) { self.path = path }
 
