@@ -98,6 +98,20 @@ struct FailingDiskTests {
         }
     }
 
+    @Test func `while the disk is broken, batches fail in the order in which they came`()
+        async throws
+    {
+        rig.disk.fail(.flush, with: .flush)
+        // Some come while the first of them finds out that it is still broken.
+        for _ in 0..<200 {
+            let ends = try await rig.commitTogether(
+                (0..<30).map { _ in Batch(records: [.mutation("s", 3)]) })
+            #expect(ends.allSatisfy { $0 != nil })
+        }
+        rig.disk.heal()
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+    }
+
     @Test func `a move or a trim that fails loses nothing`() async throws {
         var retention = JournalRetention(records: 100)
         retention.tailRecords = 30

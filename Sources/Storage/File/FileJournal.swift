@@ -152,8 +152,7 @@ package final class FileJournal: Journal {
 
     private func write(_ group: [Waiting]) {
         // A group may turn out to have nothing that is written, and would tell nothing.
-        if failure != nil { recover() }
-        if let failure { return fail(group, failure) }
+        if failure != nil, recover(ahead: group) { return }
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
@@ -191,16 +190,23 @@ package final class FileJournal: Journal {
     /// then takes it along.
     private func look() {
         guard !book.withLock({ $0.isClosed }) else { return }
-        guard failure == nil else { return recover() }
+        guard failure == nil else {
+            recover()
+            return
+        }
         writer.chores.isLookDue = true
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
-    /// Tries whether the disk is well again.
-    private func recover() {
+    /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
+    /// was handed in before it; answers whether.
+    @discardableResult
+    private func recover(ahead group: [Waiting] = []) -> Bool {
         let failure = writer.probe()
         let late = note(failure)
-        if let failure { fail(late, failure) }
+        guard let failure else { return false }
+        fail(group + late, failure)
+        return true
     }
 
     /// A step; whether there is more to do.
