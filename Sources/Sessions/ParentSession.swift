@@ -34,6 +34,9 @@ extension CyclerMachine {
         guard let id = session.id.parent else { return nil }
         let reach = session.table.reach
         return ParentDoor { action in
+            // The other loop may answer before this one has begun to wait: whether the action has
+            // waited, and so how a failure is told, must not depend on that.
+            await Task.yield()
             let fault = Mutex<(any Error)?>(nil)
             let isApplied = await withCheckedContinuation { continuation in
                 reach(id) { table in
