@@ -50,7 +50,7 @@ extension Reactor {
     public static func migrate(mutation saved: SavedValue) throws -> Mutation { throw NotSaved() }
 }
 
-private struct NotSaved: Error {}
+struct NotSaved: Error {}
 
 extension Reactor where State: Decodable {
     /// Reads it as it is.

@@ -5,22 +5,13 @@
 /// What a stubbed session shows and has recorded.
 @usableFromInline
 final class StubBook<R: Reactor> {
-    // Precedent: no test looks at more; beyond it the oldest are forgotten.
-    static var limit: Int { 10_000 }
-
     @usableFromInline
     var state: R.State
 
     var hasInjected = false
-    private(set) var actions: [R.Action] = []
+    var recording = StubRecording<R.Action>()
 
     init(state: R.State) { self.state = state }
-
-    func record(_ action: R.Action) {
-        // In halves: taking one off the front of an array moves all the others.
-        if actions.count >= 2 * Self.limit { actions.removeFirst(Self.limit) }
-        actions.append(action)
-    }
 }
 
 extension ReactorCore {
@@ -81,7 +72,7 @@ extension ReactorCore {
     package var isStub: Bool { isStubbed }
 
     /// What the present recording holds, or else the last; at least the newest 10 000 actions.
-    package var stubbedActions: [R.Action] { stub?.actions ?? [] }
+    package var stubbedActions: [R.Action] { stub?.recording.actions ?? [] }
 
     @usableFromInline
     var stubState: R.State { stub?.state ?? current }
@@ -94,7 +85,7 @@ extension ReactorCore {
         guard !ended, let stub else { return .ended }
         beginTurn()
         defer { isInTurn = false }
-        stub.record(action)
+        stub.recording.append(action)
         observer.recorded(action, tag: tag)
         return .accepted(version: count, isSettled: true)
     }

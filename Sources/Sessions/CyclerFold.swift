@@ -1,20 +1,25 @@
 internal import JSONCoding
+internal import Reactors
 internal import Storage
 
 /// Rebuilds the state of a Cycler: each record has the whole state.
-final class CyclerFold<State: Codable>: StateFold {
-    private(set) var state: State
+final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
+    private(set) var state: C.State
     private(set) var version: UInt64 = 0
+    private var stateVersion = C.stateVersion
 
-    init(_ initial: State, from snapshot: Snapshot?) throws(RecoveryFault) {
+    init(_ initial: C.State, from snapshot: Snapshot?) throws(RecoveryFault) {
         state = initial
         guard let snapshot else { return }
         version = snapshot.version
-        state = try Self.read(snapshot.state, at: "the snapshot of version \(version)")
+        stateVersion = snapshot.stateVersion
+        state = try read(snapshot.state, at: "the snapshot of version \(version)")
     }
 
     func apply(_ record: Record) throws(RecoveryFault) {
-        state = try Self.read(record.content, at: "the state of version \(record.version)")
+        if !record.isReplacement {
+            state = try read(record.content, at: "the state of version \(record.version)")
+        }
         version += 1
     }
 
@@ -32,11 +37,8 @@ final class CyclerFold<State: Codable>: StateFold {
         try JSON.encode(state, into: &out)
     }
 
-    private static func read(_ bytes: [UInt8], at place: String) throws(RecoveryFault) -> State {
-        do {
-            return try JSON.decode(State.self, from: bytes)
-        } catch {
-            throw RecoveryFault(place: place, reason: error.sentence)
-        }
+    private func read(_ bytes: [UInt8], at place: String) throws(RecoveryFault) -> C.State {
+        try SavedBytes(bytes, of: stateVersion, at: place)
+            .read(C.State.self, presently: C.stateVersion, migrate: C.migrate(state:))
     }
 }

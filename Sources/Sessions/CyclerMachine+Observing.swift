@@ -14,7 +14,7 @@ extension CyclerMachine: CyclerObserver {
 
     func emitted(_ activity: C.Activity, by call: CyclerCall) {
         var encoded: [UInt8] = []
-        append(activity, "an activity", to: &encoded)
+        session.append(activity, "an activity", to: &encoded)
         happen(.emitted(encoded))
     }
 
@@ -33,7 +33,7 @@ extension CyclerMachine: CyclerObserver {
     func enterReceived(_ action: C.Action, _ tag: ActionTag) {
         session.enter(.actionReceived, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            append(action, "an action", to: &out)
+            session.append(action, "an action", to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }
@@ -123,7 +123,7 @@ extension CyclerMachine: CyclerObserver {
     private func appendValue(_ field: String, _ value: Any, to out: inout [UInt8]) {
         if let value = value as? any Encodable {
             out.append(contentsOf: ",\"\(field)\":".utf8)
-            append(value, "a part of the state", to: &out)
+            session.append(value, "a part of the state", to: &out)
         }
         out.append(UInt8(ascii: "}"))
     }

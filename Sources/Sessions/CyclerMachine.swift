@@ -11,7 +11,7 @@ internal import Storage
 /// a commit is arbitrary code, there is nothing to fold.
 ///
 /// Law: the newest of `states` is that of the session's `log.lastVersion`.
-final class CyclerMachine<C: ActionCycler>: Machine
+final class CyclerMachine<C: ActionCycler>: SourcedMachine
 where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// What a synchronous part has done so far.
     enum Deed {
@@ -24,18 +24,33 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// Ties a Cycler to the one that it is a part of.
     private let link: (@Sendable (C, Session) -> Void)?
     private(set) var cycler: C
-    private var pulses: PulseRecorder<C.State>
-    private var states: Deque<C.State>
+    var pulses: PulseRecorder<C.State>
+    /// The Cycler's own, also where a stub shows another.
+    var states: Deque<C.State>
     /// The version of the first of `states`.
     private var oldestVersion: UInt64
-    private var lastTag: UInt64
+    var lastTag: UInt64
     unowned let session: Session
-    /// Actions that wait for something, with their tasks.
-    private var runs: [ActionTag: Task<Void, Never>] = [:]
+    /// Actions that wait for something.
+    var runs: [ActionTag: Run] = [:]
     /// The action that is being carried out.
     private(set) var present = ActionTag.none
     /// Nil but in a synchronous part.
     var deeds: [Deed]?
+    /// Nil until the session is stubbed; kept, for reading, when it is no longer.
+    var recording: StubRecording<C.Action>?
+    var isStubbed = false
+    /// Versions that no commit made: a stub's.
+    var stubVersions: [UInt64] = []
+    /// What was shown at those of them that showed a state of the stub's.
+    var injected: [UInt64: C.State] = [:]
+
+    /// An action that waits for something.
+    struct Run {
+        let task: Task<Void, Never>
+        /// The last record that it has decided. Until that is committed it does not go on.
+        var lastNumber: UInt64
+    }
 
     /// - Parameter saved: where to go on; nil: from the initial state.
     init(
@@ -47,7 +62,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         self.session = session
         self.pulses = PulseRecorder(pulses)
         cycler = make()
-        let fold = try CyclerFold(cycler.state.value, from: saved?.snapshot)
+        let fold = try CyclerFold<C>(cycler.state.value, from: saved?.snapshot)
         for record in saved?.mutations ?? [] { try fold.apply(record) }
         states = [fold.state]
         oldestVersion = fold.version
@@ -56,18 +71,24 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         seat(cycler, at: fold.state, fold.version)
     }
 
-    private func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
+    /// Lets the Cycler go on from here. While the session is stubbed it waits, and what others do
+    /// with it meanwhile comes to nothing.
+    func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
         cycler.restore(state, version: version)
-        cycler.observe(by: self)
+        cycler.observe(by: isStubbed ? nil : self)
         link?(cycler, session)
     }
 
-    private var newestVersion: UInt64 { oldestVersion + UInt64(states.count - 1) }
+    var newestVersion: UInt64 { oldestVersion + UInt64(states.count - 1) }
 
     private func state(at version: UInt64) -> C.State {
         precondition(version >= oldestVersion && version <= newestVersion, "not a kept version")
         return states[Int(version - oldestVersion)]
     }
+
+    var ownState: C.State { state(at: newestVersion) }
+
+    func shownState(at version: UInt64) -> C.State { injected[version] ?? state(at: version) }
 
     // MARK: Actions
 
@@ -97,6 +118,10 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     func begin(_ action: C.Action, _ receipt: inout Receipt) -> (any Error)? {
         lastTag += 1
         let tag = ActionTag(lastTag)
+        guard !isStubbed else {
+            record(action, tag)
+            return nil
+        }
         enterReceived(action, tag)
         let (state, version) = (cycler.state.value, cycler.version)
         deeds = []
@@ -126,12 +151,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     private func wait(
         for task: Task<Void, Never>, _ action: C.Action, _ tag: ActionTag, _ receipt: inout Receipt
     ) {
-        runs[tag] = task
+        runs[tag] = Run(task: task, lastNumber: session.log.lastNumber)
         receipt.unsettled.append(tag)
         session.enter(.effectStarted, of: tag) { $0.append(contentsOf: "{}".utf8) }
         guard session.keepsRecords else { return }
         var content: [UInt8] = []
-        append(action, "an action", to: &content)
+        session.append(action, "an action", to: &content)
         session.noteRunning(tag.number, content)
     }
 
@@ -151,16 +176,26 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         settle(tag)
     }
 
-    private func settle(_ tag: ActionTag) {
+    func settle(_ tag: ActionTag) {
         session.somethingSettled()
         if session.keepsRecords { session.noteSettled(tag.number) }
     }
 
     private func fail(_ error: String, of tag: ActionTag) {
-        var content = Array("{\"place\":\"effect\",\"error\":".utf8)
+        fail(at: "effect", nil, error, of: tag)
+    }
+
+    /// - Parameter source: its name, if it was one that failed.
+    private func fail(at place: String, _ source: String?, _ error: String, of tag: ActionTag) {
+        var content = Array("{\"place\":\"\(place)\"".utf8)
+        if let source {
+            content.append(contentsOf: ",\"source\":".utf8)
+            JSON.appendString(source, to: &content)
+        }
+        content.append(contentsOf: ",\"error\":".utf8)
         JSON.appendString(error, to: &content)
         content.append(UInt8(ascii: "}"))
-        session.recordFailure(at: "effect", error, content, of: tag)
+        session.recordFailure(at: place, error, content, of: tag)
     }
 
     // MARK: Deeds
@@ -171,7 +206,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         case .emitted(let encoded): session.recordActivity(encoded, of: present)
         case .note(let kind, let content, _):
             session.enter(kind, of: present) { $0.append(contentsOf: content) }
+            return
         }
+        runs[present]?.lastNumber = session.log.lastNumber
     }
 
     private func apply(_ state: C.State) {
@@ -180,7 +217,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if !pulses.isEmpty { pulses.record(state, in: session) }
         guard session.wantsStates || session.keepsRecords else { return }
         var encoded: [UInt8] = []
-        append(state, "the state", to: &encoded)
+        session.append(state, "the state", to: &encoded)
         if session.wantsStates { session.record(.state, encoded) }
         guard session.keepsRecords else { return }
         session.recordContent(encoded)
@@ -194,7 +231,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         session.enter(.actionRejected, of: present) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            append(action, "an action", to: &out)
+            session.append(action, "an action", to: &out)
             out.append(contentsOf: ",\"error\":".utf8)
             JSON.appendString(String(describing: error), to: &out)
             out.append(UInt8(ascii: "}"))
@@ -206,29 +243,20 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
     ) {
-        pulses.encode(chosen, of: state(at: version), to: &out)
+        pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
     func encodeState(in session: Session, to out: inout [UInt8]) {
-        append(state(at: newestVersion), "the state", to: &out)
+        session.append(shownState(at: newestVersion), "the state", to: &out)
     }
 
     func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
-        append(state(at: version), "the state", to: &out)
+        session.append(shownState(at: version), "the state", to: &out)
     }
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
-        append(state(at: version), "the state", to: &out)
-    }
-
-    /// The value as JSON; null, and a note for people, if it has none.
-    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
-        do {
-            try JSON.encode(value, into: &out)
-        } catch {
-            out.append(contentsOf: Framing.null)
-            session.note(.unencodable(what, String(describing: error)))
-        }
+        guard !stubVersions.contains(version) else { return }
+        session.append(state(at: version), "the state", to: &out)
     }
 
     /// Nothing is folded.
@@ -238,22 +266,31 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         guard version > oldestVersion else { return }
         states.removeFirst(Int(version - oldestVersion))
         oldestVersion = version
+        stubVersions.removeAll { $0 < version }
+        if !injected.isEmpty { injected = injected.filter { $0.key >= version } }
     }
 
     /// What waits is cancelled, and would go on with a state that never was: then another Cycler
     /// takes its place, and whatever the old one still does comes to nothing.
     func rollBack(to version: UInt64, in session: Session) {
         states.removeLast(Int(newestVersion - version))
-        if !runs.isEmpty {
-            abandon(cycler)
-            cycler = make()
-        }
-        let state = state(at: version)
-        pulses.look(at: state)
-        seat(cycler, at: state, version)
+        stubVersions.removeAll { $0 > version }
+        if !injected.isEmpty { injected = injected.filter { $0.key <= version } }
+        pulses.look(at: shownState(at: version))
+        let fallen = stopRuns()
+        seat(cycler, at: state(at: version), version)
+        for tag in fallen { settle(tag) }
+    }
+
+    /// Cancels what waits. The Cycler that it belongs to is left to it, and another one takes its
+    /// place, which has no state yet. Answers which actions it was.
+    func stopRuns() -> [ActionTag] {
+        guard !runs.isEmpty else { return [] }
+        abandon(cycler)
+        cycler = make()
         let tags = runs.keys.sorted { $0.number < $1.number }
         cancelRuns()
-        for tag in tags { settle(tag) }
+        return tags
     }
 
     private func abandon(_ cycler: C) {
@@ -262,14 +299,28 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     }
 
     private func cancelRuns() {
-        for task in runs.values { task.cancel() }
+        for run in runs.values { run.task.cancel() }
         runs = [:]
     }
 
     // MARK: Life
 
-    /// A Cycler has none.
-    func startSources(in session: Session) -> [Task<Void, Never>] { [] }
+    func startSources(in session: Session) -> [Task<Void, Never>] {
+        listen(to: cycler.sources, in: session)
+    }
+
+    func take(_ element: C.Source.Element) {
+        guard case .action(let action) = element else { return }
+        var receipt = Receipt()
+        _ = begin(action, &receipt)
+    }
+
+    func ended(_ source: C.Source, failure: (any Error)?) {
+        if let failure {
+            return fail(at: "source", source.name, String(describing: failure), of: .none)
+        }
+        session.enterEnd(ofSource: source.name)
+    }
 
     func end(in session: Session) {
         cancelRuns()
@@ -278,11 +329,11 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: What is saved
 
-    var stateVersion: Int { 1 }
+    var stateVersion: Int { C.stateVersion }
 
     var lastAction: UInt64 { lastTag }
 
-    var isQuiet: Bool { runs.isEmpty }
+    var isQuiet: Bool { runs.isEmpty && !isStubbed }
 
     func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
         try JSON.encode(state(at: newestVersion), into: &out)
@@ -293,16 +344,29 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     }
 
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try CyclerFold(make().state.value, from: snapshot)
+        try CyclerFold<C>(make().state.value, from: snapshot)
     }
 
     func recover(_ action: RunningAction, in session: Session) {
         session.noteSettled(action.action)
-        fail("abandoned: the server ended while it ran", of: ActionTag(action.action))
+        do {
+            let saved = try JSON.decode(C.Action.self, from: action.content)
+            switch cycler.recovery(of: saved) {
+            case .runAgain:
+                var receipt = Receipt()
+                _ = begin(saved, &receipt)
+            case .abandon:
+                fail(Abandoned.runningAtEnd, of: ActionTag(action.action))
+            }
+        } catch {
+            fail(Abandoned.unreadable(error), of: ActionTag(action.action))
+        }
     }
 }
 
 extension CyclerMachine: ActionRunner {
+    func lastNumber(of tag: ActionTag) -> UInt64 { runs[tag]?.lastNumber ?? 0 }
+
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         present = tag
         act()

@@ -99,9 +99,11 @@ final class LoopSeat: SerialExecutor {
 
     /// Whether the session is still there or not: a task that is never carried on never ends.
     private func carryOn(_ job: UnownedJob, _ table: SessionTable) {
-        let act = { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        let act: @Sendable () -> Void = { [self] in
+            unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        }
         guard let session = table.session(id, generation) else { return act() }
-        session.carryOn(tag, act)
+        session.carryOnWhenCommitted(tag, act)
     }
 
     /// Law: only a loop makes a run, and only a loop carries it out.
@@ -109,8 +111,17 @@ final class LoopSeat: SerialExecutor {
 }
 
 extension Session {
-    /// An action of a Cycler goes on.
-    func carryOn(_ tag: ActionTag, _ act: () -> Void) {
+    /// An action of a Cycler goes on, as soon as what it has decided is in the journal: what it
+    /// does in the world outside follows from that.
+    func carryOnWhenCommitted(_ tag: ActionTag, _ act: @escaping @Sendable () -> Void) {
+        guard let machine = machine as? any ActionRunner else { return act() }
+        guard machine.lastNumber(of: tag) > committedNumber, let step = uncommitted.last else {
+            return carryOn(tag, act)
+        }
+        step.effects.append(.carryOn { session in session.carryOn(tag, act) })
+    }
+
+    private func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
         machine.carryOn(tag, act)
         if mayHaveSettled { answerSettled() }
@@ -119,6 +130,9 @@ extension Session {
 
 /// A machine whose actions go on by themselves.
 protocol ActionRunner: AnyObject {
+    /// The last record that the action has decided; 0 if it does not wait.
+    func lastNumber(of tag: ActionTag) -> UInt64
+
     /// Runs `act`; what it decides belongs to this action.
     func carryOn(_ tag: ActionTag, _ act: () -> Void)
 }

@@ -1,8 +1,7 @@
 internal import Reactors
 
 /// The way from a task back to its session's loop. It names the session and does not hold it.
-struct Door<R: Reactor>: Sendable
-where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
+struct Door<M: Machine>: Sendable {
     private let id: SessionID
     private let generation: Generation
     private let hop: SessionTable.Hop
@@ -13,8 +12,36 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         hop = session.table.hop
     }
 
+    /// Waits until what the closure did is committed. That is the bound on how far a task can run
+    /// ahead of its session.
+    private func enter(_ act: @escaping @Sendable (M) -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            hop { table in
+                guard let session = table.session(id, generation) else {
+                    return continuation.resume(returning: false)
+                }
+                guard session.perform(act) else { return continuation.resume(returning: false) }
+                session.answer(.applied(continuation))
+            }
+        }
+    }
+
+    private func report(_ act: @escaping @Sendable (M) -> Void) {
+        hop { table in
+            guard let session = table.session(id, generation) else { return }
+            _ = session.perform { (machine: M) in
+                act(machine)
+                return true
+            }
+        }
+    }
+}
+
+extension Door {
     /// Runs a step of an effect and reports its end, once, whichever way it ends.
-    func task(for run: EffectRun<R>, clock: any Clock<Duration>) -> Task<Void, Never> {
+    func task<R>(
+        for run: EffectRun<R>, clock: any Clock<Duration>
+    ) -> Task<Void, Never> where M == ReactorMachine<R> {
         Task {
             let sink = Sink<R.Mutation, R.Activity>(
                 clock: clock,
@@ -28,10 +55,44 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             }
         }
     }
+}
 
+/// A machine that streams from outside bring something to.
+protocol SourcedMachine: Machine {
+    associatedtype Action: Sendable
+    associatedtype Mutation: Sendable
+
+    func take(_ element: ReactorSource<Action, Mutation>.Element)
+
+    /// A source's stream is over.
+    func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
+}
+
+extension SourcedMachine {
+    /// Starts sources, each in a task.
+    func listen(
+        to sources: [ReactorSource<Action, Mutation>], in session: Session
+    ) -> [Task<Void, Never>] {
+        sources.map { source in
+            let door = Door<Self>(session)
+            // It listens from here on, not from when its task gets a thread.
+            let read = source.open(session.table.topics)
+            return Task {
+                do {
+                    try await read { element in await door.take(element) }
+                    door.ended(source, failure: nil)
+                } catch {
+                    door.ended(source, failure: error)
+                }
+            }
+        }
+    }
+}
+
+extension Door where M: SourcedMachine {
     /// Brings in what a source gave; false once the session is gone. A commit that fails loses
     /// the element and not the source.
-    func take(_ element: R.Source.Element) async -> Bool {
+    func take(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
         let isTaken = await enter { machine in
             machine.take(element)
             return true
@@ -47,34 +108,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
     }
 
-    /// A source's stream is over.
-    func ended(_ source: R.Source, failure: (any Error)?) {
+    func ended(_ source: ReactorSource<M.Action, M.Mutation>, failure: (any Error)?) {
         report { $0.ended(source, failure: failure) }
-    }
-
-    /// Waits until what the closure did is committed. That is the bound on how far a task can run
-    /// ahead of its session.
-    private func enter(
-        _ act: @escaping @Sendable (ReactorMachine<R>) -> Bool
-    ) async -> Bool {
-        await withCheckedContinuation { continuation in
-            hop { table in
-                guard let session = table.session(id, generation) else {
-                    return continuation.resume(returning: false)
-                }
-                guard session.perform(act) else { return continuation.resume(returning: false) }
-                session.answer(.applied(continuation))
-            }
-        }
-    }
-
-    private func report(_ act: @escaping @Sendable (ReactorMachine<R>) -> Void) {
-        hop { table in
-            guard let session = table.session(id, generation) else { return }
-            _ = session.perform { (machine: ReactorMachine<R>) in
-                act(machine)
-                return true
-            }
-        }
     }
 }

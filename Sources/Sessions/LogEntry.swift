@@ -121,10 +121,9 @@ struct LogEntry {
         return body
     }
 
-    /// A mutation, or what no mutation was: `null`, or nothing.
+    /// A mutation, or what no mutation was: nothing.
     static func body(ofMutation content: [UInt8]) -> [UInt8] {
-        let isNone = content.isEmpty || content == Framing.null
-        return body(isNone ? .stateReplaced : .mutation, content)
+        body(content.isEmpty ? .stateReplaced : .mutation, content)
     }
 
     /// The kind of a record of a failure, told by where it happened.

@@ -6,7 +6,7 @@ package import Storage
 ///
 /// Every call happens on the session's loop. What it decides it tells the session, which gathers
 /// it in the present ``Step``.
-package protocol Machine: AnyObject {
+package protocol Machine: AnyObject, SendableMetatype {
     /// Decodes every action of the body, then applies them; nothing is applied if one does not
     /// decode. Answers what became of them, or nil if all decode and `mayApply` is false: a
     /// precondition is looked at after everything else (RFC 9110 §13.2.1).
@@ -48,6 +48,12 @@ package protocol Machine: AnyObject {
 
     /// Cancels everything; nothing follows.
     func end(in session: Session)
+
+    /// Takes the reactor out, shows another state, puts the reactor back in.
+    func changeStub(_ change: StubChange) throws(StubRefusal)
+
+    /// Appends `{"enabled":…,"actions":[…]}` and a line break.
+    func encodeStub(to out: inout [UInt8])
 
     // MARK: What is saved
 
@@ -120,4 +126,6 @@ package enum ActionRefusal: Error, Sendable {
 package enum EffectOrder: Sendable {
     case start(RunID, @Sendable () -> Task<Void, Never>)
     case cancel(RunID)
+    /// An action that waits goes on.
+    case carryOn(@Sendable (Session) -> Void)
 }

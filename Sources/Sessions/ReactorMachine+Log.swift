@@ -26,7 +26,7 @@ extension ReactorMachine {
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
         precondition(version > oldestVersion && version <= core.version, "not a kept mutation")
         guard !stubVersions.contains(version) else { return }
-        append(mutations[mutationCount(through: version) - 1], "a mutation", to: &out)
+        session.append(mutations[mutationCount(through: version) - 1], "a mutation", to: &out)
     }
 
     // MARK: Notes
@@ -40,10 +40,10 @@ extension ReactorMachine {
         session.enter(.actionReceived, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
             let start = out.count
-            append(action, "an action", to: &out)
+            session.append(action, "an action", to: &out)
             if !isUnchanged {
                 var seen: [UInt8] = []
-                append(transformed, "an action", to: &seen)
+                session.append(transformed, "an action", to: &seen)
                 if seen[...] != out[start...] {
                     out.append(contentsOf: ",\"transformed\":".utf8)
                     out.append(contentsOf: seen)
@@ -58,7 +58,7 @@ extension ReactorMachine {
     func enterRejected(_ action: R.Action, _ tag: ActionTag) {
         session.enter(.actionRejected, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            append(action, "an action", to: &out)
+            session.append(action, "an action", to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }
@@ -86,18 +86,14 @@ extension ReactorMachine {
     func sourceEnded(_ name: String) {
         // A failure is told by its record.
         guard case .source(_, hasFailed: false) = ending else { return }
-        session.enter(.sourceEnded, of: .none) { out in
-            out.append(contentsOf: "{\"source\":".utf8)
-            JSON.appendString(name, to: &out)
-            out.append(UInt8(ascii: "}"))
-        }
+        session.enterEnd(ofSource: name)
     }
 
     @usableFromInline
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
         session.enter(.mutationDropped, of: action) { out in
             out.append(contentsOf: "{\"mutation\":".utf8)
-            append(mutation, "a mutation", to: &out)
+            session.append(mutation, "a mutation", to: &out)
             out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
         }
         if reason == .ended { session.note(.dropped("a mutation")) }
@@ -107,7 +103,7 @@ extension ReactorMachine {
     func dropped(_ activity: R.Activity, by action: ActionTag) {
         session.enter(.activityDropped, of: action) { out in
             out.append(contentsOf: "{\"activity\":".utf8)
-            append(activity, "an activity", to: &out)
+            session.append(activity, "an activity", to: &out)
             out.append(contentsOf: ",\"reason\":\"ended\"}".utf8)
         }
         session.note(.dropped("an activity"))
@@ -131,16 +127,6 @@ extension ReactorMachine {
         JSON.appendString(text, to: &content)
         content.append(UInt8(ascii: "}"))
         return content
-    }
-
-    /// The value as JSON; null, and a note for people, if it has none.
-    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
-        do {
-            try JSON.encode(value, into: &out, with: &session.table.encodingSpace)
-        } catch {
-            out.append(contentsOf: Framing.null)
-            session.note(.unencodable(what, String(describing: error)))
-        }
     }
 
     private static func append(_ id: EffectID?, to out: inout [UInt8]) {

@@ -44,10 +44,10 @@ extension ReactorMachine {
                 var receipt = Receipt()
                 receive(saved, at: 0, &receipt)
             case .abandon:
-                abandon(action, "abandoned: the server ended while it ran")
+                abandon(action, Abandoned.runningAtEnd)
             }
         } catch {
-            abandon(action, "abandoned: the action can't be read any more: \(error.sentence)")
+            abandon(action, Abandoned.unreadable(error))
         }
     }
 
@@ -60,6 +60,12 @@ extension ReactorMachine {
 }
 
 /// Effects did not outlive their process.
-private struct Abandoned: Error, CustomStringConvertible {
+struct Abandoned: Error, CustomStringConvertible {
     let description: String
+
+    static let runningAtEnd = "abandoned: the server ended while it ran"
+
+    static func unreadable(_ refusal: JSONRefusal) -> String {
+        "abandoned: the action can't be read any more: \(refusal.sentence)"
+    }
 }

@@ -123,6 +123,7 @@ extension ReactorMachine {
         do {
             try JSON.encode(mutation, into: &content, with: &session.table.encodingSpace)
         } catch {
+            content = Framing.null
             session.note(.unencodable("a mutation", String(describing: error)))
         }
         session.recordContent(content)

@@ -8,7 +8,7 @@ internal import Storage
 /// the mutation before. The history is one state, the oldest that is kept, and the mutations
 /// since: any kept version is a fold of it, and forgetting is one more fold.
 @usableFromInline
-final class ReactorMachine<R: Reactor>: Machine
+final class ReactorMachine<R: Reactor>: SourcedMachine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     @usableFromInline
     let reactor: R
@@ -166,19 +166,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     // MARK: Life
 
     func startSources(in session: Session) -> [Task<Void, Never>] {
-        core.makeSources().map { source in
-            let door = Door<R>(session)
-            // It listens from here on, not from when its task gets a thread.
-            let read = source.open(session.table.topics)
-            return Task {
-                do {
-                    try await read { element in await door.take(element) }
-                    door.ended(source, failure: nil)
-                } catch {
-                    door.ended(source, failure: error)
-                }
-            }
-        }
+        listen(to: core.makeSources(), in: session)
     }
 
     func end(in session: Session) {
@@ -228,7 +216,7 @@ extension ReactorMachine: ReactorCoreObserver {
 
     @usableFromInline
     func start(_ run: EffectRun<R>) {
-        let door = Door<R>(session)
+        let door = Door<ReactorMachine<R>>(session)
         let clock = clock
         session.order(.start(run.id) { door.task(for: run, clock: clock) })
         enterStarted(run)

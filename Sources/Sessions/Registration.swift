@@ -62,7 +62,7 @@ package struct Registration: Sendable {
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
         let fields = PulseFields.discover(C.State.self)
         try self.init(
-            name: name, stateVersion: 1, fields: fields, activities: activities,
+            name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
             examples: examples
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved)
@@ -83,7 +83,7 @@ package struct Registration: Sendable {
     {
         let fields = PulseFields.discover(C.State.self)
         try self.init(
-            name: name, stateVersion: 1, fields: fields, activities: activities,
+            name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
             examples: examples
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved) {

@@ -1,4 +1,5 @@
 internal import Reactors
+internal import JSONCoding
 internal import Storage
 
 // The action log: everything that happened, in one order: notes and records.
@@ -196,6 +197,14 @@ extension Session {
         case .created, .deleted, .note: return nil
         }
         return entry
+    }
+
+    func enterEnd(ofSource name: String) {
+        enter(.sourceEnded, of: .none) { out in
+            out.append(contentsOf: "{\"source\":".utf8)
+            JSON.appendString(name, to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
     }
 
     /// The data of the one event that a record has which is no mutation.

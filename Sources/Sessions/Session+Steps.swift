@@ -1,3 +1,4 @@
+internal import JSONCoding
 public import Reactors
 internal import Storage
 
@@ -100,9 +101,8 @@ extension Session {
 
     /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
     /// too if the machine is another's, which can't be.)
-    func perform<R: Reactor>(_ act: (ReactorMachine<R>) -> Bool) -> Bool
-    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
-        guard life == .running, let machine = machine as? ReactorMachine<R> else { return false }
+    func perform<M: Machine>(_ act: (M) -> Bool) -> Bool {
+        guard life == .running, let machine = machine as? M else { return false }
         let result = act(machine)
         if mayHaveSettled { answerSettled() }
         return result
@@ -183,6 +183,7 @@ extension Session {
         switch order {
         case .start(let run, let launch): tasks[run] = launch()
         case .cancel(let run): tasks.removeValue(forKey: run)?.cancel()
+        case .carryOn(let go): go(self)
         }
     }
 
@@ -239,6 +240,10 @@ extension Session {
         }
         failWaiting(fallen, failure)
         note(.commitFailed(failure.detail))
+        // Cancelled, and of a Cycler that is no longer there: they come to nothing, and end.
+        for step in fallen {
+            for case .carryOn(let go) in step.effects { go(self) }
+        }
         if neverWas { return table.remove(self) }
         if keeping != nil { doubt() }
     }
@@ -291,6 +296,16 @@ extension Session {
     }
 
     // MARK: Words
+
+    /// The value as JSON; null, and a note for people, if it has none.
+    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
+        do {
+            try JSON.encode(value, into: &out, with: &table.encodingSpace)
+        } catch {
+            out.append(contentsOf: Framing.null)
+            note(.unencodable(what, String(describing: error)))
+        }
+    }
 
     func note(_ note: SessionNote) {
         table.output.note(note, of: self)

@@ -1,5 +1,6 @@
 package import JSONCoding
 internal import Reactors
+internal import Storage
 
 // The stub of a session, for those who work against it without its reactor.
 extension Session {
@@ -7,19 +8,41 @@ extension Session {
     /// is what ``readStub(for:)`` says then.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard life == .running else { return answer(content(.gone), token) }
-        guard let stub = machine as? any StubbedMachine else { throw .unavailable }
-        try stub.changeStub(StubChange(body))
+        try machine.changeStub(StubChange(body))
         if mayHaveSettled { answerSettled() }
-        try readStub(for: token)
+        readStub(for: token)
     }
 
     /// `{"enabled":…,"actions":[…]}`: what was recorded since the stub was switched on last.
-    package func readStub(for token: UInt64) throws(StubRefusal) {
+    package func readStub(for token: UInt64) {
         guard life == .running else { return answer(content(.gone), token) }
-        guard let stub = machine as? any StubbedMachine else { throw .unavailable }
         var body: [UInt8] = []
-        stub.encodeStub(to: &body)
+        machine.encodeStub(to: &body)
         answer(content(.stub(body)), token)
+    }
+
+    /// Appends `{"enabled":…,"actions":[…]}` and a line break.
+    func appendStub(
+        _ isEnabled: Bool, _ actions: [some Encodable], to out: inout [UInt8]
+    ) {
+        out.append(contentsOf: "{\"enabled\":\(isEnabled),\"actions\":[".utf8)
+        for (index, action) in actions.enumerated() {
+            if index > 0 { out.append(UInt8(ascii: ",")) }
+            append(action, "an action", to: &out)
+        }
+        out.append(contentsOf: "]}\n".utf8)
+    }
+
+    /// A version that no mutation made: another state is shown. Its record has no content.
+    func recordReplacement(
+        _ lookAtPulses: () -> Void, _ encodeState: (inout [UInt8]) -> Void
+    ) {
+        beginRecord(.mutation)
+        lookAtPulses()
+        guard wantsStates else { return }
+        var encoded: [UInt8] = []
+        encodeState(&encoded)
+        record(.state, encoded)
     }
 }
 
@@ -28,15 +51,18 @@ package enum StubRefusal: Error, Sendable {
     case json(JSONRefusal)
     /// A state can be injected into a stub alone.
     case notStubbed
-    /// This session's reactor can't be stubbed: it is a Cycler.
-    case unavailable
 }
 
 /// What a request wants of a stub.
-struct StubChange {
+package struct StubChange {
     var isEnabled: Bool?
     /// As JSON.
     var state: [UInt8]?
+
+    /// Whether what is to be shown can be shown.
+    func check(isStubbed: Bool) throws(StubRefusal) {
+        guard state == nil || (isEnabled ?? isStubbed) else { throw .notStubbed }
+    }
 
     init(_ body: [UInt8]) throws(StubRefusal) {
         struct Body: Decodable {
@@ -58,10 +84,28 @@ struct StubChange {
     }
 }
 
-/// A machine that can show states of its clients instead of its reactor's.
-protocol StubbedMachine: AnyObject {
-    func changeStub(_ change: StubChange) throws(StubRefusal)
+extension PulseRecorder where State: Decodable {
+    /// Reads a state that is to be shown. A pulse that the JSON names was assigned; a decoded one
+    /// counts as never assigned.
+    func decodeInjected(_ bytes: [UInt8]) throws(StubRefusal) -> State {
+        do {
+            var state = try JSON.decode(State.self, from: bytes)
+            // Past the shown state's counts, so that it is an assignment of the same lineage or
+            // another: either way one event.
+            countAssignments(in: &state, of: bytes)
+            return state
+        } catch {
+            throw .json(error.under("/state"))
+        }
+    }
+}
 
-    /// Appends `{"enabled":…,"actions":[…]}`.
-    func encodeStub(to out: inout [UInt8])
+extension JSONRefusal {
+    /// The same for a document of which this one was a part.
+    fileprivate func under(_ place: String) -> JSONRefusal {
+        switch self {
+        case .malformed: self
+        case .mismatch(let path, let reason): .mismatch(path: place + path, reason: reason)
+        }
+    }
 }

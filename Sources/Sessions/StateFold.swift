@@ -51,17 +51,16 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
         version = snapshot.version
         stateVersion = snapshot.stateVersion
-        state = try Self.read(
-            snapshot.state, of: snapshot.stateVersion, at: "the snapshot of version \(version)",
-            present: R.State.self, migrate: R.migrate(state:))
+        let place = "the snapshot of version \(version)"
+        state = try SavedBytes(snapshot.state, of: stateVersion, at: place)
+            .read(R.State.self, presently: R.stateVersion, migrate: R.migrate(state:))
     }
 
     func apply(_ record: Record) throws(RecoveryFault) {
-        // A stub's version: the reactor's own state stayed as it was.
-        guard record.content != Framing.null else { return version += 1 }
-        let mutation = try Self.read(
-            record.content, of: stateVersion, at: "the mutation of version \(record.version)",
-            present: R.Mutation.self, migrate: R.migrate(mutation:))
+        guard !record.isReplacement else { return version += 1 }
+        let place = "the mutation of version \(record.version)"
+        let mutation = try SavedBytes(record.content, of: stateVersion, at: place)
+            .read(R.Mutation.self, presently: R.stateVersion, migrate: R.migrate(mutation:))
         reactor.reduce(state: &state, mutation: mutation)
         version += 1
     }
@@ -80,31 +79,42 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure) {
         try JSON.encode(state, into: &out)
     }
+}
 
-    private static func read<Value: Decodable>(
-        _ bytes: [UInt8], of stateVersion: Int, at place: String, present: Value.Type,
-        migrate: (SavedValue) throws -> Value
+/// A state or a mutation as it was saved, in the form that its type had then.
+struct SavedBytes: SavedValueDecoder {
+    private let bytes: [UInt8]
+    private let stateVersion: Int
+    private let place: String
+
+    init(_ bytes: [UInt8], of stateVersion: Int, at place: String) {
+        self.bytes = bytes
+        self.stateVersion = stateVersion
+        self.place = place
+    }
+
+    /// - Parameter migrate: reads what is of another `stateVersion` than the present one.
+    func read<Value: Decodable>(
+        _ type: Value.Type, presently presentVersion: Int, migrate: (SavedValue) throws -> Value
     ) throws(RecoveryFault) -> Value {
         do {
-            guard stateVersion != R.stateVersion else {
-                return try JSON.decode(present, from: bytes)
-            }
-            return try migrate(
-                SavedValue(stateVersion: stateVersion, decoder: SavedBytes(bytes: bytes)))
+            guard stateVersion != presentVersion else { return try JSON.decode(type, from: bytes) }
+            return try migrate(SavedValue(stateVersion: stateVersion, decoder: self))
         } catch let refusal as JSONRefusal {
             throw RecoveryFault(place: place, reason: refusal.sentence)
         } catch {
             throw RecoveryFault(place: place, reason: String(describing: error))
         }
     }
-}
-
-private struct SavedBytes: SavedValueDecoder {
-    let bytes: [UInt8]
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try JSON.decode(type, from: bytes)
     }
+}
+
+extension Record {
+    /// A version that no mutation made: a stub's. The reactor's own state stayed as it was.
+    var isReplacement: Bool { kind == .mutation && content.isEmpty }
 }
 
 extension JSONRefusal {

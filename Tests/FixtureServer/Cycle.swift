@@ -48,6 +48,8 @@ final class Cycle: ActionCycler {
     let state: Storage<State> = .init(.init())
     private var gates: [String: AsyncStream<Void>.Continuation] = [:]
 
+    var sources: [Source] { [.actions(topic: Topic<String>("shouts")) { .shout(text: $0) }] }
+
     func receive(_ action: Action) async throws {
         switch action {
         case .increment: dispatch("increment", "adds one") { increment($0) }

@@ -49,8 +49,8 @@ public struct Hosted: Sendable {
     /// Hosts a Cycler.
     ///
     /// Every commit is a version, and the record of it is the whole state. What an action does
-    /// before it first waits is applied when it is answered; the rest runs like an effect, and its
-    /// commits are shown when they are in the journal, but do not wait for that. An action that
+    /// before it first waits is applied when it is answered; the rest runs like an effect: after
+    /// each wait it goes on when what it has committed before is in the journal. An action that
     /// fails before it first waits is refused with 422, or in a batch told as rejected, and changes
     /// nothing.
     ///

@@ -90,8 +90,6 @@ extension Problem {
             self.init(
                 409, "not_stubbed",
                 "state is for a stubbed session; send \"enabled\":true with it or before it")
-        case .unavailable:
-            self.init(409, "no_stub", "the session's reactor is a Cycler, which has no stub")
         }
     }
 

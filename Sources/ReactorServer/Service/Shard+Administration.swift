@@ -59,13 +59,7 @@ extension Shard {
         _ operation: Operation, _ session: Session, _ connection: ConnectionID
     ) throws(Problem) {
         try requireAdministration()
-        do throws(StubRefusal) {
-            guard operation == .putStub else {
-                return try session.readStub(for: connection.token)
-            }
-        } catch {
-            throw Problem(error)
-        }
+        guard operation == .putStub else { return session.readStub(for: connection.token) }
         try requireJSON()
         do throws(StubRefusal) {
             try session.putStub(body, for: connection.token)

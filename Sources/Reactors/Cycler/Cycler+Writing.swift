@@ -98,6 +98,22 @@ extension Cycler {
         }
     }
 
+    /// Waits until everything that was committed so far is saved: in a server, in its journal. In a
+    /// process of its own it only lets others have their turn.
+    ///
+    /// For what must not happen before: an action that charges a card commits that it will, waits
+    /// here, then charges. Not in a `commit`, and not in a dispatch that does not wait.
+    ///
+    /// - Returns: whether it is; `false` when the journal could not keep something, which has
+    ///   cancelled this action, or when the session has ended. Then nothing is committed or emitted
+    ///   any more.
+    @discardableResult
+    public nonisolated(nonsending) func saved() async -> Bool {
+        // Why it is enough: whoever hosts a cycler lets an action go on when its commits are kept.
+        await Task.yield()
+        return !state.core.isEnded
+    }
+
     private func willDispatch(
         _ name: String, _ description: String, _ file: StaticString, _ function: StaticString,
         _ line: UInt

@@ -36,18 +36,3 @@ public protocol Cycler: CyclerTypes, AnyObject {
     /// The state. Make one storage and keep it: it is the cycler's identity to all who observe.
     var state: Storage<State> { get }
 }
-
-/// A cycler whose methods can be called by a value: what a server hosts.
-public protocol ActionCycler: Cycler {
-    /// What it can be asked to do.
-    associatedtype Action: Sendable
-
-    /// Does what is asked.
-    ///
-    /// All that it does before its first suspension is the action's synchronous part: a server
-    /// answers when that is committed. It runs in the isolation of its caller, throughout.
-    ///
-    /// - Throws: what its dispatches throw. A host refuses an action that throws in its
-    ///   synchronous part; later it is a failure of a running action.
-    nonisolated(nonsending) func receive(_ action: Action) async throws
-}

@@ -72,6 +72,15 @@ public final class CyclerContext<Owner: Cycler> {
         return true
     }
 
+    /// Waits as ``Cycler/saved()`` does.
+    ///
+    /// - Returns: whether what was committed so far is saved, and the cycler is still there.
+    @discardableResult
+    public nonisolated(nonsending) func saved() async -> Bool {
+        await Task.yield()
+        return livingOwner != nil
+    }
+
     /// Says that the action is complete: for a synchronous dispatch whose closure has kept its
     /// context. A second call changes nothing.
     public func complete() { complete(nil) }

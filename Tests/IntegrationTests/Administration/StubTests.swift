@@ -96,6 +96,27 @@ struct StubTests {
         }
     }
 
+    @Test func `cases 102, 103, 106: a Cycler's session is stubbed as a reactor's is`()
+        async throws
+    {
+        try await withServer(.server, "--admin", "on") { server in
+            let session = try await server.client().session("counter")
+            let increment = #"{"type":"increment","number":5}"#
+            try await session.post(increment)
+            let states = try await session.follow("states")
+            _ = try await put(session, #"{"enabled":true,"state":{"count":99}}"#)
+            #expect(try await states.next().data == #"{"count":99}"#)
+            #expect(try await session.post(increment).version == 2)
+            #expect(try await session.state() == ["count": 99])
+            let off = try await put(session, #"{"enabled":false}"#)
+            #expect(
+                off == ["enabled": false, "actions": [["type": "increment", "number": 5]]])
+            #expect(try await states.next().data == #"{"count":5}"#)
+            try await session.post(increment)
+            #expect(try await states.next().data == #"{"count":10}"#)
+        }
+    }
+
     @Test func `what is no stub's is refused, and changes nothing`() async throws {
         try await withServer(.server, "--admin", "on") { server in
             let client = server.client()
@@ -113,9 +134,6 @@ struct StubTests {
             let stub = try await client.get("\(session.path)/stub").json
             #expect(stub == ["enabled": false, "actions": []])
             #expect(try await session.read()["version"] == 0)
-            let cycler = try await client.session("counter")
-            try expectProblem(
-                try await client.put("\(cycler.path)/stub", #"{"enabled":true}"#), 409, "no_stub")
         }
     }
 }

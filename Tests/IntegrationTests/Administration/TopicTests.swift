@@ -48,6 +48,17 @@ struct TopicTests {
         }
     }
 
+    @Test func `case 95: a topic reaches Cyclers as well, as an action`() async throws {
+        try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
+            let client = server.client()
+            var streams: [EventStream] = []
+            for _ in 1...3 { streams.append(try await client.session("cycle").follow("pulses")) }
+            #expect(
+                try await client.post("/v1/topics/shouts", #""hey""#).json == ["sessions": 3])
+            for stream in streams { #expect(try await stream.next().data == #""hey""#) }
+        }
+    }
+
     @Test func `a value that does not fit is refused, and reaches nobody`() async throws {
         try await withServer(.fixtures, "--admin", "on") { server in
             let client = server.client()

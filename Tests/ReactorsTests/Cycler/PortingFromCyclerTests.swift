@@ -66,6 +66,26 @@ extension ViewModel: ActionCycler {
     }
 }
 
+extension ViewModel {
+    func order(_ number: Int, from shop: some Shop) async throws {
+        try await dispatch("order") { context in
+            context.commit { $0.update(number, \.count) }
+            guard await context.saved() else { return }
+            try await shop.deliver(number)
+        }
+    }
+}
+
+private protocol Shop: Sendable {
+    func deliver(_ number: Int) async throws
+}
+
+private actor CornerShop: Shop {
+    private(set) var delivered: [Int] = []
+
+    func deliver(_ number: Int) { delivered.append(number) }
+}
+
 @Suite("The guide to porting from Cycler")
 struct PortingFromCyclerTests {
     private static let here = URL(fileURLWithPath: #filePath)
@@ -86,7 +106,7 @@ struct PortingFromCyclerTests {
         let blocks = guide.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)
         }
-        #expect(blocks.count == 5)
+        #expect(blocks.count == 6)
         for block in blocks { #expect(file.contains(block), "\(block)") }
     }
 
@@ -105,6 +125,17 @@ struct PortingFromCyclerTests {
         for try await text in texts { show(text) }
         for try await activity in activities { show("\(activity)") }
         #expect(shown == ["-2", "0", "-1", "-2", "didReachBigNumber"])
+    }
+
+    @Test func `its order is delivered when it is saved, and not by a view model that has ended`()
+        async throws
+    {
+        let (viewModel, shop) = (ViewModel(), CornerShop())
+        try await viewModel.order(3, from: shop)
+        viewModel.end()
+        try await viewModel.order(4, from: shop)
+        #expect(await shop.delivered == [3])
+        #expect(viewModel.state.value.count == 3)
     }
 
     private func readTexts(_ viewModel: ViewModel, _ show: (String) -> Void) async throws {

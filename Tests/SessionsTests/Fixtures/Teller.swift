@@ -1,4 +1,5 @@
 import Reactors
+import Synchronization
 
 /// A Cycler that waits at gates of the test.
 final class Teller: ActionCycler {
@@ -10,6 +11,8 @@ final class Teller: ActionCycler {
         case addThenFail(number: Int)
         /// Fails when it has waited.
         case failLater
+        /// Adds, waits until that is saved, and only then does something in the world outside.
+        case charge(number: Int)
         case twice(number: Int)
         case nothing
         case say(text: String)
@@ -29,11 +32,21 @@ final class Teller: ActionCycler {
 
     let state: Storage<State> = .init(.init())
     private let gate: Gate
+    private let world: World
+    private let stream: AsyncStream<Action>?
     /// Of this instance, not of the state.
     private var adds = 0
 
-    init(gate: Gate = Gate()) {
+    init(gate: Gate = Gate(), world: World = World(), stream: AsyncStream<Action>? = nil) {
         self.gate = gate
+        self.world = world
+        self.stream = stream
+    }
+
+    var sources: [Source] { stream.map { [.actions($0, name: "orders")] } ?? [] }
+
+    func recovery(of action: Action) -> Recovery {
+        if case .charge = action { .runAgain } else { .abandon }
     }
 
     func receive(_ action: Action) async throws {
@@ -46,6 +59,7 @@ final class Teller: ActionCycler {
         case .failLater:
             await gate.pass()
             throw Fault()
+        case .charge(let number): await charge(number)
         case .twice(let number):
             add(number)
             add(number)
@@ -60,6 +74,14 @@ final class Teller: ActionCycler {
         commit("add") { $0.update($0.value.sum + number, \.sum) }
     }
 
+    private func charge(_ number: Int) async {
+        await dispatch("charge") { context in
+            add(number)
+            world.add(await context.saved() ? "charged \(number)" : "lost \(number)")
+            context.emit(.said(text: "charged"))
+        }
+    }
+
     private func addLater(_ number: Int) async {
         add(number)
         await dispatch("later") { context in
@@ -68,4 +90,13 @@ final class Teller: ActionCycler {
             context.emit(.said(text: "later"))
         }
     }
+}
+
+/// What happened outside.
+final class World: Sendable {
+    private let book = Mutex<[String]>([])
+
+    func add(_ deed: String) { book.withLock { $0.append(deed) } }
+
+    var deeds: [String] { book.withLock { $0 } }
 }

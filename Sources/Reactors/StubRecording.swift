@@ -1,0 +1,16 @@
+/// What a stubbed session was sent.
+package struct StubRecording<Action> {
+    // Precedent: no test looks at more; beyond it the oldest are forgotten.
+    private static var limit: Int { 10_000 }
+
+    /// In order; at least the newest 10 000.
+    package private(set) var actions: [Action] = []
+
+    package init() {}
+
+    package mutating func append(_ action: Action) {
+        // In halves: taking one off the front of an array moves all the others.
+        if actions.count >= 2 * Self.limit { actions.removeFirst(Self.limit) }
+        actions.append(action)
+    }
+}

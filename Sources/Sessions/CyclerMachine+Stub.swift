@@ -1,0 +1,66 @@
+internal import JSONCoding
+internal import Reactors
+
+// A stubbed session: actions are recorded, states are injected, the Cycler and its state wait.
+extension CyclerMachine {
+    func changeStub(_ change: StubChange) throws(StubRefusal) {
+        let state = try change.state.map { bytes throws(StubRefusal) in
+            try pulses.decodeInjected(bytes)
+        }
+        try change.check(isStubbed: isStubbed)
+        if change.isEnabled == true { beginStub() }
+        if let state { inject(state) }
+        if change.isEnabled == false { endStub() }
+    }
+
+    func encodeStub(to out: inout [UInt8]) {
+        session.appendStub(isStubbed, recording?.actions ?? [], to: &out)
+    }
+
+    /// What waits is cancelled; the state that is shown stays until another is injected.
+    private func beginStub() {
+        guard !isStubbed else { return }
+        isStubbed = true
+        recording = StubRecording()
+        for tag in stopRuns() {
+            session.enter(.effectCancelled, of: tag) { $0.append(contentsOf: "{}".utf8) }
+            settle(tag)
+        }
+        seatOwn()
+    }
+
+    /// One version, whatever the state is.
+    private func inject(_ state: C.State) {
+        replace(by: state) { pulses.record(state, in: session) }
+        injected[newestVersion] = state
+    }
+
+    /// One version if a state was injected, since another is shown then; else none.
+    private func endStub() {
+        guard isStubbed else { return }
+        isStubbed = false
+        if injected[newestVersion] != nil {
+            let own = ownState
+            replace(by: own) { pulses.look(at: own) }
+        }
+        seatOwn()
+    }
+
+    private func seatOwn() { seat(cycler, at: ownState, newestVersion) }
+
+    private func replace(by state: C.State, _ lookAtPulses: () -> Void) {
+        states.append(ownState)
+        stubVersions.append(newestVersion)
+        session.recordReplacement(lookAtPulses) { session.append(state, "the state", to: &$0) }
+    }
+
+    /// An action that does not reach the Cycler.
+    func record(_ action: C.Action, _ tag: ActionTag) {
+        recording?.append(action)
+        session.enter(.actionRecorded, of: tag) { out in
+            out.append(contentsOf: "{\"received\":".utf8)
+            session.append(action, "an action", to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+}

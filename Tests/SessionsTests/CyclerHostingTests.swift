@@ -1,0 +1,267 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §2 — a Cycler has what a reactor has: order with the disk, sources, the stub")
+struct CyclerHostingTests {
+    private let world = World()
+    private let gate = Gate()
+
+    private func registration(_ stream: AsyncStream<Teller.Action>? = nil) throws -> Registration {
+        let (world, gate) = (world, gate)
+        return try Registration(
+            name: "teller", activities: ["said"], examples: [],
+            makeCycler: { Teller(gate: gate, world: world, stream: stream) })
+    }
+
+    private func begun(
+        slow: Bool = false, answers: Bool = false, _ stream: AsyncStream<Teller.Action>? = nil
+    ) throws -> (Rig, Session) {
+        let rig = Rig(slow: slow, answers: answers, registrations: [try registration()])
+        let session = try rig.create("s", try registration(stream))
+        rig.settleAll()
+        return (rig, session)
+    }
+
+    // MARK: The journal first
+
+    @Test func `What waits goes on when its commits are in the journal, and not before`()
+        async throws
+    {
+        let (rig, session) = try begun(slow: true)
+        let token = try rig.post(Teller.charge(5), to: session, waits: true)
+        rig.endRound()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.endRound()
+        #expect(world.deeds == [])
+        rig.settle()
+        #expect(world.deeds == ["charged 5"])
+        rig.settleAll()
+        #expect(rig.line(token) == "received v1 n2")
+    }
+
+    @Test func `Where the journal fails, it is told that nothing was saved`() async throws {
+        let (rig, session) = try begun(slow: true)
+        let token = try rig.act(Teller.charge(5), on: session)
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.settle(.full)
+        #expect(rig.line(token) == "failed full v0 n0")
+        #expect(world.deeds == ["lost 5"])
+        rig.settleAll()
+        #expect(rig.state(session) == #"{"sum":0,"text":null}"#)
+        #expect(rig.journal.kept.map(\.kind) == [.created])
+    }
+
+    @Test func `One that has decided nothing goes on while others' commits are under way`()
+        async throws
+    {
+        let (rig, session) = try begun(slow: true)
+        try rig.act(Teller.failLater, on: session)
+        try rig.act(Teller.add(1), on: session)
+        gate.open()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.endRound()
+        rig.settleAll()
+        #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .failure])
+    }
+
+    @Test func `After a restart an action is carried out again where the Cycler says so`()
+        async throws
+    {
+        let (rig, session) = try begun(answers: true)
+        try rig.act(Teller.charge(5), on: session)
+        try rig.act(Teller.addLater(1), on: session)
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try registration()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        await later.work { world.deeds.count == 1 }
+        later.settleAll()
+        #expect(world.deeds == ["charged 5"])
+        #expect(later.state(woken) == #"{"sum":11,"text":null}"#)
+        #expect(later.journal.kept.filter { $0.kind == .failure }.count == 1)
+    }
+
+    // MARK: Sources
+
+    @Test func `Cases 56, 97: what a source brings is an action, and its end is told`()
+        async throws
+    {
+        let (stream, feed) = AsyncStream<Teller.Action>.makeStream()
+        let (rig, session) = try begun(stream)
+        feed.yield(.add(number: 4))
+        feed.yield(.addThenFail(number: 50))
+        feed.yield(.add(number: 2))
+        feed.finish()
+        await rig.work { rig.page(session).entries.contains { $0.hasPrefix("source.ended") } }
+        #expect(rig.state(session) == #"{"sum":6,"text":null}"#)
+        #expect(session.version == 2)
+    }
+
+    // MARK: Saved forms
+
+    @Test func `An older state is migrated, and saved anew`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", try growing { Plain() })
+        for number in [2, 3] { try rig.act(#"{"add":{"_0":\#(number)}}"#, on: session) }
+        let later = Rig(journal: rig.journal, registrations: [try growing { Grown() }])
+        guard case .session(let grown) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(later.state(grown) == #"{"sum":5,"unit":"m"}"#)
+        #expect(later.journal.keptBatch.snapshots.last?.stateVersion == 2)
+        try later.act(#"{"add":{"_0":4}}"#, on: grown)
+        let last = Rig(journal: rig.journal, registrations: [try growing { Grown() }])
+        guard case .session(let again) = try last.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(last.state(again) == #"{"sum":9,"unit":"m"}"#)
+    }
+
+    private func growing<C: ActionCycler & SendableMetatype>(
+        _ make: @escaping @Sendable () -> C
+    ) throws -> Registration
+    where C.Action: Codable, C.State: Codable, C.Activity: Codable {
+        try Registration(name: "growing", activities: [], examples: [], makeCycler: make)
+    }
+
+    @Test func `A state that is null is a state, and no stub's version`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", try growing { Maybe() })
+        for value in ["5", "null"] { try rig.act(#"{"set":{"_0":\#(value)}}"#, on: session) }
+        let later = Rig(journal: rig.journal, registrations: [try growing { Maybe() }])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(later.state(woken) == "null")
+        #expect(later.page(woken).entries.filter { $0.hasPrefix("mutation") }.count == 2)
+    }
+
+    // MARK: The stub
+
+    private func put(_ body: String, _ rig: Rig, _ session: Session) throws {
+        try session.putStub(Array(body.utf8), for: rig.nextToken())
+        rig.endRound()
+    }
+
+    private func stub(_ rig: Rig, _ session: Session) throws -> String {
+        let token = rig.nextToken()
+        session.readStub(for: token)
+        rig.endRound()
+        guard case .stub(let body)? = rig.answer(token)?.kind else { return "-" }
+        return String(decoding: body, as: UTF8.self)
+    }
+
+    @Test func `Cases 102, 103, 106: actions are recorded, states shown, the own one waits`() throws
+    {
+        let (rig, session) = try begun(answers: true)
+        let reader = rig.subscribe(session, .everything, .now)
+        try rig.act(Teller.add(1), on: session)
+        try put(#"{"enabled":true}"#, rig, session)
+        try rig.act(Teller.add(50), on: session)
+        #expect(rig.state(session) == #"{"sum":1,"text":null}"#)
+        try put(#"{"state":{"sum":99,"text":"x"}}"#, rig, session)
+        #expect(rig.state(session) == #"{"sum":99,"text":"x"}"#)
+        try put(#"{"enabled":false}"#, rig, session)
+        #expect(
+            try stub(rig, session)
+                == #"{"enabled":false,"actions":[{"type":"add","number":50}]}"# + "\n")
+        try rig.act(Teller.add(2), on: session)
+        #expect(
+            rig.lines(reader) == [
+                #"state 1 {"sum":1,"text":null}"#, #"text 2.1 "x""#,
+                #"state 2 {"sum":99,"text":"x"}"#, #"state 3 {"sum":1,"text":null}"#,
+                #"state 4 {"sum":3,"text":null}"#,
+            ])
+        let sums = (0...4).map { rig.state(session, version: $0).prefix(9) }
+        #expect(
+            sums == [#"{"sum":0,"#, #"{"sum":1,"#, #"{"sum":99"#, #"{"sum":1,"#, #"{"sum":3,"#])
+        #expect(
+            rig.page(session).entries.filter { $0.hasPrefix("state.") || $0.contains("recorded") }
+                == ["action.recorded 2.2", "state.replaced 2", "state.replaced 3"])
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try registration()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(later.state(woken) == #"{"sum":3,"text":null}"#)
+        #expect(woken.version == 4)
+    }
+
+    @Test func `A stub cancels what waits, and what it still does comes to nothing`() async throws {
+        let (rig, session) = try begun()
+        let waiting = try rig.post(Teller.addLater(2), to: session, waits: true)
+        rig.endRound()
+        try put(#"{"enabled":true}"#, rig, session)
+        #expect(rig.line(waiting) == "received v1 n1")
+        gate.open()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.settleAll()
+        try put(#"{"enabled":false}"#, rig, session)
+        #expect(rig.state(session) == #"{"sum":2,"text":null}"#)
+        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v2 n2")
+        #expect(
+            rig.page(session).entries.filter { $0.hasPrefix("effect.") }.map { $0.prefix(12) }
+                == ["effect.start", "effect.cance"])
+    }
+
+    @Test func `A commit that fails takes the stub's versions back, and the own state with it`()
+        throws
+    {
+        let (rig, session) = try begun(slow: true)
+        try rig.act(Teller.add(1), on: session)
+        rig.settleAll()
+        try rig.act(Teller.add(10), on: session)
+        try put(#"{"enabled":true,"state":{"sum":99,"text":"x"}}"#, rig, session)
+        rig.settle(.full)
+        rig.settleAll()
+        #expect(rig.state(session) == #"{"sum":1,"text":null}"#)
+        try put(#"{"state":{"sum":50}}"#, rig, session)
+        rig.settleAll()
+        #expect(rig.state(session) == #"{"sum":50,"text":null}"#)
+        try put(#"{"enabled":false}"#, rig, session)
+        rig.settleAll()
+        try rig.act(Teller.add(2), on: session)
+        rig.settleAll()
+        #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
+        #expect(session.version == 4)
+    }
+}
+
+private final class Plain: ActionCycler {
+    enum Action: Codable, Sendable { case add(Int) }
+    struct State: Codable, Sendable { var sum = 0 }
+    let state: Storage<State> = .init(.init())
+
+    func receive(_ action: Action) async throws {
+        if case .add(let number) = action { commit { $0.update($0.value.sum + number, \.sum) } }
+    }
+}
+
+private final class Grown: ActionCycler {
+    typealias Action = Plain.Action
+    struct State: Codable, Sendable {
+        var sum = 0
+        var unit = "m"
+    }
+    let state: Storage<State> = .init(.init())
+    static let stateVersion = 2
+
+    static func migrate(state saved: SavedValue) throws -> State {
+        State(sum: try saved.decode(Plain.State.self).sum)
+    }
+
+    func receive(_ action: Action) async throws {
+        if case .add(let number) = action { commit { $0.update($0.value.sum + number, \.sum) } }
+    }
+}
+
+private final class Maybe: ActionCycler {
+    enum Action: Codable, Sendable { case set(Int?) }
+    typealias State = Int?
+    let state: Storage<Int?> = .init(nil)
+
+    func receive(_ action: Action) async throws {
+        if case .set(let value) = action { commit { $0.replace(value) } }
+    }
+}
+
+extension Teller {
+    static func charge(_ number: Int) -> String { #"{"type":"charge","number":\#(number)}"# }
+}
