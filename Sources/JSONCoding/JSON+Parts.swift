@@ -31,6 +31,18 @@ extension JSON {
         return place < bytes.count && bytes[place] == UInt8(ascii: "[")
     }
 
+    /// The one value of `bytes` without the white space around it, if it is no array and has no
+    /// line break in it.
+    ///
+    /// - Parameter bytes: JSON text.
+    package static func oneLine(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        guard !isArray(bytes) else { return nil }
+        let start = JSONSkipper.skipSpace(from: 0, in: bytes)
+        guard let last = bytes.lastIndex(where: { !JSONSkipper.isSpace($0) }) else { return nil }
+        let line = bytes[start...last]
+        return line.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ? nil : line
+    }
+
     /// How many elements the array in `bytes` has; nil if no array begins there.
     ///
     /// - Parameter bytes: JSON text; for other bytes the count means nothing.

@@ -33,7 +33,7 @@ extension CyclerMachine: CyclerObserver {
     func enterReceived(_ action: C.Action, _ tag: ActionTag) {
         session.enter(.actionReceived, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            session.append(action, "an action", to: &out)
+            session.appendReceived(action, to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }

@@ -59,7 +59,7 @@ extension CyclerMachine {
         recording?.append(action)
         session.enter(.actionRecorded, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            session.append(action, "an action", to: &out)
+            session.appendReceived(action, to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }

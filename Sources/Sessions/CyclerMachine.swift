@@ -156,7 +156,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         session.enter(.effectStarted, of: tag) { $0.append(contentsOf: "{}".utf8) }
         guard session.keepsRecords else { return }
         var content: [UInt8] = []
-        session.append(action, "an action", to: &content)
+        session.appendReceived(action, to: &content)
         session.noteRunning(tag.number, content)
     }
 
@@ -231,7 +231,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         session.enter(.actionRejected, of: present) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            session.append(action, "an action", to: &out)
+            session.appendReceived(action, to: &out)
             out.append(contentsOf: ",\"error\":".utf8)
             JSON.appendString(String(describing: error), to: &out)
             out.append(UInt8(ascii: "}"))

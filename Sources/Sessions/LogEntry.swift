@@ -102,15 +102,16 @@ struct LogEntry {
 
     /// The form in which kind and content are kept: `{"kind":…,"content":…}`.
     static func body(_ kind: Kind, _ content: some Collection<UInt8>) -> [UInt8] {
-        body(kind, reserving: content.count) { $0.append(contentsOf: content) }
+        var body: [UInt8] = []
+        body.reserveCapacity(content.count + 48)
+        append(kind, to: &body) { $0.append(contentsOf: content) }
+        return body
     }
 
-    /// The same of what `write` appends, without a copy of it; nothing is `null`.
-    static func body(
-        _ kind: Kind, reserving count: Int, _ write: (inout [UInt8]) -> Void
-    ) -> [UInt8] {
-        var body: [UInt8] = []
-        body.reserveCapacity(count + 48)
+    /// The same of what `write` appends; nothing is `null`.
+    static func append(
+        _ kind: Kind, to body: inout [UInt8], _ write: (inout [UInt8]) -> Void
+    ) {
         body.append(contentsOf: kindField)
         body.append(contentsOf: kind.rawValue.utf8)
         body.append(contentsOf: contentField)
@@ -118,7 +119,6 @@ struct LogEntry {
         write(&body)
         if body.count == start { body.append(contentsOf: Framing.null) }
         body.append(UInt8(ascii: "}"))
-        return body
     }
 
     /// A mutation, or what no mutation was: nothing.

@@ -39,18 +39,21 @@ extension ReactorMachine {
     ) {
         session.enter(.actionReceived, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            let start = out.count
-            session.append(action, "an action", to: &out)
-            if !isUnchanged {
-                var seen: [UInt8] = []
-                session.append(transformed, "an action", to: &seen)
-                if seen[...] != out[start...] {
-                    out.append(contentsOf: ",\"transformed\":".utf8)
-                    out.append(contentsOf: seen)
-                }
-            }
+            session.appendReceived(action, to: &out)
+            if !isUnchanged { appendDifference(of: transformed, from: action, to: &out) }
             out.append(UInt8(ascii: "}"))
         }
+    }
+
+    private func appendDifference(
+        of transformed: R.Action, from action: R.Action, to out: inout [UInt8]
+    ) {
+        var (before, after): ([UInt8], [UInt8]) = ([], [])
+        session.append(action, "an action", to: &before)
+        session.append(transformed, "an action", to: &after)
+        guard before != after else { return }
+        out.append(contentsOf: ",\"transformed\":".utf8)
+        out.append(contentsOf: after)
     }
 
     /// A hook answered nil, or failed; the failure has its own record.
@@ -58,7 +61,7 @@ extension ReactorMachine {
     func enterRejected(_ action: R.Action, _ tag: ActionTag) {
         session.enter(.actionRejected, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            session.append(action, "an action", to: &out)
+            session.appendReceived(action, to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }

@@ -27,11 +27,7 @@ extension ReactorMachine {
     /// The action is answered before its effects have ended: a restart has to know of it.
     func noteRunning(_ action: R.Action, _ tag: ActionTag) {
         var content: [UInt8] = []
-        do {
-            try JSON.encode(action, into: &content)
-        } catch {
-            return session.note(.unencodable("an action", String(describing: error)))
-        }
+        session.appendReceived(action, to: &content)
         session.noteRunning(tag.number, content)
     }
 

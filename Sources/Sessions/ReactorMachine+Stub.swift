@@ -23,7 +23,7 @@ extension ReactorMachine {
     func recorded(_ action: R.Action, tag: ActionTag) {
         session.enter(.actionRecorded, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
-            session.append(action, "an action", to: &out)
+            session.appendReceived(action, to: &out)
             out.append(UInt8(ascii: "}"))
         }
     }

@@ -1,5 +1,6 @@
 internal import JSONCoding
 public import Reactors
+internal import Storage
 
 // Design: what every action goes through. It is inlinable, and so is the way to it from the module
 // in which a reactor is hosted (`Hosted.init`, `Registration.init`, `Compiled`), so that the machine
@@ -118,15 +119,13 @@ extension ReactorMachine {
 
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
-        var content: [UInt8] = []
-        content.reserveCapacity(96)
+        let table = session.table
         do {
-            try JSON.encode(mutation, into: &content, with: &session.table.encodingSpace)
+            try JSON.encode(mutation, into: &table.pen.content, with: &table.encodingSpace)
         } catch {
-            content = Framing.null
+            session.recordContent(Framing.null)
             session.note(.unencodable("a mutation", String(describing: error)))
         }
-        session.recordContent(content)
         session.considerSnapshot()
     }
 }

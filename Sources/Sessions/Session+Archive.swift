@@ -4,8 +4,6 @@ package import Storage
 
 // What a session reads back from the journal: states as they were, and answers that were given.
 extension Session {
-    var key: SessionKey { SessionKey(session: id.text, generation: generation.text) }
-
     /// Somebody waits for the archive: the session stays in memory until then.
     func pin() { keeping?.pins += 1 }
 

@@ -20,16 +20,17 @@ extension Session {
         _ kind: LogEntry.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
         guard let notes, life != .ended, !isUnsaying else { return }
-        // Most notes are a small action: none of them needs its bytes moved while it is written.
-        let body = LogEntry.body(kind, reserving: 128, write)
+        var body = table.takeScratch()
+        LogEntry.append(kind, to: &body, write)
         let number = log.lastNumber + 1
         let step = step()
         step.notes = notes.append(
             before: number, action: action.number, time: table.time, body)
-        guard keepsRecords else { return }
-        append(
-            .note, number: number, action: action, part: step.notes, body,
-            to: &step.batch.records)
+        if keepsRecords {
+            table.write(.note, number: number, part: step.notes, action: action, in: step)
+            table.pen.content.append(contentsOf: body)
+        }
+        table.giveBack(body)
     }
 
     // MARK: Places

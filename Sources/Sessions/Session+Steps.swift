@@ -25,7 +25,7 @@ extension Session {
         step.lastVersion = log.lastVersion
         step.notes = 0
         guard keepsRecords else { return }
-        append(kind, number: log.lastNumber, action: action, to: &step.batch.records)
+        table.write(kind, number: log.lastNumber, action: action, in: step)
     }
 
     @usableFromInline
@@ -37,14 +37,11 @@ extension Session {
     func record(_ source: EventSource, _ data: [UInt8]) {
         log.append(source, data)
         guard keepsRecords, source != .state, source != .failure else { return }
-        let step = step()
-        step.batch.records[step.batch.records.count - 1].events.append(
-            Record.Event(name: name(of: source), data: data))
+        table.pen.write(name(of: source), data)
     }
 
     func recordContent(_ content: [UInt8]) {
-        let step = step()
-        step.batch.records[step.batch.records.count - 1].content = content
+        table.pen.content.append(contentsOf: content)
     }
 
     /// An activity that was told, encoded; it is an event if its form gives it a name.
@@ -309,37 +306,6 @@ extension Session {
 
     func note(_ note: SessionNote) {
         table.output.note(note, of: self)
-    }
-
-    func journalRecord(
-        _ kind: Record.Kind, number: UInt64, action: ActionTag = .none
-    ) -> Record {
-        var record = blankRecord
-        fill(&record, kind, number: number, action: action)
-        return record
-    }
-
-    /// Filled in where it lies: a record is nineteen words, four of them counted references.
-    func append(
-        _ kind: Record.Kind, number: UInt64, action: ActionTag, part: UInt32 = 0,
-        _ content: [UInt8] = [], to records: inout [Record]
-    ) {
-        records.append(blankRecord)
-        let last = records.count - 1
-        fill(&records[last], kind, number: number, action: action)
-        records[last].part = part
-        records[last].content = content
-    }
-
-    private func fill(
-        _ record: inout Record, _ kind: Record.Kind, number: UInt64, action: ActionTag
-    ) {
-        record.number = number
-        record.version = log.lastVersion
-        record.kind = kind
-        record.traceparent = traceparent
-        record.action = action.number
-        record.time = table.time
     }
 
     private func name(of source: EventSource) -> String {

@@ -1,3 +1,4 @@
+internal import JSONCoding
 internal import Reactors
 internal import Storage
 
@@ -18,8 +19,7 @@ package final class Session {
     /// Whether the journal wants records; asked for every record.
     @usableFromInline
     let keepsRecords: Bool
-    /// What all records of this session have in common.
-    let blankRecord: Record
+    let key: SessionKey
 
     enum Life {
         case running
@@ -59,6 +59,8 @@ package final class Session {
     var isUnsaying = false
     /// Of the request that is being received; it goes into the records that it leaves.
     private(set) var traceparent: String?
+    /// The action that is being received as it came, if it came alone and on one line.
+    private var arrived: ArraySlice<UInt8>?
     /// Made for the first request that has one.
     var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
@@ -82,9 +84,7 @@ package final class Session {
         self.generation = generation
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
-        self.blankRecord = Record(
-            session: id.text, reactor: registration.name, generation: generation.text, number: 0,
-            version: 0, kind: .created)
+        self.key = SessionKey(session: id.text, generation: generation.text)
         self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
         try restore(saved)
     }
@@ -126,8 +126,13 @@ package final class Session {
         let step = step()
         step.creates = true
         if keepsRecords {
-            // Before whatever looking at the initial state left.
-            step.batch.records.insert(journalRecord(.created, number: 0), at: 0)
+            table.finishRecord()
+            // Whatever looking at the initial state left comes behind it.
+            let left = step.batch.runs
+            step.batch.runs = []
+            table.write(.created, number: 0, action: .none, in: step)
+            table.finishRecord()
+            for run in left { step.batch.runs[0].append(run) }
         }
         if keeping != nil { takeSnapshot() }
         answer(content(.created(isNew: true)), token)
@@ -155,7 +160,11 @@ package final class Session {
 
     func receive(_ post: ActionPost) throws(ActionRefusal) {
         traceparent = post.traceparent
-        defer { traceparent = nil }
+        arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
+        defer {
+            traceparent = nil
+            arrived = nil
+        }
         let mayApply = post.condition?.holds(at: Position(generation, log.lastNumber)) ?? true
         guard
             let receipt = try machine.receive(
@@ -174,6 +183,12 @@ package final class Session {
         }
         // A cancellation among the actions settles others, or even these.
         if mayHaveSettled { answerSettled() }
+    }
+
+    /// Appends the action that is being received: as it came, or as its type is encoded.
+    func appendReceived(_ action: some Encodable, to out: inout [UInt8]) {
+        guard let arrived else { return append(action, "an action", to: &out) }
+        out.append(contentsOf: arrived)
     }
 
     /// Somebody who waits for effects to end waits no longer: answers what there is.

@@ -71,6 +71,10 @@ package final class SessionTable {
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
     var encodingSpace = JSONEncodingSpace()
+    /// Writes the records of all sessions, one at a time.
+    var pen = RecordPen()
+    /// Whose record is being written.
+    private var writing: Step?
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
@@ -241,6 +245,44 @@ package final class SessionTable {
         unanswered += 1
     }
 
+    /// Begins a record for the journal; what it holds is given to the pen.
+    func write(
+        _ kind: Record.Kind, number: UInt64, part: UInt32 = 0, action: ActionTag, in step: Step
+    ) {
+        finishRecord()
+        let session = step.session
+        var head = RecordHead(kind, number: number)
+        head.part = part
+        head.version = session.log.lastVersion
+        head.action = action.number
+        head.time = time
+        pen.begin(head, traceparent: session.traceparent)
+        writing = step
+    }
+
+    /// Adds the record that is being written to its step.
+    func finishRecord() {
+        guard let step = writing else { return }
+        writing = nil
+        if step.batch.runs.last?.isFull ?? true {
+            step.batch.runs.append(RecordRun(of: step.session.key, step.session.registration.name))
+        }
+        pen.finish(in: &step.batch.runs[step.batch.runs.count - 1])
+    }
+
+    /// Memory to put something together in, empty.
+    func takeScratch() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &scratch)
+        taken.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    func giveBack(_ taken: consuming [UInt8]) {
+        // A rush's memory is not kept for ever.
+        if taken.capacity <= 65_536 { scratch = taken }
+    }
+
     /// A step that fell is not handed in.
     func withdraw(_ step: Step) {
         step.hasFallen = true
@@ -252,6 +294,7 @@ package final class SessionTable {
     /// Hands what has gathered to the journal, as one batch. Called once a round.
     package func commit() {
         guard !gathering.isEmpty else { return }
+        finishRecord()
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
         for step in batch { step.isGathering = false }

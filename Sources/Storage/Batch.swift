@@ -1,7 +1,7 @@
 /// What is committed together: all or nothing.
 package struct Batch: Sendable, Equatable {
-    /// In the order in which they were decided; those of one session are in its order.
-    package var records: [Record] = []
+    /// Those of one session are in its order.
+    package var runs: [RecordRun] = []
     package var snapshots: [Snapshot] = []
     /// What requests with an `Idempotency-Key` were answered, in the commit of what they did.
     package var answers: [StoredAnswer] = []
@@ -10,13 +10,11 @@ package struct Batch: Sendable, Equatable {
     /// Actions whose effects are not running any more.
     package var settled: [SettledAction] = []
 
-    package init(records: [Record] = []) {
-        self.records = records
-    }
+    package init() {}
 
     /// Adds what is decided after everything that is in here.
     package mutating func append(_ other: Batch) {
-        records += other.records
+        runs += other.runs
         snapshots += other.snapshots
         answers += other.answers
         started += other.started
@@ -24,7 +22,7 @@ package struct Batch: Sendable, Equatable {
     }
 
     package var isEmpty: Bool {
-        records.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
+        runs.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
             && settled.isEmpty
     }
 }

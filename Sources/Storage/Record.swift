@@ -13,6 +13,16 @@ package struct Record: Sendable, Equatable {
         case note
     }
 
+    /// What it has besides what happened.
+    package var head: RecordHead {
+        var head = RecordHead(kind, number: number)
+        head.part = part
+        head.version = version
+        head.action = action
+        head.time = time
+        return head
+    }
+
     /// One event of the record, already encoded; it is stored so that resume never decodes.
     package struct Event: Sendable, Equatable {
         package var name: String
@@ -60,4 +70,21 @@ package struct Record: Sendable, Equatable {
         self.events = events
         self.traceparent = traceparent
     }
+}
+
+/// What every record has; its fields are as ``Record`` has them.
+package struct RecordHead: Sendable {
+    package var kind: Record.Kind
+    package var number: UInt64
+    package var part: UInt32 = 0
+    package var version: UInt64 = 0
+    package var action: UInt64 = 0
+    package var time: Int64 = 0
+
+    package init(_ kind: Record.Kind, number: UInt64) {
+        self.kind = kind
+        self.number = number
+    }
+
+    package var place: RecordPlace { RecordPlace(number, part: part) }
 }

@@ -1,18 +1,10 @@
-import class GRDB.DatabaseQueue
 import Testing
 
 @testable import Storage
 
 @Suite("Records as text come back as they were, or are refused")
 struct RecordTextTests {
-    private let life: Life
-
-    init() async throws {
-        let rig = try JournalRig()
-        #expect(await rig.commit([.created("s")]) == nil)
-        let file = try DatabaseQueue(path: rig.path)
-        life = try #require(try file.inDatabase { try Life("s", in: $0) })
-    }
+    private let key = SessionKey.of("s")
 
     private static let records: [Record] = {
         var odd = Record(
@@ -30,7 +22,7 @@ struct RecordTextTests {
 
     private func read(_ text: [UInt8]) throws -> [Record] {
         var found: [Record] = []
-        _ = try RecordText.each(text, of: life) { record in
+        _ = try RecordText.each(text, of: key, "alerts") { record in
             found.append(record)
             return true
         }
@@ -50,7 +42,7 @@ struct RecordTextTests {
 
     @Test func `it stops where it is told to`() throws {
         var count = 0
-        let wantsMore = try RecordText.each(Self.text, of: life) { _ in
+        let wantsMore = try RecordText.each(Self.text, of: key, "alerts") { _ in
             count += 1
             return count < 2
         }

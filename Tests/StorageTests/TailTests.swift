@@ -65,6 +65,34 @@ struct TailTests {
         }
     }
 
+    @Test func `what fills half a page goes past the tail, behind what waits there`() async throws {
+        let rig = try JournalRig()
+        let large = "\"\(String(repeating: "x", count: 3_000))\""
+        #expect(await rig.commit([.created("s"), .created("t")]) == nil)
+        for number: UInt64 in 1...3 { #expect(await rig.commit([.mutation("s", number)]) == nil) }
+        #expect(try rig.count("SELECT sum(count) FROM tail") == 5)
+        #expect(await rig.commit([.mutation("s", 4, content: large), .mutation("t", 1)]) == nil)
+        #expect(try rig.count("SELECT sum(count) FROM tail") == 2)
+        #expect(try rig.count("SELECT sum(count) FROM records") == 5)
+        #expect(await rig.commit([.mutation("s", 5)]) == nil)
+        for rig in [rig, try rig.crashed()] {
+            #expect(try await rig.records("s").map(\.number) == Array(1...5))
+            #expect(await rig.commit([.mutation("s", 6)]) == nil)
+            #expect(try await rig.load("s")?.lastNumber == 6)
+            #expect(try JournalCheck(rig.path).run().problems == [])
+        }
+    }
+
+    @Test func `where much waits there, it waits too`() async throws {
+        let rig = try JournalRig()
+        let large = "\"\(String(repeating: "x", count: 3_000))\""
+        #expect(await rig.commit([.created("s")]) == nil)
+        for number: UInt64 in 1...16 { #expect(await rig.commit([.mutation("s", number)]) == nil) }
+        #expect(await rig.commit([.mutation("s", 17, content: large)]) == nil)
+        #expect(try rig.count("SELECT sum(count) FROM tail") == 18)
+        #expect(try await rig.records("s").map(\.number) == Array(1...17))
+    }
+
     @Test func `the tail stays short while commits go on`() async throws {
         var retention = JournalRetention()
         retention.tailRecords = 1_000

@@ -52,6 +52,20 @@ extension Chores {
         return limit - left
     }
 
+    /// Moves all that a session has in the tail, if that is not much; answers whether.
+    ///
+    /// Law: whoever calls it takes it out of the tail's index once this is committed.
+    func moveAhead(_ row: Int64, _ database: Database) throws -> Bool {
+        let entries = tail.entries(of: row, from: 0, through: .max, limit: Self.aheadLimit + 1)
+        guard entries.count <= Self.aheadLimit else { return false }
+        guard !entries.isEmpty else { return true }
+        guard let keptAfter = try keptAfter(row, database) else { return false }
+        _ = try moveRuns(entries, of: row, keptAfter: keptAfter, .max, database)
+        let remove = try database.cachedStatement(sql: "DELETE FROM tail WHERE place = ?")
+        for entry in entries { try remove.run(.integer(entry.place)) }
+        return true
+    }
+
     /// The next of one session's rows, many of them as one.
     private func moveRecords(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         guard var move else { return 0 }
@@ -84,7 +98,7 @@ extension Chores {
         let newest = tail.newest(of: row)?.number ?? 0
         let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)
         let select = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
-        var run = RecordRun(of: row)
+        var run = StoredRun(of: row)
         var (taken, work) = (0, 0)
         for entry in entries where work < limit {
             taken += 1
@@ -92,9 +106,9 @@ extension Chores {
             guard entry.number >= first, moved.map({ $0 < entry.recordPlace }) ?? true,
                 let lines = try select.first(.integer(entry.place), make: { $0.bytes(0) })
             else { continue }
-            if !run.isEmpty, run.text.count + lines.count > RecordRun.movedBytes {
+            if !run.isEmpty, run.text.count + lines.count > StoredRun.fullBytes {
                 try run.insertInRecords(database)
-                run = RecordRun(of: row)
+                run = StoredRun(of: row)
             }
             run.append(lines, entry)
             work += lines.count / Self.bytesPerRow

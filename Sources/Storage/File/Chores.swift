@@ -35,6 +35,8 @@ final class Chores {
     private static let rowsPerRun = rowsPerRemoval + 4
     /// Removing a row of the tail gives back every page that it lay on.
     static let rowsPerRemoval = 4
+    /// So many rows of the tail are moved at once for what comes behind them.
+    static let aheadLimit = 16
     /// What bytes cost is counted in rows, too.
     static let bytesPerRow = 1_024
     /// Less is not worth the pages that it touches.
@@ -86,6 +88,13 @@ final class Chores {
         tailBytes += bytes
         let rows = runs * Self.rowsPerRun + 2 * bytes / Self.bytesPerRow
         credit = areDue ? min(credit + rows, retention.stepRows) : 0
+    }
+
+    /// What went past the tail has nothing to pay for but its end.
+    func owe(forAhead bytes: Int) {
+        guard areDue, bytes > 0 else { return }
+        let rows = Self.rowsPerRemoval + bytes / Self.bytesPerRow
+        credit = min(credit + rows, retention.stepRows)
     }
 
     func owe(all rows: Int) { credit = rows }

@@ -5,7 +5,8 @@
 //               a life that is over; its records are being removed, then the row.
 //   tombstones  ids of deleted sessions, so that they go on answering 410.
 //   tail        the newest records, in the order of their commits: `place` rises by one.
-//   records     what was moved out of the tail. A record may be in both for a while.
+//   records     what was moved out of the tail, or went past it because one commit had so much of
+//               a session. A record may be in both for a while.
 //               A row of both has a run of consecutive records of one session. `session` is a row
 //               of `sessions`; `number`, `part` and `version` are the last record's. `number` is as
 //               in positions; `part` counts the notes of the action log that stand before the

@@ -102,8 +102,9 @@ final class JournalWriter: @unchecked Sendable {
         attempt { database in
             heads.shrink()
             var refusals: [JournalFailure?] = []
-            var rows = RowWriter(database: database, heads: heads, nextPlace: nextPlace)
-            try database.inTransaction(.immediate) {
+            var rows = RowWriter(
+                database: database, heads: heads, chores: chores, nextPlace: nextPlace)
+            try database.inWriteTransaction {
                 for batch in group {
                     let refusal = try heads.letIn(batch, database)
                     if refusal == nil { try rows.write(batch) }
@@ -111,10 +112,11 @@ final class JournalWriter: @unchecked Sendable {
                 }
                 try rows.finish()
                 chores.owe(for: rows.added.count, bytes: rows.bytes)
+                chores.owe(forAhead: rows.bytesAhead)
                 try chores.work(database)
-                return .commit
             }
             nextPlace = rows.nextPlace
+            tail.remove(rows.ahead)
             tail.append(rows.added)
             chores.committed()
             return refusals

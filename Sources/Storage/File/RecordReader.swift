@@ -14,7 +14,7 @@ struct RecordReader {
         var reached = start
         var wantsMore = true
         func show(_ lines: [UInt8]) throws -> Bool {
-            try RecordText.each(lines, of: life) { record in
+            try RecordText.each(lines, of: life.key, life.reactor) { record in
                 guard record.number <= last else { return false }
                 guard reached < record.place else { return true }
                 reached = record.place

@@ -4,26 +4,32 @@ internal import GRDB
 struct RowWriter {
     let database: Database
     let heads: SessionHeads
+    let chores: Chores
     /// The tail's next place.
     var nextPlace: Int64
     /// What the group adds to the tail: indexed once it is committed.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
     /// The bytes of that.
     private(set) var bytes = 0
+    /// Sessions whose records went past the tail.
+    private(set) var ahead: Set<Int64> = []
+    /// The bytes of those.
+    private(set) var bytesAhead = 0
     /// What is to be added, in the order in which it was begun, and which of it each session's
     /// next record continues.
-    private var runs: [RecordRun] = []
+    private var runs: [StoredRun] = []
     private var open: [Int64: Int] = [:]
 
-    init(database: Database, heads: SessionHeads, nextPlace: Int64) {
+    init(database: Database, heads: SessionHeads, chores: Chores, nextPlace: Int64) {
         self.database = database
         self.heads = heads
+        self.chores = chores
         self.nextPlace = nextPlace
     }
 
     /// - Precondition: `heads` has let the batch in, and no other one since.
     mutating func write(_ batch: Batch) throws {
-        try write(batch.records)
+        try write(batch.runs)
         // What concerns a session that is deleted by now goes with it.
         for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
             try write(snapshot)
@@ -38,59 +44,68 @@ struct RowWriter {
         heads.isLiving(session, generation)
     }
 
-    private mutating func write(_ records: [Record]) throws {
-        var last = (row: Int64(0), index: 0)
-        for (record, row) in zip(records, heads.rows) {
-            if record.kind == .created { try create(record, row) }
-            if record.kind == .deleted { try delete(record, row) }
-            // A session's records mostly come together.
-            if row != last.row || runs[last.index].text.count >= RecordRun.writtenBytes {
-                last = (row, run(of: row))
+    private mutating func write(_ added: [RecordRun]) throws {
+        for (run, row) in zip(added, heads.rows) {
+            if let time = run.created { try create(run, row, at: time) }
+            if let time = run.deleted { try delete(run, row, at: time) }
+            if let index = open[row], runs[index].text.count < StoredRun.fullBytes {
+                runs[index].append(run)
+            } else {
+                open[row] = runs.count
+                runs.append(StoredRun(of: row))
+                runs[runs.count - 1].append(run)
             }
-            runs[last.index].append(record)
         }
     }
 
-    /// The run that the session's next record belongs to.
-    private mutating func run(of row: Int64) -> Int {
-        if let index = open[row], runs[index].text.count < RecordRun.writtenBytes { return index }
-        open[row] = runs.count
-        runs.append(RecordRun(of: row))
-        return runs.count - 1
-    }
-
-    /// Every batch was written: adds the records of all of them to the tail.
+    /// Every batch was written: adds the records of all of them to the tail; but what fills half
+    /// a page goes where the tail would be moved to, and is written once.
     mutating func finish() throws {
         for run in runs {
+            if try goesAhead(run) {
+                try run.insertInRecords(database)
+                bytesAhead += run.text.count
+                continue
+            }
+            bytes += run.text.count
             try run.insert(inTail: nextPlace, database)
             let entry = TailIndex.Entry(
                 place: nextPlace, number: run.last.number, version: run.version,
                 part: run.last.part, count: UInt32(run.count))
             added.append((run.row, entry))
             nextPlace += 1
-            bytes += run.text.count
         }
     }
 
-    private func create(_ record: Record, _ row: Int64) throws {
+    /// What the session has in the tail goes before it, if that is not much.
+    private mutating func goesAhead(_ run: StoredRun) throws -> Bool {
+        guard !ahead.contains(run.row) else { return true }
+        guard run.text.count >= StoredRun.aheadBytes,
+            try chores.moveAhead(run.row, database)
+        else { return false }
+        ahead.insert(run.row)
+        return true
+    }
+
+    private func create(_ run: RecordRun, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "DELETE FROM tombstones WHERE id = ?")
-            .run(.string(record.session))
+            .run(.string(run.key.session))
         try database.cachedStatement(
             sql: "INSERT INTO sessions(row, id, reactor, generation, created) VALUES(?, ?, ?, ?, ?)"
         ).run(
-            .integer(row), .string(record.session), .string(record.reactor),
-            .string(record.generation), .integer(record.time))
+            .integer(row), .string(run.key.session), .string(run.reactor),
+            .string(run.key.generation), .integer(time))
     }
 
     /// The row stays, without the id, until the session's records are removed.
-    private func delete(_ record: Record, _ row: Int64) throws {
+    private func delete(_ run: RecordRun, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
             .run(.integer(row))
         try database.cachedStatement(
             sql: "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)"
         ).run(
-            .string(record.session), .string(record.reactor), .string(record.generation),
-            .integer(record.time))
+            .string(run.key.session), .string(run.reactor), .string(run.key.generation),
+            .integer(time))
     }
 
     private func write(_ snapshot: Snapshot) throws {

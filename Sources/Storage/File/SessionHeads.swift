@@ -21,7 +21,7 @@ final class SessionHeads {
     private var heads: [String: Head] = [:]
     /// What heads were before the batch that was let in last, newest last.
     private var before: [(session: String, head: Head?)] = []
-    /// For each record of that batch the session's row.
+    /// For each run of that batch the session's row.
     private(set) var rows: [Int64] = []
     /// The next session's row. Law: none is used twice while anything of the old one is left.
     private var nextRow: Int64 = 1
@@ -82,12 +82,12 @@ final class SessionHeads {
     }
 
     private func firstGap(in batch: Batch, _ database: Database) throws -> String? {
-        for record in batch.records {
-            guard let next = try head(after: record, database) else {
-                return "\(record.session) \(record.generation).\(record.number)"
+        for run in batch.runs {
+            guard let next = try head(after: run, database) else {
+                return "\(run.key.session) \(run.key.generation).\(run.first.number)"
             }
             rows.append(next.row)
-            before.append((record.session, heads.updateValue(next, forKey: record.session)))
+            before.append((run.key.session, heads.updateValue(next, forKey: run.key.session)))
         }
         // A snapshot of what was never written must not stay, should the rest of it have failed.
         for snapshot in batch.snapshots {
@@ -107,35 +107,35 @@ final class SessionHeads {
         return nil
     }
 
-    private func head(after record: Record, _ database: Database) throws -> Head? {
-        let head = try head(of: record.session, database)
-        if record.kind == .created {
-            guard record.number == 0, record.part == 0, head?.isDeleted ?? true else { return nil }
-            defer { nextRow += 1 }
-            return Head(
-                row: nextRow, generation: record.generation, number: 0, notes: 0,
+    private func head(after run: RecordRun, _ database: Database) throws -> Head? {
+        let present = try head(of: run.key.session, database)
+        var next: Head
+        if run.created != nil {
+            guard present?.isDeleted ?? true else { return nil }
+            next = Head(
+                row: nextRow, generation: run.key.generation, number: 0, notes: 0,
                 isDeleted: false, trimmed: 0)
+            nextRow += 1
+        } else {
+            guard let present, present.generation == run.key.generation, !present.isDeleted,
+                run.first.follows(present.place)
+            else { return nil }
+            next = present
         }
-        guard var head, head.generation == record.generation, !head.isDeleted,
-            record.number == head.number + 1
-        else { return nil }
-        if record.part > 0 {
-            guard record.kind == .note, record.part == head.notes + 1 else { return nil }
-            head.notes = record.part
-            return head
-        }
-        guard record.kind != .note else { return nil }
-        head.number = record.number
-        head.notes = 0
-        head.isDeleted = record.kind == .deleted
-        noteCrowd(record.session, head)
-        return head
+        next.place = run.last
+        next.isDeleted = run.deleted != nil
+        noteCrowd(run.key.session, next, since: present)
+        return next
     }
 
-    private func noteCrowd(_ session: String, _ head: Head) {
+    private func noteCrowd(_ session: String, _ head: Head, since last: Head?) {
         let kept = head.number - min(head.number, head.trimmed)
-        // Now and then is enough, and spares a look into the set for each record.
-        guard kept > crowd, (kept - crowd) % 256 == 1 else { return }
+        guard kept > crowd else { return }
+        // Now and then is enough, and spares a look into the set for each run.
+        let before = last.map { $0.number - min($0.number, $0.trimmed) } ?? 0
+        guard before <= crowd || (before - crowd - 1) / 256 != (kept - crowd - 1) / 256 else {
+            return
+        }
         crowded.insert(session)
     }
 
@@ -148,6 +148,15 @@ final class SessionHeads {
 }
 
 extension SessionHeads.Head {
+    /// Of the newest record or note.
+    var place: RecordPlace {
+        get { notes == 0 ? RecordPlace(number) : RecordPlace(number + 1, part: notes) }
+        set {
+            number = newValue.nextNumber - 1
+            notes = newValue.part
+        }
+    }
+
     /// As the file has it; nil for a session that was never there, or is forgotten.
     init?(of session: String, _ tail: TailIndex, _ database: Database) throws {
         let sessions = try database.cachedStatement(
@@ -187,8 +196,8 @@ extension Batch {
 
     /// Whether it deletes that life of a session, which may be followed by another one.
     fileprivate func ends(_ session: String, _ generation: String) -> Bool {
-        records.contains {
-            $0.kind == .deleted && $0.session == session && $0.generation == generation
+        runs.contains {
+            $0.deleted != nil && $0.key.session == session && $0.key.generation == generation
         }
     }
 }

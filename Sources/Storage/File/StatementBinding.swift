@@ -80,6 +80,19 @@ extension Statement {
 }
 
 extension Database {
+    /// As `inTransaction(.immediate)`, with statements that are not parsed each time.
+    func inWriteTransaction(_ act: () throws -> Void) throws {
+        try cachedStatement(sql: "BEGIN IMMEDIATE").run()
+        do {
+            try act()
+            try cachedStatement(sql: "COMMIT").run()
+        } catch {
+            // What failed may have ended it already.
+            if isInsideTransaction { try? cachedStatement(sql: "ROLLBACK").run() }
+            throw error
+        }
+    }
+
     /// The first column of the first row.
     func integer(_ sql: String, _ value: BoundValue = .null) throws -> Int64? {
         let statement = try cachedStatement(sql: sql)

@@ -50,12 +50,12 @@ struct NewestPlace {
 
     /// - Parameter entry: the session's newest in the tail, if it has any there.
     init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
-        if let entry {
+        let moved = try Self.moved(of: row, database)
+        if let entry, moved.map({ $0.place < entry.recordPlace }) ?? true {
             stand(at: entry.number, part: entry.part, version: entry.version)
-            return
+        } else if let moved {
+            stand(at: moved.place.number, part: moved.place.part, version: moved.version)
         }
-        guard let found = try Self.moved(of: row, database) else { return }
-        stand(at: found.place.number, part: found.place.part, version: found.version)
     }
 
     /// The newest of a session's records that was moved out of the tail.

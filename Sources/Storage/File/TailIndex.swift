@@ -79,6 +79,18 @@ final class TailIndex: Sendable {
         }
     }
 
+    /// Forgets all that these sessions had in the tail.
+    func remove(_ rows: Set<Int64>) {
+        guard !rows.isEmpty else { return }
+        book.withLock { book in
+            for row in rows {
+                for entry in book.runs.removeValue(forKey: row) ?? [] {
+                    book.count -= Int(entry.count)
+                }
+            }
+        }
+    }
+
     /// The first and the last place that are taken.
     var places: (first: Int64, last: Int64)? {
         book.withLock { $0.places.map { ($0.lowerBound, $0.upperBound) } }

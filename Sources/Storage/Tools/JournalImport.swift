@@ -10,7 +10,7 @@ package final class JournalImport {
     /// The session whose lines are being read.
     private var session: (row: Int64, key: SessionKey)?
     /// Of its records those that are not written yet.
-    private var run = RecordRun(of: 0)
+    private var run = StoredRun(of: 0)
     private var lastPlace: RecordPlace?
     private var rows: Int64 = 0
     private var lineNumber = 0
@@ -143,9 +143,9 @@ package final class JournalImport {
             throw fault("the record \(record.number) comes behind the record \(lastPlace.number)")
         }
         lastPlace = record.place
-        if run.isEmpty || run.text.count >= RecordRun.movedBytes {
+        if run.isEmpty || run.text.count >= StoredRun.fullBytes {
             try endRun(database)
-            run = RecordRun(of: rows)
+            run = StoredRun(of: rows)
         }
         run.append(record)
     }
@@ -153,7 +153,7 @@ package final class JournalImport {
     private func endRun(_ database: Database) throws {
         guard !run.isEmpty else { return }
         try run.insertInRecords(database)
-        run = RecordRun(of: 0)
+        run = StoredRun(of: 0)
     }
 
     private func insert(_ snapshot: Snapshot, _ database: Database) throws {

@@ -66,9 +66,10 @@ struct JournalWalk {
                 WHERE session = ? ORDER BY number, part
                 """)
         try rows.each(.integer(session.life.row)) { row in
-            var run = RecordRun(of: session.life.row)
+            var run = StoredRun(of: session.life.row)
             do {
-                _ = try RecordText.each(row.bytes(4), of: session.life) { record in
+                _ = try RecordText.each(row.bytes(4), of: session.life.key, session.life.reactor) {
+                    record in
                     run.append(record)
                     return true
                 }

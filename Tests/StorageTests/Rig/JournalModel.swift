@@ -78,11 +78,14 @@ struct BatchMaker {
             snapshot.generation = life.generation
             snapshot.version = life.version
             batch.snapshots = [snapshot]
-        default:
+        case let number:
+            // Now and then as much as goes past the tail.
+            let padding = number < 85 ? 0 : Int.random(in: 500...3_000, using: &random)
             batch.records = [
                 .mutation(
                     session, life.number + 1, version: life.version + 1,
-                    generation: life.generation)
+                    generation: life.generation,
+                    content: "\"\(String(repeating: "x", count: padding))\"")
             ]
         }
         return batch

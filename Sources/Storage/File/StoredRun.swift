@@ -4,7 +4,7 @@ internal import GRDB
 ///
 /// Why many to a row: what a row costs SQLite does not depend on what is in it, and a session that
 /// is busy leaves dozens of records in each commit.
-struct RecordRun {
+struct StoredRun {
     /// The session's row.
     let row: Int64
     private(set) var text: [UInt8] = []
@@ -13,14 +13,21 @@ struct RecordRun {
     private(set) var last = RecordPlace(0)
     private(set) var version: UInt64 = 0
 
-    /// Beyond it a commit begins another row.
-    static let writtenBytes = 65_536
-    /// Up to it rows of the tail become one of `records`: what a reader reads at least.
-    static let movedBytes = 16_384
+    /// Beyond it another row begins: what a reader reads at least.
+    static let fullBytes = RecordRun.fullBytes
+    /// From here on a session's records of one commit are worth the pages of a row of `records`.
+    static let aheadBytes = 2_048
 
     init(of row: Int64) { self.row = row }
 
     var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ run: RecordRun) {
+        if isEmpty { text = run.text } else { text += run.text }
+        count += run.count
+        last = run.last
+        version = run.version
+    }
 
     mutating func append(_ record: Record) {
         RecordText.append(record, to: &text)
