@@ -8,16 +8,9 @@ internal import Storage
 /// it like all others: no gap, no repeat. Between two slices nothing of it is in memory.
 ///
 /// Readers of one selection who stand at one place share a slice, read once and framed once: after
-/// a restart thousands come back at the same moment.
+/// a restart thousands come back at the same moment. Each of them has its turn (``LoopTurns``): a
+/// thousand slices in one go would hold up everybody else for as long as they take to send.
 final class Replay {
-    /// What a slice depends on, within a session.
-    struct Place: Hashable {
-        let selection: Selection
-        let reached: RecordPlace
-        let passed: RecordPlace
-        let through: UInt64
-    }
-
     private let session: Session
     private let subscriber: Subscriber
     /// Everything up to here has been written or is in the subscriber's `unsent`. On the action
@@ -39,6 +32,7 @@ final class Replay {
         self.session = session
         self.subscriber = subscriber
         reached = place
+        session.slices.readers += 1
         // Law: behind everything in the stream, so that the stream leaves it alone.
         subscriber.cursor = .max
         subscriber.replay = self
@@ -50,6 +44,7 @@ final class Replay {
         guard !isOver else { return }
         isOver = true
         subscriber.replay = nil
+        session.slices.readers -= 1
         session.unpin()
     }
 
@@ -89,58 +84,71 @@ final class Replay {
     /// Asks for the next slice, or waits with those who have asked for it.
     private func ask(through last: UInt64) {
         isAsking = true
-        let place = Place(
-            selection: subscriber.stream.selection, reached: reached, passed: passed,
-            through: last)
+        let (session, key) = (session, session.key)
+        let place = SliceShelf.Place(
+            selection: subscriber.stream.selection, reached: reached, passed: passed)
         // What is framed of a state depends on the states before, which each reader has for itself.
         let isShared = !subscriber.stream.selection.readsStates
         if isShared {
-            let isFirst = session.slices[place] == nil
-            session.slices[place, default: []].append(self)
-            guard isFirst else { return }
+            if let slice = session.slices[place] {
+                return session.table.turns.take { [self] in receive(slice) }
+            }
+            guard session.slices.awaits(place, self) else { return }
         }
-        let (session, key) = (session, session.key)
         session.table.ask { [needed, passed] archive, answer in
             archive.records(
                 of: key, after: max(needed, passed), through: last,
                 limitBytes: Self.sliceBytes, answer)
         } then: { [self] result in
-            let readers = isShared ? session.slices.removeValue(forKey: place) ?? [] : [self]
-            var slice: Slice?
-            for reader in readers { reader.receive(result, &slice) }
+            guard isShared else {
+                return session.table.turns.take { [self] in
+                    if let known = known(of: result) { show(known) }
+                }
+            }
+            // The first who is still there frames it, for those as well who come a little later.
+            for reader in session.slices.arrived(at: place) {
+                guard let slice = session.slices[place] ?? reader.frame(result) else { continue }
+                session.slices[place] = slice
+                session.table.turns.take { reader.receive(slice) }
+            }
         }
     }
 
-    /// What the first of those who share it has framed.
-    private struct Slice {
-        let framed: [UInt8]
-        let reached: RecordPlace
+    private func receive(_ slice: SliceShelf.Slice) {
+        isAsking = false
+        guard !isOver else { return }
+        reached = slice.reached
+        send(slice.framed)
     }
 
-    private func receive(_ result: Result<[Record], JournalFailure>, _ slice: inout Slice?) {
-        guard take(result), case .success(let records) = result else { return }
-        if let slice {
-            reached = slice.reached
-            return send(slice.framed)
-        }
+    /// Nil if there is nothing to send; then it has gone on already.
+    private func frame(_ result: Result<[Record], JournalFailure>) -> SliceShelf.Slice? {
+        guard let known = known(of: result), let framed = frame(known) else { return nil }
+        // Not before its turn.
+        isAsking = true
+        return SliceShelf.Slice(framed: framed, reached: reached)
+    }
+
+    /// What was read and may be shown; nil if that is nothing.
+    private func known(of result: Result<[Record], JournalFailure>) -> [Record]? {
+        guard take(result), case .success(let records) = result else { return nil }
         let shown = isLog ? records : records.filter { $0.part == 0 }
         if shown.isEmpty, let last = records.last {
             passed = last.place
-            return proceed()
+            proceed()
+            return nil
         }
-        guard let first = shown.first, isNext(first) else { return lose() }
+        guard let first = shown.first, isNext(first) else {
+            lose()
+            return nil
+        }
         // Law: a commit of which the journal has not told us yet is left to the stream, which
         // would else tell it a second time.
         let end = session.committedPlace(for: subscriber.stream.selection)
         let known = Array(shown.prefix { $0.place <= end })
-        if known.isEmpty {
-            proceed()
-        } else if subscriber.stream.selection.readsStates {
-            show(known)
-        } else if let framed = frame(known) {
-            slice = Slice(framed: framed, reached: reached)
-            send(framed)
-        }
+        guard known.isEmpty else { return known }
+        proceed()
+        return nil
     }
 
     /// False if nobody waits for the answer, or if there is none: then the connection ends, and

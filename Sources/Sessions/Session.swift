@@ -47,8 +47,7 @@ package final class Session {
     /// Steps that are not committed, oldest first; replies attach to the last.
     var uncommitted: [Step] = []
     var streams: [StreamLog] = []
-    /// Who waits for a slice of the journal that is being read.
-    var slices: [Replay.Place: [Replay]] = [:]
+    var slices = SliceShelf()
     /// Streams that show states; while there are any, each mutation's state is encoded at once.
     var stateStreams = 0
     var tasks: [RunID: Task<Void, Never>] = [:]

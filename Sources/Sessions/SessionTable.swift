@@ -73,6 +73,8 @@ package final class SessionTable {
     var encodingSpace = JSONEncodingSpace()
     /// Writes the records of all sessions, one at a time.
     var pen = RecordPen()
+    /// Readers of the journal, each in its turn.
+    let turns: LoopTurns
     /// Whose record is being written.
     private var writing: Step?
 
@@ -92,6 +94,7 @@ package final class SessionTable {
         self.hop = hop
         self.reach = reach ?? { _, job in hop(job) }
         self.topics = topics
+        turns = LoopTurns { hop { $0.turns.run() } }
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -222,6 +225,7 @@ package final class SessionTable {
         drowsy = []
         gathering = []
         inFlight = []
+        turns.forgetAll()
         isStopped = true
     }
 

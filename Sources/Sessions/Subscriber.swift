@@ -45,8 +45,13 @@ package final class Subscriber {
         isBlocked = true
     }
 
-    /// There is room again: writes on from where it was.
+    /// There is room again: writes on from where it was, or soon.
     package func resume() {
+        guard isReplaying, let session else { return writeOn() }
+        session.table.turns.take { [self] in writeOn() }
+    }
+
+    private func writeOn() {
         isBlocked = false
         guard sendUnsent() else { return }
         goOn()

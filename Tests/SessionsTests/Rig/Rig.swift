@@ -78,9 +78,11 @@ final class Rig {
         while journal.pendingCount > 0 { settle() }
     }
 
-    /// Does the jobs that have come to the loop.
+    /// Does the jobs that have come to the loop, and those that they bring there at once.
     func letIn() {
-        for job in inbox.take() { job(table) }
+        while case let jobs = inbox.take(), !jobs.isEmpty {
+            for job in jobs { job(table) }
+        }
     }
 
     /// Waits for tasks to bring something, and does it, until `isEnough`.
