@@ -109,6 +109,7 @@ extension SessionTable {
     package func takeRelief() -> Bool {
         guard sleepers >= 10_000 else { return false }
         sleepers = 0
+        shrink()
         return true
     }
 

@@ -235,6 +235,13 @@ package final class SessionTable {
         if session.life == .ended { ended.insert(session.id, limit: limits.remembered) }
     }
 
+    /// A dictionary keeps the room for as many as it ever had.
+    func shrink() {
+        guard sessions.capacity > 4 * sessions.count else { return }
+        sessions = Dictionary(uniqueKeysWithValues: sessions.map { ($0, $1) })
+        drowsy = Array(drowsy)
+    }
+
     // MARK: Steps
 
     /// Whether one more answer may wait for the journal.

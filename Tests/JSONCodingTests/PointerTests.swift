@@ -82,6 +82,18 @@ struct PointerTests {
         #expect(found > 0)
     }
 
+    @Test(arguments: [
+        ("{\"a\":1}", "{\"a\":1}"), (" \n\t{\"a\": 1}\r\n", "{\"a\": 1}"), ("7", "7"),
+        ("{\"a\":\n1}", nil), ("{\"a\":\r1}", nil), ("[1]", nil), (" [1]", nil), ("", nil),
+        (" \n", nil),
+    ])
+    func `one value on one line is given without the space around it`(
+        text: String, line: String?
+    ) {
+        let found = JSON.oneLine(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
+        #expect(found == line)
+    }
+
     @Test func `isArray looks at the first byte only, elementCount at all`() {
         #expect(JSON.isArray(Array(" \n[".utf8)))
         #expect(!JSON.isArray(Array("{\"a\":[]}".utf8)))

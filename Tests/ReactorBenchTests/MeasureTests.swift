@@ -142,6 +142,7 @@ struct MeasureTests {
             #expect(usage.resident > 0)
             #expect(usage.proportional > 0)
             #expect(usage.descriptors > 0)
+            #expect(usage.sockets <= usage.descriptors)
             #expect(ProcessUsage.withDescendants([own]).contains(own))
         }
     }

@@ -43,6 +43,25 @@ struct ActionLogTests {
                 #""content":{"received":\#(received)\#(rest)}}"#))
     }
 
+    @Test(arguments: [
+        // As it came, members that nobody asks for and white space included.
+        (#" {"type": "set", "a": 1, "why":"x"} "#, #"{"type": "set", "a": 1, "why":"x"}"#),
+        ("{\"type\":\"set\",\n\"a\":1}", #"{"type":"set","a":1}"#),
+        ("{\"type\":\"set\",\r\"a\":1}\n", #"{"type":"set","a":1}"#),
+        (#"[{"type": "set", "a": 1}]"#, #"{"type":"set","a":1}"#),
+    ])
+    func `An action is told as it came, if it came alone and on one line`(
+        body: String, received: String
+    ) throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        let reader = rig.subscribe(session, .log, .start)
+        try rig.act(body, on: session)
+        #expect(
+            rig.transcript(reader).events[0].data.hasSuffix(
+                #""content":{"received":\#(received)}}"#))
+    }
+
     @Test func `Notes leave the numbers of records as they are`() throws {
         let (read, unread) = (Rig(keepsRecords: false), Rig(keepsRecords: false))
         let one = try read.create("s", .ledger())

@@ -148,6 +148,29 @@ struct RecoveryTests {
         #expect(later.lines(slow) == whole.lines[0])
     }
 
+    @Test func `Of those who come back together few are sent to in one round of the loop`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        let start = session.position.text
+        for number in 1...20 { try rig.act(Post.fill(number), on: session) }
+        let later = try next(rig)
+        let there = try woken(later)
+        let tokens = (0..<30).map { _ in later.subscribe(there, .allPulses, .after(start)) }
+        func served() -> Int { tokens.count { later.lines($0).count > 0 } }
+        var (rounds, most, before) = (0, 0, served())
+        #expect(before == 0)
+        while case let jobs = later.inbox.take(), !jobs.isEmpty {
+            for job in jobs { job(later.table) }
+            most = max(most, served() - before)
+            before = served()
+            rounds += 1
+        }
+        #expect(before == 30)
+        #expect(most <= 4)
+        #expect(rounds >= 8)
+        #expect(Set(tokens.map { later.lines($0) }).count == 1)
+    }
+
     /// What so many readers hear who come back at once, and how often the journal is asked for it.
     private func answers(
         of rig: Rig, _ start: String, readers: Int

@@ -9,7 +9,7 @@ struct MixedCommand: Measurement {
             Publishers post at --rate; readers check every event; --churn readers a second are cut \
             and resume with Last-Event-ID; --stalled readers never read; --hostile connections \
             send malformed requests, and --abandon of them a second vanish in between. At the \
-            end memory must be flat and, once all have left, no descriptor more open than before.
+            end memory must be flat and, once all have left, no socket more open than before.
             """)
 
     @OptionGroup var target: TargetOptions

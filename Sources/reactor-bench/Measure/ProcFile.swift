@@ -20,6 +20,15 @@
             return String(decoding: text, as: UTF8.self)
         }
 
+        /// What a link leads to; nil when it cannot be read.
+        static func target(ofLink path: String) -> String? {
+            var buffer = [CChar](repeating: 0, count: 4_096)
+            let count = unsafe readlink(path, &buffer, buffer.count)
+            guard count >= 0 else { return nil }
+            return String(
+                decoding: buffer[0..<count].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+
         /// The names in a directory; empty when it cannot be read.
         static func entries(_ path: String) -> [String] {
             guard let directory = unsafe opendir(path) else { return [] }

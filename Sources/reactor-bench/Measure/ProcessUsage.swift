@@ -14,6 +14,8 @@
         /// Resident bytes that belong to the process alone.
         var unshared: UInt64 = 0
         var descriptors: UInt64 = 0
+        /// Those of them that are sockets.
+        var sockets: UInt64 = 0
 
         /// Reads the processes and their descendants; those that have gone count nothing.
         ///
@@ -32,7 +34,11 @@
                     usage.unshared += kilobytes("Private_Clean:", in: text) << 10
                     usage.unshared += kilobytes("Private_Dirty:", in: text) << 10
                 }
-                usage.descriptors += UInt64(ProcFile.entries("/proc/\(pid)/fd").count)
+                for name in ProcFile.entries("/proc/\(pid)/fd") {
+                    usage.descriptors += 1
+                    let target = ProcFile.target(ofLink: "/proc/\(pid)/fd/\(name)")
+                    if target?.hasPrefix("socket:") == true { usage.sockets += 1 }
+                }
             }
             return usage
         }
