@@ -50,6 +50,7 @@ let package = Package(
         .target(
             name: "Storage",
             dependencies: [
+                "JSONCoding",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

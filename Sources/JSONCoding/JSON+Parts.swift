@@ -43,6 +43,41 @@ extension JSON {
         return line.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ? nil : line
     }
 
+    /// Whether these bytes are one JSON value on one line, and nothing around it.
+    package static func isLine(_ bytes: [UInt8]) -> Bool {
+        guard let first = bytes.first, let last = bytes.last, !JSONSkipper.isSpace(first),
+            !JSONSkipper.isSpace(last),
+            !bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") })
+        else { return false }
+        return (try? JSONDocument(bytes)) != nil
+    }
+
+    /// The members of an object by name, each value as it stands there; of several with one name
+    /// the first. Nil if the bytes are no object.
+    ///
+    /// They are found and not checked, however deep they are: ask ``isLine(_:)`` of a value. What is
+    /// no JSON gives nil, or whatever looks like a member.
+    package static func members(of bytes: [UInt8]) -> [String: [UInt8]]? {
+        guard let children = JSONChildren(ofContainerAt: 0, in: bytes),
+            JSONSkipper.end(ofValueAt: 0, in: bytes) == bytes.count
+        else { return nil }
+        var found: [String: [UInt8]] = [:]
+        for child in children {
+            guard let key = child.key.flatMap({ try? decode(String.self, from: Array(bytes[$0])) })
+            else { return nil }
+            if found[key] == nil { found[key] = Array(bytes[child.value]) }
+        }
+        return found
+    }
+
+    /// The elements of an array, each as it stands there, found as ``members(of:)`` does.
+    package static func elements(of bytes: [UInt8]) -> [[UInt8]]? {
+        guard isArray(bytes), let children = JSONChildren(ofContainerAt: 0, in: bytes),
+            JSONSkipper.end(ofValueAt: 0, in: bytes) == bytes.count
+        else { return nil }
+        return children.map { Array(bytes[$0.value]) }
+    }
+
     /// How many elements the array in `bytes` has; nil if no array begins there.
     ///
     /// - Parameter bytes: JSON text; for other bytes the count means nothing.

@@ -212,32 +212,6 @@ struct CopyTests {
     }
 }
 
-@Suite("RFC 8259, as far as lines of JSON need it")
-struct JSONTextTests {
-    @Test(arguments: [
-        "0", "-1.5e+3", "true", "null", "\"a\\\"b\"", "[]", "[1,[2,{\"a\":{}}]]", "{\"a\": 1 }",
-    ])
-    func `a value alone is a line`(_ text: String) {
-        #expect(JSONText.isLine(Array(text.utf8)))
-    }
-
-    @Test(arguments: [
-        "", " 1", "1 ", "01", "1.", "-", "1e", "tru", "\"a", "[1,]", "[1", "{\"a\"}", "{a:1}",
-        "{\"a\":1,}", "1 2", "[1\n]", "\"\u{1}\"", "{\"a\":1}}", String(repeating: "[", count: 600),
-    ])
-    func `anything else is none`(_ text: String) {
-        #expect(!JSONText.isLine(Array(text.utf8)))
-    }
-
-    @Test(arguments: ["", "plain", "quote \" back \\ tab \t nul \u{0} é 😀", "\u{7F}/"])
-    func `a string comes back as it was`(_ text: String) {
-        var line: [UInt8] = []
-        JSONText.append(text, to: &line)
-        #expect(JSONText.isLine(line))
-        #expect(JSONText.string(line) == text)
-    }
-}
-
 extension JournalRig {
     /// Three sessions, one of them trimmed, and one that was deleted.
     static func withEverything() async throws -> JournalRig {

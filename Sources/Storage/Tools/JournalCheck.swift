@@ -1,4 +1,5 @@
 internal import GRDB
+internal import JSONCoding
 
 /// Looks whether a journal is whole: SQLite's own check, and the laws of what is in it. Safe while
 /// a server uses the file.
@@ -78,7 +79,7 @@ package struct JournalCheck: Sendable {
                     "the snapshot of record \(snapshot.number) has version \(snapshot.version), "
                         + "the record \(version)")
             }
-            if !JSONText.isLine(snapshot.state) {
+            if !JSON.isLine(snapshot.state) {
                 problems.append("the snapshot of record \(snapshot.number) is no line of JSON")
             }
         }
@@ -123,10 +124,10 @@ package struct JournalCheck: Sendable {
             guard step == 0 || (step == 1 && record.part == 0),
                 record.kind != .mutation || step == 1
             else { return "\(place) has version \(record.version) after \(version)" }
-            guard record.content.isEmpty || JSONText.isLine(record.content) else {
+            guard record.content.isEmpty || JSON.isLine(record.content) else {
                 return "\(place): what it holds is no line of JSON"
             }
-            for event in record.events where !JSONText.isLine(event.data) {
+            for event in record.events where !JSON.isLine(event.data) {
                 return "\(place): the event \(event.name) is no line of JSON"
             }
             return nil

@@ -1,3 +1,5 @@
+internal import JSONCoding
+
 /// The members of one line of a journal as text; ``JournalLine`` says which there are.
 struct JournalFields {
     /// One that is missing, or of another kind than it should be.
@@ -9,16 +11,15 @@ struct JournalFields {
 
     /// Nil if the line is no JSON object.
     init?(_ line: [UInt8]) {
-        guard let members = JSONText.members(line) else { return nil }
+        guard let members = JSON.members(of: line) else { return nil }
         self.members = members
     }
 
     func has(_ name: String) -> Bool { members[name] != nil }
 
     func string(_ name: String) throws(Missing) -> String {
-        guard let value = members[name], let text = JSONText.string(value) else {
-            throw Missing(name: name)
-        }
+        guard let value = members[name], let text = try? JSON.decode(String.self, from: value)
+        else { throw Missing(name: name) }
         return text
     }
 
@@ -34,7 +35,10 @@ struct JournalFields {
 
     /// JSON as it stands; what was none; empty if there is neither.
     func json(_ name: String) throws(Missing) -> [UInt8] {
-        if let value = members[name] { return value }
+        if let value = members[name] {
+            guard JSON.isLine(value) else { throw Missing(name: name) }
+            return value
+        }
         return has(name + "Text") ? Array(try string(name + "Text").utf8) : []
     }
 
@@ -62,7 +66,7 @@ struct JournalFields {
 
     private func events() throws(Missing) -> [Record.Event] {
         guard let array = members["events"] else { return [] }
-        guard let elements = JSONText.elements(array) else { throw Missing(name: "events") }
+        guard let elements = JSON.elements(of: array) else { throw Missing(name: "events") }
         var events: [Record.Event] = []
         for element in elements {
             guard let fields = JournalFields(element) else { throw Missing(name: "events") }

@@ -1,3 +1,5 @@
+internal import JSONCoding
+
 // A journal as text, version 1: one JSON object a line (NDJSON, UTF-8). The first line says what it
 // is; then all living sessions in the order of their ids, each with what belongs to it behind it;
 // then the tombstones, the oldest first. The first member of a line says what kind it is:
@@ -42,18 +44,18 @@ struct JournalLine {
 
     mutating func add(_ name: StaticString, _ value: String) {
         begin("\(name)")
-        JSONText.append(value, to: &bytes)
+        JSON.appendString(value, to: &bytes)
     }
 
     /// JSON as it stands.
     mutating func add(_ name: StaticString, json value: [UInt8]) {
         guard !value.isEmpty else { return }
-        if JSONText.isLine(value) {
+        if JSON.isLine(value) {
             begin("\(name)")
             bytes += value
         } else {
             begin("\(name)Text")
-            JSONText.append(String(decoding: value, as: UTF8.self), to: &bytes)
+            JSON.appendString(String(decoding: value, as: UTF8.self), to: &bytes)
         }
     }
 
@@ -75,7 +77,7 @@ struct JournalLine {
 
     private mutating func begin(_ name: String) {
         if bytes.count > 1 { bytes.append(0x2C) }
-        JSONText.append(name, to: &bytes)
+        JSON.appendString(name, to: &bytes)
         bytes.append(0x3A)
     }
 }
