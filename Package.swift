@@ -102,9 +102,12 @@ let package = Package(
         .testTarget(
             name: "ReactorTestingTests", dependencies: ["ReactorTesting", "Reactors"],
             swiftSettings: strict),
-        .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: strict),
+        .target(
+            name: "TestRandomness", path: "Tests/TestRandomness", swiftSettings: strict),
         .testTarget(
-            name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors"],
+            name: "WireTests", dependencies: ["Wire", "TestRandomness"], swiftSettings: strict),
+        .testTarget(
+            name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors", "TestRandomness"],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         // A disk that fails on demand: an SQLite file system in front of the system's.
@@ -114,7 +117,8 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "Storage", "CFaultyDisk", .product(name: "GRDB", package: "GRDB.swift"),
+                "Storage", "CFaultyDisk", "JSONCoding", "TestRandomness",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -122,6 +126,7 @@ let package = Package(
             name: "SessionsTests",
             dependencies: [
                 "Sessions", "Reactors", "Storage", "SampleReactors", "JSONCoding", "Wire",
+                "TestRandomness",
             ],
             swiftSettings: strict),
         .systemLibrary(

@@ -1,3 +1,4 @@
+import TestRandomness
 import JSONCoding
 import Testing
 
@@ -236,7 +237,7 @@ struct EncoderContainerTests {
     }
 
     @Test func `out of order writing in every order gives the same text`() throws {
-        var random = SeededRandom(seed: 3)
+        var random = SeededGenerator(seed: 3)
         let expected = #"{"a":[0,1,2],"b":[0,1,2],"c":[0,1,2],"d":[0,1,2]}"#
         for _ in 0..<200 {
             var steps = (0..<4).flatMap { list in (0..<3).map { _ in list } }

@@ -1,3 +1,4 @@
+import TestRandomness
 import JSONCoding
 import Testing
 
@@ -92,7 +93,7 @@ struct NumberTests {
     }
 
     @Test func `any double and float comes back as the same bits`() throws {
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<20_000 {
             let double = Double(bitPattern: random.next())
             if double.isFinite {
@@ -108,7 +109,7 @@ struct NumberTests {
     }
 
     @Test func `any short decimal is read as Swift reads it`() throws {
-        var random = SeededRandom(seed: 2)
+        var random = SeededGenerator(seed: 2)
         for _ in 0..<20_000 {
             let digits = Int64(truncatingIfNeeded: random.next() % 1_000_000_000_000_000)
             var text = String(digits >> Int64(random.next() % 50))

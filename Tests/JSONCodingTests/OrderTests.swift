@@ -1,3 +1,4 @@
+import TestRandomness
 import JSONCoding
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 struct OrderTests {
     /// The same elements, put in so that the hash table lies differently.
     private func variants(_ count: Int) -> [[Int]] {
-        var random = SeededRandom(seed: 5)
+        var random = SeededGenerator(seed: 5)
         return (0..<20).map { _ in (0..<count).shuffled(using: &random) }
     }
 

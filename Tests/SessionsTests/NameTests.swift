@@ -1,3 +1,4 @@
+import TestRandomness
 import Reactors
 import Sessions
 import Testing

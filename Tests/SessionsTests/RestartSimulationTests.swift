@@ -1,3 +1,4 @@
+import TestRandomness
 import Sessions
 import Storage
 import Testing

@@ -1,3 +1,4 @@
+import TestRandomness
 @testable import Storage
 
 /// What a journal must have, kept in the simplest way.
@@ -36,12 +37,12 @@ struct JournalModel {
 
 /// Random batches that continue a model. The same seed gives the same ones.
 struct BatchMaker {
-    var random: SeededRandom
+    var random: SeededGenerator
     var sessions: Int
     var generations = 0
 
     init(seed: UInt64, sessions: Int) {
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         self.sessions = sessions
     }
 
@@ -89,20 +90,5 @@ struct BatchMaker {
             ]
         }
         return batch
-    }
-}
-
-/// SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,12 +1,10 @@
-/// SplitMix64: the same seed gives the same run on every machine.
-struct SeededGenerator: RandomNumberGenerator {
+/// Numbers for tests: the same seed gives the same ones on every machine (SplitMix64).
+package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) {
-        state = seed
-    }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
