@@ -40,6 +40,28 @@ struct RecordTextTests {
         #expect(try read([]) == [])
     }
 
+    @Test func `a record has as many events as it has`() throws {
+        var record = Record.mutation("s", 1)
+        for count in 0...200 {
+            var text: [UInt8] = []
+            RecordText.append(record, to: &text)
+            #expect(try read(text) == [record])
+            record.events.append(
+                Record.Event(name: "e\(count)", data: Array(repeating: 7, count: count * 100)))
+        }
+    }
+
+    @Test func `records of several lives come back from a batch in its order`() {
+        var records = [Record.created("s"), .mutation("s", 1), .created("t"), .mutation("s", 2)]
+        records += [.note("s", before: 3, 1, version: 2), .note("s", before: 3, 2, version: 2)]
+        records += [.deleted("s", 3), .created("s", "g2"), .mutation("t", 1), .mutation("t", 3)]
+        let batch = Batch(records: records)
+        #expect(batch.records == records)
+        #expect(batch.runs.map(\.count) == [2, 1, 4, 1, 1, 1])
+        #expect(batch.runs.map { $0.created != nil } == [true, true, false, true, false, false])
+        #expect(batch.runs.map { $0.deleted != nil } == [false, false, true, false, false, false])
+    }
+
     @Test func `it stops where it is told to`() throws {
         var count = 0
         let wantsMore = try RecordText.each(Self.text, of: key, "alerts") { _ in
