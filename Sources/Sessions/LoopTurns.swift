@@ -4,6 +4,7 @@ internal import DequeModule
 /// do comes in between.
 final class LoopTurns {
     private var waiting: Deque<() -> Void> = []
+    private var ends: [() -> Void] = []
     private var isScheduled = false
     private let schedule: () -> Void
 
@@ -20,15 +21,25 @@ final class LoopTurns {
         schedule()
     }
 
+    /// Calls `act` once nothing waits.
+    ///
+    /// - Precondition: something does.
+    func atRest(_ act: @escaping () -> Void) { ends.append(act) }
+
     func run() {
         for _ in 0..<min(Self.limit, waiting.count) {
             guard let act = waiting.popFirst() else { break }
             act()
         }
         isScheduled = !waiting.isEmpty
-        if isScheduled { schedule() }
+        guard !isScheduled else { return schedule() }
+        for end in ends { end() }
+        ends = []
     }
 
     /// The loop has stopped.
-    func forgetAll() { waiting = [] }
+    func forgetAll() {
+        waiting = []
+        ends = []
+    }
 }

@@ -32,7 +32,6 @@ final class Replay {
         self.session = session
         self.subscriber = subscriber
         reached = place
-        session.slices.readers += 1
         // Law: behind everything in the stream, so that the stream leaves it alone.
         subscriber.cursor = .max
         subscriber.replay = self
@@ -44,7 +43,6 @@ final class Replay {
         guard !isOver else { return }
         isOver = true
         subscriber.replay = nil
-        session.slices.readers -= 1
         session.unpin()
     }
 
@@ -108,8 +106,10 @@ final class Replay {
             // The first who is still there frames it, for those as well who come a little later.
             for reader in session.slices.arrived(at: place) {
                 guard let slice = session.slices[place] ?? reader.frame(result) else { continue }
-                session.slices[place] = slice
                 session.table.turns.take { reader.receive(slice) }
+                guard session.slices.keep(slice, at: place) else { continue }
+                // A reader that takes nothing would keep it for ever.
+                session.table.turns.atRest { [session] in session.slices.clear() }
             }
         }
     }

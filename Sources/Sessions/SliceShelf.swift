@@ -18,11 +18,6 @@ struct SliceShelf {
     private var waiting: [Place: [Replay]] = [:]
     /// The newest last.
     private var kept: [(place: Place, slice: Slice)] = []
-    /// How many there are that read slices; nothing is kept for nobody.
-    var readers = 0 {
-        didSet { if readers == 0 { kept = [] } }
-    }
-
     /// Readers come to a place one after the other, but not far apart.
     private static let limit = 4
 
@@ -38,12 +33,16 @@ struct SliceShelf {
         waiting.removeValue(forKey: place) ?? []
     }
 
-    subscript(place: Place) -> Slice? {
-        get { kept.last { $0.place == place }?.slice }
-        set {
-            guard let newValue, readers > 0, self[place] == nil else { return }
-            if kept.count == Self.limit { kept.removeFirst() }
-            kept.append((place, newValue))
-        }
+    subscript(place: Place) -> Slice? { kept.last { $0.place == place }?.slice }
+
+    /// Keeps a slice for those who come to its place while there are turns to take; answers
+    /// whether it is the first that is kept.
+    mutating func keep(_ slice: Slice, at place: Place) -> Bool {
+        guard self[place] == nil else { return false }
+        if kept.count == Self.limit { kept.removeFirst() }
+        kept.append((place, slice))
+        return kept.count == 1
     }
+
+    mutating func clear() { kept = [] }
 }
