@@ -16,6 +16,10 @@ final class FileArchive: Archive {
         configuration.readonly = true
         configuration.maximumReaderCount = Self.connections
         configuration.busyMode = .timeout(2)
+        configuration.prepareDatabase { database in
+            // What is read is read once: a page is kept for the rows that share it.
+            try database.execute(sql: "PRAGMA cache_size = -512")
+        }
         self.tail = tail
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
