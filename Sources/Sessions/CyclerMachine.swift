@@ -48,8 +48,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// An action that waits for something.
     struct Run {
         let task: Task<Void, Never>
-        /// The last record that it has decided. Until that is committed it does not go on.
-        var lastNumber: UInt64
+        /// Where it began, or decided something last. Until that is committed it does not go on.
+        weak var step: Step?
     }
 
     /// - Parameter saved: where to go on; nil: from the initial state.
@@ -151,13 +151,14 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     private func wait(
         for task: Task<Void, Never>, _ action: C.Action, _ tag: ActionTag, _ receipt: inout Receipt
     ) {
-        runs[tag] = Run(task: task, lastNumber: session.log.lastNumber)
         receipt.unsettled.append(tag)
         session.enter(.effectStarted, of: tag) { $0.append(contentsOf: "{}".utf8) }
-        guard session.keepsRecords else { return }
-        var content: [UInt8] = []
-        session.appendReceived(action, to: &content)
-        session.noteRunning(tag.number, content)
+        if session.keepsRecords {
+            var content: [UInt8] = []
+            session.appendReceived(action, to: &content)
+            session.noteRunning(tag.number, content)
+        }
+        runs[tag] = Run(task: task, step: session.uncommitted.last)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
@@ -208,7 +209,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             session.enter(kind, of: present) { $0.append(contentsOf: content) }
             return
         }
-        runs[present]?.lastNumber = session.log.lastNumber
+        runs[present]?.step = session.uncommitted.last
     }
 
     private func apply(_ state: C.State) {
@@ -365,7 +366,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 }
 
 extension CyclerMachine: ActionRunner {
-    func lastNumber(of tag: ActionTag) -> UInt64 { runs[tag]?.lastNumber ?? 0 }
+    func step(of tag: ActionTag) -> Step? { runs[tag]?.step }
 
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         present = tag

@@ -111,11 +111,11 @@ final class LoopSeat: SerialExecutor {
 }
 
 extension Session {
-    /// An action of a Cycler goes on, as soon as what it has decided is in the journal: what it
-    /// does in the world outside follows from that.
+    /// An action of a Cycler goes on, as soon as its beginning and what it has decided are in the
+    /// journal: what it does in the world outside follows from that, and a restart knows of it.
     func carryOnWhenCommitted(_ tag: ActionTag, _ act: @escaping @Sendable () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
-        guard machine.lastNumber(of: tag) > committedNumber, let step = uncommitted.last else {
+        guard let step = machine.step(of: tag), uncommitted.contains(where: { $0 === step }) else {
             return carryOn(tag, act)
         }
         step.effects.append(.carryOn { session in session.carryOn(tag, act) })
@@ -130,8 +130,8 @@ extension Session {
 
 /// A machine whose actions go on by themselves.
 protocol ActionRunner: AnyObject {
-    /// The last record that the action has decided; 0 if it does not wait.
-    func lastNumber(of tag: ActionTag) -> UInt64
+    /// The last step that the action has decided anything in.
+    func step(of tag: ActionTag) -> Step?
 
     /// Runs `act`; what it decides belongs to this action.
     func carryOn(_ tag: ActionTag, _ act: () -> Void)

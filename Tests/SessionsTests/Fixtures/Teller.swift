@@ -13,6 +13,8 @@ final class Teller: ActionCycler {
         case failLater
         /// Adds, waits until that is saved, and only then does something in the world outside.
         case charge(number: Int)
+        /// Waits, then does something outside; it commits nothing.
+        case call
         case twice(number: Int)
         case nothing
         case say(text: String)
@@ -60,6 +62,9 @@ final class Teller: ActionCycler {
             await gate.pass()
             throw Fault()
         case .charge(let number): await charge(number)
+        case .call:
+            await Task.yield()
+            world.add("called")
         case .twice(let number):
             add(number)
             add(number)
