@@ -31,11 +31,7 @@ extension CyclerMachine: CyclerObserver {
     // MARK: Notes
 
     func enterReceived(_ action: C.Action, _ tag: ActionTag) {
-        session.enter(.actionReceived, of: tag) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
-            out.append(UInt8(ascii: "}"))
-        }
+        session.enterReceived(.actionReceived, action, of: tag)
     }
 
     func willDispatch(_ call: CyclerCall) { tell(.willDispatch, call) }

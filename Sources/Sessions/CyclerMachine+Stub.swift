@@ -1,4 +1,3 @@
-internal import JSONCoding
 internal import Reactors
 
 // A stubbed session: actions are recorded, states are injected, the Cycler and its state wait.
@@ -57,10 +56,6 @@ extension CyclerMachine {
     /// An action that does not reach the Cycler.
     func record(_ action: C.Action, _ tag: ActionTag) {
         recording?.append(action)
-        session.enter(.actionRecorded, of: tag) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
-            out.append(UInt8(ascii: "}"))
-        }
+        session.enterReceived(.actionRecorded, action, of: tag)
     }
 }

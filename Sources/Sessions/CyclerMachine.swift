@@ -230,12 +230,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         for case .note(let kind, let content, isOfSuccess: false) in done {
             session.enter(kind, of: present) { $0.append(contentsOf: content) }
         }
-        session.enter(.actionRejected, of: present) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
+        session.enterReceived(.actionRejected, action, of: present) { out in
             out.append(contentsOf: ",\"error\":".utf8)
             JSON.appendString(String(describing: error), to: &out)
-            out.append(UInt8(ascii: "}"))
         }
     }
 

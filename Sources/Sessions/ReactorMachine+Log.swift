@@ -37,11 +37,8 @@ extension ReactorMachine {
     func enterAccepted(
         _ action: R.Action, as transformed: R.Action, isUnchanged: Bool, _ tag: ActionTag
     ) {
-        session.enter(.actionReceived, of: tag) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
+        session.enterReceived(.actionReceived, action, of: tag) { out in
             if !isUnchanged { appendDifference(of: transformed, from: action, to: &out) }
-            out.append(UInt8(ascii: "}"))
         }
     }
 
@@ -59,11 +56,7 @@ extension ReactorMachine {
     /// A hook answered nil, or failed; the failure has its own record.
     @usableFromInline
     func enterRejected(_ action: R.Action, _ tag: ActionTag) {
-        session.enter(.actionRejected, of: tag) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
-            out.append(UInt8(ascii: "}"))
-        }
+        session.enterReceived(.actionRejected, action, of: tag)
     }
 
     func enterStarted(_ run: EffectRun<R>) {

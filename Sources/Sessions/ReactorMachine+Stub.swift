@@ -1,4 +1,3 @@
-internal import JSONCoding
 public import Reactors
 
 // A stubbed session: actions are recorded, states are injected, the reactor's own state waits.
@@ -21,11 +20,7 @@ extension ReactorMachine {
 
     @usableFromInline
     func recorded(_ action: R.Action, tag: ActionTag) {
-        session.enter(.actionRecorded, of: tag) { out in
-            out.append(contentsOf: "{\"received\":".utf8)
-            session.appendReceived(action, to: &out)
-            out.append(UInt8(ascii: "}"))
-        }
+        session.enterReceived(.actionRecorded, action, of: tag)
     }
 
     @usableFromInline

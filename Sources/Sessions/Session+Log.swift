@@ -200,6 +200,19 @@ extension Session {
         return entry
     }
 
+    /// `{"received":…}` and what `more` adds.
+    func enterReceived(
+        _ kind: LogEntry.Kind, _ action: some Encodable, of tag: ActionTag,
+        _ more: (inout [UInt8]) -> Void = { _ in }
+    ) {
+        enter(kind, of: tag) { out in
+            out.append(contentsOf: "{\"received\":".utf8)
+            appendReceived(action, to: &out)
+            more(&out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
     func enterEnd(ofSource name: String) {
         enter(.sourceEnded, of: .none) { out in
             out.append(contentsOf: "{\"source\":".utf8)
