@@ -8,7 +8,8 @@ internal import Synchronization
 /// SQLite's own checkpoints happen inside a commit, which then waits until megabytes are written
 /// and flushed. Here another connection does it (`PASSIVE`: it waits for nobody and holds up
 /// nobody). While commits go on it never gets to the end of the log, which could begin anew only
-/// there: so, when it is nearly there, the writer does the little rest between two groups.
+/// there. So, once the log is long enough, checkpoints follow each other at once, each shorter
+/// than the one before, until the little rest is done by the writer between two groups.
 ///
 /// How long the log gets: about ``finishPages``. It is longer while a reader from elsewhere keeps
 /// an old transaction open, for then nothing after that can be brought in; commits go on.
@@ -17,18 +18,27 @@ final class Checkpointer: Sendable {
         var pages = 0
         /// The log's length when the last checkpoint began.
         var triedAt = 0
-        /// Checkpoints that got to where the log ended when they began, since it began anew.
+        /// Checkpoints since the log is long enough to begin anew.
         var passes = 0
+        /// Whether the last of them got to where the log ended when it began.
+        var isThrough = false
         var isRunning = false
         var isStopped = false
 
         /// What the last of them left.
         var rest: Int { pages - triedAt }
+        var isLong: Bool { pages >= Checkpointer.finishPages }
 
         /// Law: never true while one more checkpoint beside the writer is to begin.
         var wantsWriter: Bool {
-            guard !isRunning, passes > 0, pages >= Checkpointer.finishPages else { return false }
+            guard !isRunning, isThrough, isLong, passes > 0 else { return false }
             return rest <= Checkpointer.restPages || passes >= Checkpointer.passLimit
+        }
+
+        var wantsPass: Bool {
+            guard !isRunning, !isStopped, !wantsWriter else { return false }
+            // One that was held up by a reader is tried again when there is more to do.
+            return passes > 0 && isThrough ? rest > 0 : rest >= Checkpointer.startPages
         }
     }
 
@@ -43,11 +53,11 @@ final class Checkpointer: Sendable {
     static let startPages = 2_000
     /// 24 MiB.
     static let finishPages = 6_000
-    /// 8 MiB: what the writer may be asked to do while commits wait.
-    static let restPages = 2_000
+    /// 256 KiB: what the writer may be asked to do while commits wait.
+    static let restPages = 64
     /// Where the disk is so slow that each checkpoint leaves more than that, the writer does it
     /// after so many: it can't be as fast as it wants to be, and the log must end somewhere.
-    static let passLimit = 3
+    static let passLimit = 6
 
     init(path: String) { self.path = path }
 
@@ -76,6 +86,7 @@ final class Checkpointer: Sendable {
     func finish(on database: DatabaseQueue) {
         book.withLock { book in
             book.passes = 0
+            book.isThrough = false
             book.triedAt = book.pages
         }
         do {
@@ -90,12 +101,13 @@ final class Checkpointer: Sendable {
             if pages < book.pages {
                 book.triedAt = 0
                 book.passes = 0
+                book.isThrough = false
             }
             book.pages = pages
-            guard book.rest >= Self.startPages, !book.wantsWriter, !book.isRunning, !book.isStopped
-            else { return false }
+            guard book.wantsPass else { return false }
             book.isRunning = true
             book.triedAt = pages
+            if book.isLong { book.passes += 1 }
             return true
         }
         if starts { queue.async { [self] in run() } }
@@ -124,18 +136,35 @@ final class Checkpointer: Sendable {
         }
     }
 
+    /// SQLite flushes the database only at the end of the log, which the writer alone gets to: all
+    /// that was brought in before would have to be flushed while commits wait. Measured: 7 ms,
+    /// twice a second under load.
+    private static func flush(_ database: Database) throws {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let found = unsafe sqlite3_file_control(
+            database.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard found == SQLITE_OK, let file = unsafe file,
+            let flush = unsafe file.pointee.pMethods.pointee.xSync
+        else { return }
+        let code = unsafe flush(file, SQLITE_SYNC_NORMAL)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
     private func run() {
         var isDone = false
         do {
-            let (log, done) = try connect().inDatabase { try $0.checkpoint(.passive) }
-            isDone = log == done
+            isDone = try connect().inDatabase { database in
+                let (log, done) = try database.checkpoint(.passive)
+                try Self.flush(database)
+                return log == done
+            }
         } catch {
             // The log stays longer; the next commits ask again, and a failing disk is told by them.
             letGo()
         }
         book.withLock { book in
             book.isRunning = false
-            book.passes = isDone ? book.passes + 1 : 0
+            book.isThrough = isDone
         }
     }
 }
