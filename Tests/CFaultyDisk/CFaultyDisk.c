@@ -3,10 +3,19 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PATHS 4096
 #define PATH_LENGTH 512
+
+// What stood where something was written that has not been flushed.
+struct overwritten {
+    struct overwritten *before;
+    sqlite3_int64 at;
+    int n;
+    char bytes[];
+};
 
 struct place {
     char path[PATH_LENGTH];
@@ -14,6 +23,11 @@ struct place {
     long skip[FAULTY_OPERATIONS];
     int code[FAULTY_OPERATIONS];
     long count[FAULTY_OPERATIONS];
+    int loses;
+    int has_lost;
+    long flushes_before;
+    int loss_code;
+    struct overwritten *unflushed;
 };
 
 struct faulty_file {
@@ -50,6 +64,25 @@ void faulty_begin(const char *path, enum faulty_operation operation, long skip, 
     pthread_mutex_unlock(&lock);
 }
 
+void faulty_lose(const char *path, long skip, int code) {
+    pthread_mutex_lock(&lock);
+    struct place *place = place_of(path);
+    if (place) {
+        place->loses = 1;
+        place->flushes_before = skip;
+        place->loss_code = code;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int faulty_has_lost(const char *path) {
+    pthread_mutex_lock(&lock);
+    struct place *place = place_of(path);
+    int has_lost = place ? place->has_lost : 0;
+    pthread_mutex_unlock(&lock);
+    return has_lost;
+}
+
 void faulty_end(const char *path) {
     pthread_mutex_lock(&lock);
     struct place *place = place_of(path);
@@ -84,12 +117,60 @@ static int ask(const char *path, enum faulty_operation operation) {
 #define REAL(file) (((struct faulty_file *)(file))->real)
 #define METHODS(file) (REAL(file)->pMethods)
 
+/// The place whose unflushed writes are lost one day, if the file is one; with the lock held.
+static struct place *forgetful(sqlite3_file *f) {
+    for (int i = 0; i < place_count; i++)
+        if (places[i].loses && strcmp(places[i].path, ((struct faulty_file *)f)->path) == 0)
+            return &places[i];
+    return NULL;
+}
+
+/// Before something is written: keeps what stood there.
+static void remember(sqlite3_file *f, int n, sqlite3_int64 at) {
+    pthread_mutex_lock(&lock);
+    struct place *place = forgetful(f);
+    struct overwritten *old = place ? calloc(1, sizeof *old + (size_t)n) : NULL;
+    if (old) {
+        old->before = place->unflushed;
+        old->at = at;
+        old->n = n;
+        // Beyond the end it reads as zeros.
+        METHODS(f)->xRead(REAL(f), old->bytes, n, at);
+        place->unflushed = old;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/// The code to refuse a flush with, if this is the one; then nothing of what it was for is left.
+static int lose(sqlite3_file *f) {
+    int code = SQLITE_OK;
+    pthread_mutex_lock(&lock);
+    struct place *place = forgetful(f);
+    if (place) {
+        int loses = place->flushes_before-- <= 0;
+        while (place->unflushed) {
+            struct overwritten *old = place->unflushed;
+            place->unflushed = old->before;
+            if (loses) METHODS(f)->xWrite(REAL(f), old->bytes, old->n, old->at);
+            free(old);
+        }
+        if (loses) {
+            code = place->loss_code;
+            place->loses = 0;
+            place->has_lost = 1;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
 static int f_close(sqlite3_file *f) { return METHODS(f)->xClose(REAL(f)); }
 static int f_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at) {
     return METHODS(f)->xRead(REAL(f), to, n, at);
 }
 static int f_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at) {
     int code = ask(((struct faulty_file *)f)->path, FAULTY_WRITE);
+    if (code == SQLITE_OK) remember(f, n, at);
     return code ? code : METHODS(f)->xWrite(REAL(f), from, n, at);
 }
 static int f_truncate(sqlite3_file *f, sqlite3_int64 n) {
@@ -97,6 +178,7 @@ static int f_truncate(sqlite3_file *f, sqlite3_int64 n) {
 }
 static int f_sync(sqlite3_file *f, int flags) {
     int code = ask(((struct faulty_file *)f)->path, FAULTY_SYNC);
+    if (code == SQLITE_OK) code = lose(f);
     return code ? code : METHODS(f)->xSync(REAL(f), flags);
 }
 static int f_size(sqlite3_file *f, sqlite3_int64 *n) { return METHODS(f)->xFileSize(REAL(f), n); }

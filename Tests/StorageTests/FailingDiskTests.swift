@@ -141,4 +141,36 @@ struct FailingDiskTests {
         let failure = await rig.commit([.mutation("s", 3)])
         #expect(failure?.detail.contains("removed or replaced") == true)
     }
+
+    @Test(arguments: [(0, 150), (1, 150), (2, 150), (4, 150), (0, 1), (3, 1)])
+    func `what checkpoints wrote and a failed flush lost is brought in once more`(
+        _ skip: Int, _ goesOnFor: Int
+    ) async throws {
+        rig.disk.loseUnflushed(after: skip)
+        let padding = String(repeating: "x", count: 200_000)
+        var number: UInt64 = 2
+        var since = 0
+        // Either it closes at once, or the write-ahead log, which has all of it, begins anew.
+        while since < goesOnFor {
+            let record = Record.mutation("s", number + 1, content: "\"\(number + 1)\(padding)\"")
+            // Commits go on beside a checkpoint: SQLite flushes by itself one that nobody overtakes.
+            if await rig.commit([record]) == nil { number += 1 }
+            if rig.disk.hasLost { since += 1 }
+            try #require(number < 3_000)
+        }
+        #expect(rig.journal.failure == nil)
+        let crashed = try rig.crashed()
+        try await rig.reopen()
+        #expect(try JournalCheck(rig.path).run().problems == [])
+        for some in [rig, crashed] {
+            let saved = try #require(try await some.load("s"))
+            #expect(saved.lastNumber == number)
+            let records = try await some.records("s", after: RecordPlace(saved.keptAfter))
+            #expect(records.map(\.number) == Array((saved.keptAfter + 1)...number))
+            #expect(
+                records.dropFirst(2).allSatisfy {
+                    $0.content.starts(with: Array("\"\($0.number)x".utf8))
+                })
+        }
+    }
 }

@@ -13,6 +13,10 @@ internal import Synchronization
 ///
 /// How long the log gets: about ``finishPages``. It is longer while a reader from elsewhere keeps
 /// an old transaction open, for then nothing after that can be brought in; commits go on.
+///
+/// When a flush of the database fails, what was brought in since the log began may be lost, and
+/// SQLite, which counts it as brought in, would begin the log anew all the same. So there are no
+/// checkpoints from then on, until the writer has brought it all in once more.
 final class Checkpointer: Sendable {
     private struct Book {
         var pages = 0
@@ -24,6 +28,8 @@ final class Checkpointer: Sendable {
         var isThrough = false
         var isRunning = false
         var isStopped = false
+        /// A flush of the database has failed.
+        var isInDoubt = false
 
         /// What the last of them left.
         var rest: Int { pages - triedAt }
@@ -31,12 +37,12 @@ final class Checkpointer: Sendable {
 
         /// Law: never true while one more checkpoint beside the writer is to begin.
         var wantsWriter: Bool {
-            guard !isRunning, isThrough, isLong, passes > 0 else { return false }
+            guard !isRunning, !isInDoubt, isThrough, isLong, passes > 0 else { return false }
             return rest <= Checkpointer.restPages || passes >= Checkpointer.passLimit
         }
 
         var wantsPass: Bool {
-            guard !isRunning, !isStopped, !wantsWriter else { return false }
+            guard !isRunning, !isStopped, !isInDoubt, !wantsWriter else { return false }
             // One that was held up by a reader is tried again when there is more to do.
             return passes > 0 && isThrough ? rest > 0 : rest >= Checkpointer.startPages
         }
@@ -77,7 +83,22 @@ final class Checkpointer: Sendable {
 
     func stop() {
         book.withLock { $0.isStopped = true }
-        queue.sync { letGo() }
+        rest()
+    }
+
+    /// Waits for the checkpoint that is under way, and lets go of the file.
+    func rest() { queue.sync { letGo() } }
+
+    /// Whether what was brought into the database may be lost.
+    var isInDoubt: Bool { book.withLock { $0.isInDoubt } }
+
+    /// All of the log was brought in once more, and flushed: it begins anew.
+    func beginAnew() {
+        book.withLock { book in
+            let isStopped = book.isStopped
+            book = Book()
+            book.isStopped = isStopped
+        }
     }
 
     /// Whether the writer should do the rest.
@@ -93,6 +114,7 @@ final class Checkpointer: Sendable {
             _ = try database.inDatabase { try $0.checkpoint(.passive) }
         } catch {
             // What is in the log is on disk there; the next checkpoint begins where this ended.
+            note(error)
         }
     }
 
@@ -111,6 +133,13 @@ final class Checkpointer: Sendable {
             return true
         }
         if starts { queue.async { [self] in run() } }
+    }
+
+    private func note(_ error: any Error) {
+        guard let error = error as? DatabaseError,
+            error.extendedResultCode == .SQLITE_IOERR_FSYNC
+        else { return }
+        book.withLock { $0.isInDoubt = true }
     }
 
     private func connect() throws -> DatabaseQueue {
@@ -160,6 +189,7 @@ final class Checkpointer: Sendable {
             }
         } catch {
             // The log stays longer; the next commits ask again, and a failing disk is told by them.
+            note(error)
             letGo()
         }
         book.withLock { book in

@@ -1,9 +1,20 @@
+internal import Dispatch
 internal import GRDB
+internal import Synchronization
 
 /// What a journal's file keeps, read beside the writer: WAL readers see what is committed, and
 /// neither side ever waits for the other.
 final class FileArchive: Archive {
-    private let pool: DatabasePool
+    private enum State {
+        case open(DatabasePool)
+        /// The next reader opens it.
+        case resting
+        case held
+        case closed
+    }
+
+    private let path: String
+    private let state: Mutex<State>
     private let tail: TailIndex
 
     /// Precedent: more would compete with the loops for the processors, and most reads find their
@@ -11,28 +22,76 @@ final class FileArchive: Archive {
     private static let connections = 2
 
     init(path: String, tail: TailIndex) throws(JournalFileFault) {
-        var configuration = Configuration()
-        configuration.label = "journal.archive"
-        configuration.readonly = true
-        configuration.maximumReaderCount = Self.connections
-        configuration.busyMode = .timeout(2)
-        configuration.prepareDatabase { database in
-            // What is read is read once: a page is kept for the rows that share it.
-            try database.execute(sql: "PRAGMA cache_size = -512")
-        }
+        self.path = path
         self.tail = tail
         do {
-            pool = try DatabasePool(path: path, configuration: configuration)
+            state = Mutex(.open(try Self.connect(path)))
         } catch {
             throw JournalFileFault(error)
         }
     }
 
+    private static func connect(_ path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "journal.archive"
+        configuration.readonly = true
+        configuration.maximumReaderCount = connections
+        configuration.busyMode = .timeout(2)
+        configuration.prepareDatabase { database in
+            // What is read is read once: a page is kept for the rows that share it.
+            try database.execute(sql: "PRAGMA cache_size = -512")
+        }
+        return try DatabasePool(path: path, configuration: configuration)
+    }
+
+    /// A connection that can't write and has looked into the file.
+    static func anchor(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "journal.anchor"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(2)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        _ = try queue.inDatabase { try $0.integer("SELECT max(row) FROM sessions") }
+        return queue
+    }
+
     func close() {
-        do {
-            try pool.close()
-        } catch {
-            // A read is still under way; the file stays as it is, which any start can read.
+        state.withLock { state in
+            do {
+                if case .open(let pool) = state { try pool.close() }
+            } catch {
+                // A read is still under way; the file stays as it is, which any start can read.
+            }
+            state = .closed
+        }
+    }
+
+    /// Waits for the reads that are under way and closes the file; who comes is refused.
+    func hold() throws {
+        try state.withLock { state in
+            if case .closed = state { return }
+            if case .open(let pool) = state { try pool.close() }
+            state = .held
+        }
+    }
+
+    func goOn() {
+        state.withLock { state in
+            if case .held = state { state = .resting }
+        }
+    }
+
+    private func pool() throws -> DatabasePool {
+        try state.withLock { state in
+            switch state {
+            case .open(let pool): return pool
+            case .resting:
+                let pool = try Self.connect(path)
+                state = .open(pool)
+                return pool
+            case .held: throw JournalFileFault.unusable("it is being repaired")
+            case .closed: throw JournalFileFault.unusable("it is closed")
+            }
         }
     }
 
@@ -143,6 +202,14 @@ final class FileArchive: Archive {
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value
     ) {
+        let pool: DatabasePool
+        do {
+            pool = try self.pool()
+        } catch {
+            let failure = JournalFailure(error, systemCode: 0)
+            // Law: never from inside the call.
+            return DispatchQueue.global().async { answer(.failure(failure)) }
+        }
         // Not `asyncRead`: its transaction has begun before the tail's index could be asked.
         pool.asyncUnsafeRead { result in
             answer(

@@ -15,7 +15,8 @@ internal import Synchronization
 ///
 /// When the disk fails, everything that was handed in fails with the group: what was decided upon
 /// it did not happen. The connection is thrown away with whatever it thinks that it wrote, and
-/// the next group, or a probe once a second, opens the file anew. Reading goes on meanwhile.
+/// the next group, or a probe once a second, opens the file anew. Reading goes on meanwhile; but
+/// not while the log is brought in once more, because a flush of the database failed.
 package final class FileJournal: Journal {
     package typealias Ended = @Sendable (JournalFailure?) -> Void
     private typealias Waiting = (batch: Batch, ended: Ended)
@@ -87,6 +88,7 @@ package final class FileJournal: Journal {
                     return book.waiting
                 }
                 if !last.isEmpty { write(last) }
+                if writer.isInDoubt { _ = writer.bringInAnew(reader) }
                 // The last connection to go empties the write-ahead log, and must be able to write.
                 reader.close()
                 writer.close()
@@ -112,7 +114,17 @@ package final class FileJournal: Journal {
     package func checkDisk() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                if failure != nil { recover() }
+                if !isWell { recover() }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Waits for the checkpoint that is under way, if one is.
+    package func endCheckpoint() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                writer.endCheckpoint()
                 continuation.resume()
             }
         }
@@ -152,7 +164,7 @@ package final class FileJournal: Journal {
 
     private func write(_ group: [Waiting]) {
         // A group may turn out to have nothing that is written, and would tell nothing.
-        if failure != nil, recover(ahead: group) { return }
+        if !isWell, recover(ahead: group) { return }
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
@@ -190,7 +202,7 @@ package final class FileJournal: Journal {
     /// then takes it along.
     private func look() {
         guard !book.withLock({ $0.isClosed }) else { return }
-        guard failure == nil else {
+        guard isWell else {
             recover()
             return
         }
@@ -198,11 +210,13 @@ package final class FileJournal: Journal {
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
+    private var isWell: Bool { failure == nil && !writer.isInDoubt }
+
     /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
     /// was handed in before it; answers whether.
     @discardableResult
     private func recover(ahead group: [Waiting] = []) -> Bool {
-        let failure = writer.probe()
+        let failure = writer.isInDoubt ? writer.bringInAnew(reader) : writer.probe()
         let late = note(failure)
         guard let failure else { return false }
         fail(group + late, failure)

@@ -79,6 +79,11 @@ final class JournalWriter: @unchecked Sendable {
 
     func close() {
         checkpointer.stop()
+        if isInDoubt, let database {
+            // Closed, it would empty the log; left open it does not, and any start can go on.
+            _ = unsafe Unmanaged.passRetained(database)
+            self.database = nil
+        }
         letGo()
     }
 
@@ -144,6 +149,49 @@ final class JournalWriter: @unchecked Sendable {
         guard case .failure(let failure) = result else { return nil }
         return failure
     }
+
+    /// Whether what checkpoints have written may be lost: a flush of the database failed.
+    var isInDoubt: Bool { checkpointer.isInDoubt }
+
+    /// Brings all that is in the log into the database once more; nil if that reached the disk.
+    ///
+    /// SQLite would not do it: it counts as brought in what it wrote before the flush that failed.
+    /// Only whoever comes when nobody has the file open begins to count anew.
+    func bringInAnew(_ archive: FileArchive) -> JournalFailure? {
+        do {
+            // While another connection is there, the last one that can write leaves the log alone;
+            // and the last one of all can't write.
+            let anchor = try FileArchive.anchor(path)
+            letGo()
+            checkpointer.rest()
+            try archive.hold()
+            defer { archive.goOn() }
+            try anchor.close()
+            try emptyLog()
+        } catch {
+            return JournalFailure(error, systemCode: 0)
+        }
+        checkpointer.beginAnew()
+        return probe()
+    }
+
+    private func emptyLog() throws {
+        var configuration = Configuration()
+        configuration.label = "journal.renewal"
+        configuration.busyMode = .timeout(2)
+        configuration.prepareDatabase { database in
+            // Refused while another process reads the file. Set before the first look: what the
+            // connection knows of the log is its own then, and made from the log.
+            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        let alone = try DatabaseQueue(path: path, configuration: configuration)
+        _ = try alone.inDatabase { try $0.checkpoint(.truncate) }
+        try alone.close()
+    }
+
+    /// Waits for the checkpoint that is under way.
+    func endCheckpoint() { checkpointer.rest() }
 
     /// One step of housekeeping; whether there is more to do at once.
     func keepHouse() -> Result<Bool, JournalFailure> {

@@ -19,6 +19,14 @@ void faulty_install(void);
 /// (an SQLite result code). One fault for each operation and path; a later one takes its place.
 void faulty_begin(const char *path, enum faulty_operation operation, long skip, int code);
 
+/// From now on what is written to the very file `path` is in no more than memory until it is
+/// flushed: after `skip` flushes one is refused with `code`, and with it all that was written since
+/// the one before is lost. Then the file is well again.
+void faulty_lose(const char *path, long skip, int code);
+
+/// Whether that has happened.
+int faulty_has_lost(const char *path);
+
 /// The disk is well again.
 void faulty_end(const char *path);
 

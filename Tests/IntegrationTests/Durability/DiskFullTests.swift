@@ -25,8 +25,11 @@ struct DiskFullTests {
         let refusal = try await postUntilRefused(session)
         try expectProblem(refusal, 507, "journal_full", detail: "no space is left")
         #expect(refusal["Retry-After"] != nil)
-        // The server tries again once a second with a page, which may fit where a request did not.
+        // The server tries again once a second with a page, which may fit where a request did not:
+        // not where there is no room at all, but that it has to find out.
         try disk.fill()
+        try expectProblem(
+            try await postUntilRefused(session), 507, "journal_full", detail: "no space is left")
 
         // Nothing of it is visible: the newest is what was acknowledged before.
         let present = try await session.read()

@@ -32,6 +32,13 @@ struct FaultyDisk {
         unsafe faulty_begin(path, Self.word(operation), skip, fault.rawValue)
     }
 
+    /// The `skip`-th flush of the database itself is refused, and what it was for is lost.
+    func loseUnflushed(after skip: Int) {
+        unsafe faulty_lose(path, skip, Fault.flush.rawValue)
+    }
+
+    var hasLost: Bool { unsafe faulty_has_lost(path) != 0 }
+
     func heal() { unsafe faulty_end(path) }
 
     /// Flushes of the write-ahead log that were carried out.
