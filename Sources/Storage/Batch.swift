@@ -25,6 +25,13 @@ package struct Batch: Sendable, Equatable {
         runs.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
             && settled.isEmpty
     }
+
+    /// About how much there is to write.
+    var bytes: Int {
+        runs.reduce(0) { $0 + $1.text.count } + snapshots.reduce(0) { $0 + $1.state.count }
+            + answers.reduce(0) { $0 + $1.body.count }
+            + started.reduce(0) { $0 + $1.content.count }
+    }
 }
 
 /// The answer to a request with an `Idempotency-Key`, for whoever sends it again.

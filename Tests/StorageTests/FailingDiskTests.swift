@@ -67,6 +67,17 @@ struct FailingDiskTests {
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
+    @Test func `a full disk is full until there is room for what did not fit`() async throws {
+        rig.disk.fail(.write, with: .full)
+        let long = String(repeating: "x", count: 50_000)
+        #expect(await rig.commit([.mutation("s", 3, content: "\"\(long)\"")])?.reason == .full)
+        rig.disk.heal()
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+        #expect(rig.journal.failure?.reason == .full)
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure == nil)
+    }
+
     @Test func `it becomes well without anybody who commits`() async throws {
         rig.disk.fail(.flush, with: .flush)
         #expect(await rig.commit([.mutation("s", 3)]) != nil)

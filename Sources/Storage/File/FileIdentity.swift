@@ -17,6 +17,13 @@ struct FileIdentity: Equatable {
         inode = UInt64(status.st_ino)
     }
 
+    /// The room on its disk for those who are not root; nil if the system does not tell.
+    static func freeBytes(besides path: String) -> Int? {
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+    }
+
     /// Removes a file and what SQLite keeps beside it, as far as they are there.
     static func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }

@@ -26,7 +26,15 @@ package final class FileJournal: Journal {
         /// The queue is told to write, or writing.
         var isWriting = false
         var isClosed = false
-        var failure: JournalFailure?
+        /// What the last write met with; nil if it reached the disk.
+        var broken: JournalFailure?
+        var shortage: Shortage?
+    }
+
+    /// What did not fit. Less of it may: that is written, but the disk is full all the same.
+    private struct Shortage {
+        var failure: JournalFailure
+        var bytes: Int
     }
 
     package let name = "file"
@@ -65,7 +73,9 @@ package final class FileJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
-    package var failure: JournalFailure? { book.withLock { $0.failure } }
+    package var failure: JournalFailure? {
+        book.withLock { $0.broken ?? $0.shortage?.failure }
+    }
 
     package func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
         let starts = book.withLock { book in
@@ -115,6 +125,7 @@ package final class FileJournal: Journal {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
                 if !isWell { recover() }
+                lookForRoom()
                 continuation.resume()
             }
         }
@@ -168,10 +179,11 @@ package final class FileJournal: Journal {
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
+            noteRoom(for: group)
             writer.finishCheckpoint()
         case .failure(let failure):
             // Law: whatever was handed in before its caller could know fails as well.
-            fail(group + note(failure), failure)
+            fail(group + note(failure, writing: group), failure)
         }
     }
 
@@ -181,13 +193,39 @@ package final class FileJournal: Journal {
 
     /// Notes how the disk is; answers what has gathered meanwhile if it is not well.
     @discardableResult
-    private func note(_ failure: JournalFailure?) -> [Waiting] {
+    private func note(_ failure: JournalFailure?, writing group: [Waiting] = []) -> [Waiting] {
         book.withLock { book in
-            book.failure = failure
-            guard failure != nil else { return [] }
+            book.broken = failure
+            guard let failure else { return [] }
+            if failure.reason == .full, !group.isEmpty {
+                book.shortage = Shortage(failure: failure, bytes: Self.bytes(of: group))
+            }
             defer { book.waiting = [] }
             return book.waiting
         }
+    }
+
+    private static func bytes(of group: [Waiting]) -> Int {
+        group.reduce(0) { $0 + $1.batch.bytes }
+    }
+
+    /// A group was written: if it is as large as what did not fit, there is room.
+    private func noteRoom(for group: [Waiting]) {
+        book.withLock { book in
+            guard let shortage = book.shortage, Self.bytes(of: group) >= shortage.bytes else {
+                return
+            }
+            book.shortage = nil
+        }
+    }
+
+    /// Whether what did not fit would fit by now, with the pages that it lies on. (A quota is seen
+    /// only by writing.)
+    private func lookForRoom() {
+        guard let bytes = book.withLock({ $0.shortage?.bytes }),
+            let free = FileIdentity.freeBytes(besides: path), free >= 2 * bytes + 65_536
+        else { return }
+        book.withLock { $0.shortage = nil }
     }
 
     private func look(every pause: Duration) {
@@ -202,6 +240,7 @@ package final class FileJournal: Journal {
     /// then takes it along.
     private func look() {
         guard !book.withLock({ $0.isClosed }) else { return }
+        lookForRoom()
         guard isWell else {
             recover()
             return
@@ -210,7 +249,7 @@ package final class FileJournal: Journal {
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
-    private var isWell: Bool { failure == nil && !writer.isInDoubt }
+    private var isWell: Bool { book.withLock { $0.broken == nil } && !writer.isInDoubt }
 
     /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
     /// was handed in before it; answers whether.
