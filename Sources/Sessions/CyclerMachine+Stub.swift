@@ -30,26 +30,25 @@ extension CyclerMachine {
 
     /// One version, whatever the state is.
     private func inject(_ state: C.State) {
-        replace(by: state) { pulses.record(state, in: session) }
-        injected[newestVersion] = state
+        replace(by: state, injected: true) { pulses.record(state, in: session) }
     }
 
     /// One version if a state was injected, since another is shown then; else none.
     private func endStub() {
         guard isStubbed else { return }
         isStubbed = false
-        if injected[newestVersion] != nil {
+        if stubVersions[newestVersion] != nil {
             let own = ownState
-            replace(by: own) { pulses.look(at: own) }
+            replace(by: own, injected: false) { pulses.look(at: own) }
         }
         seatOwn()
     }
 
     private func seatOwn() { seat(cycler, at: ownState, newestVersion) }
 
-    private func replace(by state: C.State, _ lookAtPulses: () -> Void) {
+    private func replace(by state: C.State, injected: Bool, _ lookAtPulses: () -> Void) {
         states.append(ownState)
-        stubVersions.append(newestVersion)
+        stubVersions.append(newestVersion, showing: injected ? state : nil)
         session.recordReplacement(lookAtPulses) { session.append(state, "the state", to: &$0) }
     }
 

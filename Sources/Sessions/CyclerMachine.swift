@@ -40,10 +40,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// Nil until the session is stubbed; kept, for reading, when it is no longer.
     var recording: StubRecording<C.Action>?
     var isStubbed = false
-    /// Versions that no commit made: a stub's.
-    var stubVersions: [UInt64] = []
-    /// What was shown at those of them that showed a state of the stub's.
-    var injected: [UInt64: C.State] = [:]
+    var stubVersions = StubVersions<C.State>()
 
     /// An action that waits for something.
     struct Run {
@@ -88,7 +85,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var ownState: C.State { state(at: newestVersion) }
 
-    func shownState(at version: UInt64) -> C.State { injected[version] ?? state(at: version) }
+    func shownState(at version: UInt64) -> C.State { stubVersions[version] ?? state(at: version) }
 
     // MARK: Actions
 
@@ -264,16 +261,14 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         guard version > oldestVersion else { return }
         states.removeFirst(Int(version - oldestVersion))
         oldestVersion = version
-        stubVersions.removeAll { $0 < version }
-        if !injected.isEmpty { injected = injected.filter { $0.key >= version } }
+        stubVersions.forget(before: version)
     }
 
     /// What waits is cancelled, and would go on with a state that never was: then another Cycler
     /// takes its place, and whatever the old one still does comes to nothing.
     func rollBack(to version: UInt64, in session: Session) {
         states.removeLast(Int(newestVersion - version))
-        stubVersions.removeAll { $0 > version }
-        if !injected.isEmpty { injected = injected.filter { $0.key <= version } }
+        stubVersions.rollBack(to: version)
         pulses.look(at: shownState(at: version))
         let fallen = stopRuns()
         seat(cycler, at: state(at: version), version)

@@ -26,18 +26,18 @@ extension ReactorMachine {
     @usableFromInline
     func injected(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
-        injected[core.version] = state
+        stubVersions.append(core.version, showing: state)
         replaced(by: state) { pulses.record(state, in: session) }
     }
 
     @usableFromInline
     func uncovered(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
+        stubVersions.append(core.version)
         replaced(by: state) { pulses.look(at: state) }
     }
 
     private func replaced(by state: R.State, _ lookAtPulses: () -> Void) {
-        stubVersions.append(core.version)
         session.recordReplacement(lookAtPulses) { session.append(state, "the state", to: &$0) }
     }
 }

@@ -22,11 +22,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private(set) var oldestVersion: UInt64
     @usableFromInline
     var mutations: [R.Mutation] = []
-    /// Versions that no mutation made, ascending: a stub's. Why beside the mutations: an optional
-    /// for each of them costs every POST a thousand instructions for its generic type.
-    var stubVersions: [UInt64] = []
-    /// What was shown at those of them that showed a state of the stub's.
-    var injected: [UInt64: R.State] = [:]
+    /// Why beside the mutations: an optional for each of them costs every POST a thousand
+    /// instructions for its generic type.
+    var stubVersions = StubVersions<R.State>()
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
@@ -91,7 +89,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     private func shownState(at version: UInt64) -> R.State {
         guard version != core.version else { return core.visibleState(observer: self) }
-        if let state = injected[version] { return state }
+        if let state = stubVersions[version] { return state }
         let state = state(at: version)
         // A decoration that fails is left out, as it is for the present state.
         return (try? reactor.transform(state: state)) ?? state
@@ -124,7 +122,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// How many of `mutations` lead to this version.
     func mutationCount(through version: UInt64) -> Int {
         let count = Int(version - oldestVersion)
-        return stubVersions.isEmpty ? count : count - stubVersions.count { $0 <= version }
+        return stubVersions.isEmpty ? count : count - stubVersions.count(through: version)
     }
 
     func endReplay() {
@@ -139,8 +137,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         let mutationCount = mutationCount(through: version)
         compiled.fold(self, mutationCount)
         mutations.removeFirst(mutationCount)
-        stubVersions.removeAll { $0 <= version }
-        if !injected.isEmpty { injected = injected.filter { $0.key >= version } }
+        stubVersions.forget(before: version)
         oldestVersion = version
     }
 
@@ -150,8 +147,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         if version < core.version {
             state = self.state(at: version)
             mutations.removeLast(mutations.count - mutationCount(through: version))
-            stubVersions.removeAll { $0 > version }
-            if !injected.isEmpty { injected = injected.filter { $0.key <= version } }
+            stubVersions.rollBack(to: version)
         }
         replay = nil
         core.restore(state: state, version: version, observer: self)
