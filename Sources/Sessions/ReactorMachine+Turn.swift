@@ -120,6 +120,7 @@ extension ReactorMachine {
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
         let table = session.table
+        assert(table.isWriting(for: session), "it would go into another session's record")
         do {
             try JSON.encode(mutation, into: &table.pen.content, with: &table.encodingSpace)
         } catch {

@@ -37,10 +37,12 @@ extension Session {
     func record(_ source: EventSource, _ data: [UInt8]) {
         log.append(source, data)
         guard keepsRecords, source != .state, source != .failure else { return }
+        assert(table.isWriting(for: self), "it would go into another session's record")
         table.pen.write(name(of: source), data)
     }
 
     func recordContent(_ content: [UInt8]) {
+        assert(table.isWriting(for: self), "it would go into another session's record")
         table.pen.content.append(contentsOf: content)
     }
 

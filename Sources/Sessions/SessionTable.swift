@@ -271,6 +271,9 @@ package final class SessionTable {
         writing = step
     }
 
+    /// Whether the record that is being written is one of this session's.
+    func isWriting(for session: Session) -> Bool { writing?.session === session }
+
     /// Adds the record that is being written to its step.
     func finishRecord() {
         guard let step = writing else { return }
