@@ -7,7 +7,7 @@ internal import Synchronization
 final class FileArchive: Archive {
     private enum State {
         case open(DatabasePool)
-        /// The next reader opens it.
+        /// It could not be opened; the next reader tries.
         case resting
         case held
         case closed
@@ -56,28 +56,36 @@ final class FileArchive: Archive {
     }
 
     func close() {
-        state.withLock { state in
-            do {
-                if case .open(let pool) = state { try pool.close() }
-            } catch {
-                // A read is still under way; the file stays as it is, which any start can read.
-            }
-            state = .closed
+        do {
+            try become(.closed)?.close()
+        } catch {
+            // A read is still under way; the file stays as it is, which any start can read.
         }
     }
 
     /// Waits for the reads that are under way and closes the file; who comes is refused.
     func hold() throws {
-        try state.withLock { state in
-            if case .closed = state { return }
-            if case .open(let pool) = state { try pool.close() }
-            state = .held
-        }
+        try become(.held)?.close()
     }
 
     func goOn() {
+        let fresh = try? Self.connect(path)
         state.withLock { state in
-            if case .held = state { state = .resting }
+            if case .held = state { state = fresh.map { .open($0) } ?? .resting }
+        }
+    }
+
+    /// Answers what was open. Why it is closed by the caller: closing may wait for a disk, and who
+    /// comes meanwhile, an event loop perhaps, must not.
+    private func become(_ next: State) -> DatabasePool? {
+        state.withLock { state in
+            guard case .open(let pool) = state else {
+                if case .closed = state { return nil }
+                state = next
+                return nil
+            }
+            state = next
+            return pool
         }
     }
 
