@@ -158,7 +158,10 @@ struct StalledReaderTests {
     }
 
     @Test func `one that is slow but takes bytes gets a reset, never a gap`() async throws {
-        try await withServer(.server, "--journal", "memory", "--keep-records", "5") { server in
+        // It is not to be closed, however long the posts take.
+        try await withServer(
+            .server, "--journal", "memory", "--keep-records", "5", "--stall-timeout", "10m"
+        ) { server in
             let session = try await server.client().session("alerts")
             let slow = try await stall(server, session)
             for number in 1...60 { try await session.alert("\(number) \(text)") }
