@@ -190,6 +190,8 @@ struct ErrandTests {
         #expect(skipped["content"] == ["id": "page", "reason": "first"])
         try await session.post(#"{"type":"open","gate":"page"}"#)
         #expect(try await pages.next().data == "1")
+        // The page is there before the effect that brought it has ended.
+        _ = try await log.entry("effect.ended")
         try await session.post(#"{"type":"nextPage"}"#)
         try await session.post(#"{"type":"open","gate":"page"}"#)
         #expect(try await pages.next().data == "2")
