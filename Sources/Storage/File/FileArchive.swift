@@ -7,8 +7,6 @@ internal import Synchronization
 final class FileArchive: Archive {
     private enum State {
         case open(DatabasePool)
-        /// It could not be opened; the next reader tries.
-        case resting
         case held
         case closed
     }
@@ -32,11 +30,8 @@ final class FileArchive: Archive {
     }
 
     private static func connect(_ path: String) throws -> DatabasePool {
-        var configuration = Configuration()
-        configuration.label = "journal.archive"
-        configuration.readonly = true
+        var configuration = reading("journal.archive")
         configuration.maximumReaderCount = connections
-        configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
             // What is read is read once: a page is kept for the rows that share it.
             try database.execute(sql: "PRAGMA cache_size = -512")
@@ -46,13 +41,17 @@ final class FileArchive: Archive {
 
     /// A connection that can't write and has looked into the file.
     static func anchor(_ path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.label = "journal.anchor"
-        configuration.readonly = true
-        configuration.busyMode = .timeout(2)
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let queue = try DatabaseQueue(path: path, configuration: reading("journal.anchor"))
         _ = try queue.inDatabase { try $0.integer("SELECT max(row) FROM sessions") }
         return queue
+    }
+
+    private static func reading(_ label: String) -> Configuration {
+        var configuration = Configuration()
+        configuration.label = label
+        configuration.readonly = true
+        configuration.busyMode = .timeout(2)
+        return configuration
     }
 
     func close() {
@@ -68,10 +67,11 @@ final class FileArchive: Archive {
         try become(.held)?.close()
     }
 
-    func goOn() {
-        let fresh = try? Self.connect(path)
+    /// Undoes `hold`.
+    func goOn() throws {
+        let fresh = try Self.connect(path)
         state.withLock { state in
-            if case .held = state { state = fresh.map { .open($0) } ?? .resting }
+            if case .held = state { state = .open(fresh) }
         }
     }
 
@@ -93,10 +93,6 @@ final class FileArchive: Archive {
         try state.withLock { state in
             switch state {
             case .open(let pool): return pool
-            case .resting:
-                let pool = try Self.connect(path)
-                state = .open(pool)
-                return pool
             case .held: throw JournalFileFault.unusable("it is being repaired")
             case .closed: throw JournalFileFault.unusable("it is closed")
             }

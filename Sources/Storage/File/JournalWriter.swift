@@ -165,9 +165,13 @@ final class JournalWriter: @unchecked Sendable {
             letGo()
             checkpointer.rest()
             try archive.hold()
-            defer { archive.goOn() }
-            try anchor.close()
-            try emptyLog()
+            let emptied = Result {
+                try anchor.close()
+                try emptyLog()
+            }
+            // Whatever came of it, reading goes on; should it not, all of this is done again.
+            try archive.goOn()
+            try emptied.get()
         } catch {
             return JournalFailure(error, systemCode: 0)
         }
