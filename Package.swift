@@ -129,6 +129,7 @@ let package = Package(
                 "TestRandomness",
             ],
             swiftSettings: strict),
+        .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
         .systemLibrary(
             name: "CCurl", path: "Tests/CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -138,7 +139,7 @@ let package = Package(
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["CCurl", "reactor-server", "fixture-server", "reactor-bench"],
+            dependencies: ["CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench"],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorServerTests",

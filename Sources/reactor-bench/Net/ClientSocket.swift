@@ -20,8 +20,9 @@
         static func connect(
             to address: Address, ordinal: Int, receiveBufferBytes: Int? = nil
         ) throws(BenchError) -> Int32 {
-            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-            let descriptor = socket(address.family, type, 0)
+            // Closed on exec: a server that `torture` starts must not hold its clients' sockets.
+            let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | flags, 0)
             guard descriptor >= 0 else { throw .system(operation: "socket", code: errno) }
             var on: Int32 = 1
             unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)

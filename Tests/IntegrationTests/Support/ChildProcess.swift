@@ -1,3 +1,4 @@
+internal import CSpawn
 import Foundation
 import Glibc
 
@@ -45,6 +46,9 @@ enum ChildProcess {
                 unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
             }
         }
+        // Whatever of ours is not closed on exec, libcurl's sockets for one: a child that had them
+        // would keep connections open that we have closed, and have fewer descriptors for itself.
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         // Threads of Dispatch block most signals, and a child would inherit that.
         var attributes = posix_spawnattr_t()
         var noSignals = sigset_t()
