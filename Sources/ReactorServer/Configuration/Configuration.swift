@@ -25,7 +25,9 @@ public struct Configuration: Sendable, Equatable {
     public var bodyLimitBytes = 1_048_576
     /// Actions in one batch, beyond which it is refused with 422. Default 1000.
     public var batchLimit = 1_000
-    /// Open connections; further ones are refused, old ones never evicted. Default 65 536.
+    /// Open connections; further ones are refused, old ones never evicted. Default 65 536. Where
+    /// the process may have fewer descriptors (`RLIMIT_NOFILE`), as many as these without 64 and
+    /// one for each loop; a warning says so.
     public var connectionLimit = 65_536
     /// Sessions; creating more is refused with 503. Default 1 000 000.
     public var sessionLimit = 1_000_000

@@ -59,16 +59,35 @@ enum ProcessEnvironment {
 /// `RLIMIT_NOFILE`: a server needs a descriptor for each connection, and the usual soft limit of
 /// 1024 is for programs that use select(2).
 enum DescriptorLimit {
+    /// What connections leave over, besides one for each loop: for the journal's files, the
+    /// standard streams, and Dispatch. Dispatch opens a file of `/proc` now and then to see whether
+    /// its threads run, and ends the process when it gets no descriptor for that (libdispatch,
+    /// `_dispatch_workq_count_runnable_workers`). Precedent: Redis keeps 32.
+    static let kept = 64
+
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let resource = RLIMIT_NOFILE
+    #endif
+
     /// Raises the soft limit to the hard one; it stays as it is where that is not allowed.
     static func raise() {
         var limit = rlimit()
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
         guard unsafe getrlimit(resource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         _ = unsafe setrlimit(resource, &limit)
+    }
+
+    /// How many descriptors the process may have; no bound that is known is the largest number.
+    static var present: Int {
+        var limit = rlimit()
+        guard unsafe getrlimit(resource, &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// How many connections a process of so many descriptors can have; one at least.
+    static func connections(descriptors: Int, loops: Int) -> Int {
+        max(1, descriptors - kept - loops)
     }
 }

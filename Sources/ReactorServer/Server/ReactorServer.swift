@@ -136,11 +136,23 @@ private struct RunningServer {
             configuration.unixPath.map { .unix(path: $0) }
             ?? .tcp(host: configuration.host, port: configuration.port)
         do {
-            return try Listener(
-                address, loops: loops, maximumConnections: configuration.connectionLimit)
+            return try Listener(address, loops: loops, maximumConnections: connectionLimit)
         } catch {
             throw StartFailure(description: "can't listen on \(address): \(error)")
         }
+    }
+
+    /// As configured, or less: with its last descriptor the process would lose its footing.
+    private var connectionLimit: Int {
+        let descriptors = DescriptorLimit.present
+        let room = DescriptorLimit.connections(descriptors: descriptors, loops: loops.count)
+        guard room < configuration.connectionLimit else { return configuration.connectionLimit }
+        service.logger.warning(
+            """
+            connections are limited to \(room), not \(configuration.connectionLimit): the process \
+            may have \(descriptors) descriptors (ulimit -n), and keeps some for itself
+            """)
+        return room
     }
 
     func address(of listener: Listener<Shard>) -> String {

@@ -134,29 +134,60 @@ struct ListeningTests {
         #expect(response["Access-Control-Allow-Origin"] == nil)
     }
 
-    /// The limit is the server's own: in this process it would hit every other test.
-    @Test func `without a free descriptor new ones are reset, and taken again when there is one`()
-        async throws
+    /// Asks each of so many new connections; those that were answered stay open.
+    private func fill(_ server: ServerProcess, with count: Int) async throws
+        -> (served: [RawConnection], refused: Int)
     {
-        let server = try await ServerProcess.start(descriptorLimit: 48)
-        let client = server.client()
         var served: [RawConnection] = []
-        var refused = 0
-        for _ in 0..<80 {
+        for _ in 0..<count {
             let connection = try RawConnection(port: server.port)
             await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
             let received = await connection.receive(until: "alive")
-            if received.text.contains("alive") { served.append(connection) } else { refused += 1 }
+            if received.text.contains("alive") { served.append(connection) }
         }
-        #expect(refused > 0)
-        #expect(served.count > 16)
-        // Those inside are served on.
-        await served[0].send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(await served[0].receive(until: "alive").text.contains("alive"))
-        served = []
-        // The server hears of the ends in its own time; each try is a new connection.
-        while (try? await client.get("/livez").status) != 200 { await Task.yield() }
-        server.signal(SIGTERM)
-        #expect(try await server.exit() == .code(0))
+        return (served, count - served.count)
+    }
+
+    @Test func `connections leave descriptors to the server itself`() async throws {
+        try await Turnstile.servers.pass {
+            let server = try await ServerProcess.start(
+                .server, ["--loops", "2", "--poller", "dispatch"], descriptorLimit: 100)
+            let room = 100 - 64 - 2
+            try await server.log.wait {
+                $0.errors.contains("connections are limited to \(room), not 65536")
+            }
+            while try await server.client().metric("connections") != 1 {}
+            let (served, refused) = try await fill(server, with: 60)
+            // The one that asked last may have been there still.
+            #expect((room - 1...room).contains(served.count))
+            #expect(refused == 60 - served.count)
+            #expect(try server.descriptorCount() < 100 - 32)
+        }
+    }
+
+    /// The limit is the server's own: in this process it would hit every other test. It falls when
+    /// the server has begun to listen, so that connections are not limited by it.
+    @Test func `without a free descriptor new ones are reset, and taken again when there is one`()
+        async throws
+    {
+        try await withServer { server in
+            let limiting = ProcessLog()
+            _ = try ChildProcess.spawn(
+                "/usr/bin/prlimit", ["--pid", "\(server.pid)", "--nofile=48:48"], [:], limiting)
+            try await limiting.wait { $0.exit != nil }
+            try #require(limiting.present.exit == .code(0), "\(limiting.present.errors)")
+            var (served, refused) = try await fill(server, with: 80)
+            #expect(refused > 0)
+            #expect(served.count > 16)
+            // Those inside are served on.
+            await served[0].send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(await served[0].receive(until: "alive").text.contains("alive"))
+            served = []
+            // The server hears of the ends in its own time; each try is a new connection.
+            let client = server.client()
+            while (try? await client.get("/livez").status) != 200 { await Task.yield() }
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+        }
     }
 }
