@@ -86,6 +86,7 @@ extension Loops {
             try await host.until(.peerFinished(id))
             client?.armReset()
             client = nil
+            try await host.untilReset(id)
             _ = await host.on { handler in
                 handler.send(id, [1])
                 handler.send(id, [2])

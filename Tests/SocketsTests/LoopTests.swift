@@ -92,6 +92,7 @@ extension Loops {
             _ = await host.on { $0.table.pauseReading(id) }
             client?.armReset()
             client = nil
+            try await host.untilReset(id)
             _ = await host.on { $0.tally["send"] = 1 }
             try await host.until(.closed(id, .reset))
             await host.end()

@@ -1,6 +1,8 @@
-import Sockets
+import Glibc
 import Synchronization
 import Testing
+
+@testable import Sockets
 
 /// What a scripted handler was told, in order.
 enum Note: Equatable, Sendable {
@@ -185,6 +187,22 @@ final class Host: Sendable {
 
     func until(_ wanted: Note) async throws {
         try await first { $0 == wanted ? () : nil }
+    }
+
+    /// Waits until the kernel has the peer's reset, which the loop may or may not have heard of.
+    ///
+    /// Closing the peer is not enough: between another test's fork and its exec the descriptor has
+    /// a copy, and the reset is sent when that is closed, too.
+    func untilReset(_ id: ConnectionID) async throws {
+        let copy = await on { handler in
+            handler.table.live(id).map {
+                fcntl(handler.table.slots[$0].descriptor, F_DUPFD_CLOEXEC, 0)
+            }
+        }
+        guard let copy else { return }
+        defer { close(copy) }
+        var one = pollfd(fd: copy, events: 0, revents: 0)
+        try #require(unsafe poll(&one, 1, 60_000) == 1)
     }
 
     /// Stops everything and waits for it.
