@@ -92,6 +92,9 @@ final class Checkpointer: Sendable {
     /// Whether what was brought into the database may be lost.
     var isInDoubt: Bool { book.withLock { $0.isInDoubt } }
 
+    /// No checkpoints until the files were opened anew.
+    func doubt() { book.withLock { $0.isInDoubt = true } }
+
     /// All of the log was brought in once more, and flushed: it begins anew.
     func beginAnew() {
         book.withLock { book in
@@ -139,7 +142,7 @@ final class Checkpointer: Sendable {
         guard let error = error as? DatabaseError,
             error.extendedResultCode == .SQLITE_IOERR_FSYNC
         else { return }
-        book.withLock { $0.isInDoubt = true }
+        doubt()
     }
 
     private func connect() throws -> DatabaseQueue {

@@ -98,6 +98,7 @@ package final class FileJournal: Journal {
                     return book.waiting
                 }
                 if !last.isEmpty { write(last) }
+                _ = writer.regainPlace()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
                 // The last connection to go empties the write-ahead log, and must be able to write.
                 reader.close()
@@ -124,7 +125,7 @@ package final class FileJournal: Journal {
     package func checkDisk() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                if !isWell { recover() }
+                if !isWhole { recover() }
                 lookForRoom()
                 continuation.resume()
             }
@@ -178,6 +179,11 @@ package final class FileJournal: Journal {
         if !isWell, recover(ahead: group) { return }
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
+            // Before anybody is told: that where it was written is where a restart will look.
+            if !writer.isInPlace, let failure = writer.regainPlace() {
+                fail(group + note(failure), failure)
+                return
+            }
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
             noteRoom(for: group)
             writer.finishCheckpoint()
@@ -241,7 +247,7 @@ package final class FileJournal: Journal {
     private func look() {
         guard !book.withLock({ $0.isClosed }) else { return }
         lookForRoom()
-        guard isWell else {
+        guard isWhole else {
             recover()
             return
         }
@@ -249,13 +255,20 @@ package final class FileJournal: Journal {
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
-    private var isWell: Bool { book.withLock { $0.broken == nil } && !writer.isInDoubt }
+    private var isWell: Bool {
+        book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.isInPlace
+    }
+
+    /// What others rely on besides.
+    private var isWhole: Bool { isWell && writer.isIndexInPlace && lock.isHeld }
 
     /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
     /// was handed in before it; answers whether.
     @discardableResult
     private func recover(ahead group: [Waiting] = []) -> Bool {
-        let failure = writer.isInDoubt ? writer.bringInAnew(reader) : writer.probe()
+        let failure =
+            lock.regain() ?? writer.regainPlace()
+            ?? (writer.isInDoubt ? writer.bringInAnew(reader) : writer.probe())
         let late = note(failure)
         guard let failure else { return false }
         fail(group + late, failure)

@@ -13,27 +13,55 @@ internal import Synchronization
 /// second journal in this process is refused too, and the kernel lets go of it when the process
 /// ends, however it ends. The lock's file stays: removing it would let two hold it.
 final class JournalLock: Sendable {
+    private let name: String
     /// Nil once it was released.
     private let descriptor: Mutex<Int32?>
 
     /// - Throws: `locked`, with the holder's process id, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
-        let name = Self.file(path) + ".lock"
+        name = Self.file(path) + ".lock"
+        descriptor = Mutex(try Self.take(name))
+    }
+
+    private static func take(_ name: String) throws(JournalFileFault) -> Int32 {
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw .unusable("\(name): \(Self.words(errno))") }
+        guard descriptor >= 0 else { throw .unusable("\(name): \(words(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
-            let holder = Self.holder(descriptor)
-            Self.shut(descriptor)
+            let holder = holder(descriptor)
+            shut(descriptor)
             throw code == EWOULDBLOCK
-                ? .locked(by: holder) : .unusable("\(name): \(Self.words(code))")
+                ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        self.descriptor = Mutex(descriptor)
         // For people and the sentence above; the lock itself does not depend on it.
         let text = Array("\(getpid())\n".utf8)
         ftruncate(descriptor, 0)
         _ = unsafe text.withUnsafeBytes { bytes in
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, 0)
+        }
+        return descriptor
+    }
+
+    /// Whether the file that says so is still there: without it another process could take a lock.
+    var isHeld: Bool {
+        descriptor.withLock { held in
+            held.map { FileIdentity(of: $0) == FileIdentity(name) } ?? false
+        }
+    }
+
+    /// Locks the file of that name again, if it was removed; nil if it is held then.
+    func regain() -> JournalFailure? {
+        guard !isHeld else { return nil }
+        do {
+            let fresh = try Self.take(name)
+            let old = descriptor.withLock { held in
+                defer { held = fresh }
+                return held
+            }
+            if let old { Self.shut(old) }
+            return nil
+        } catch {
+            return JournalFailure(error, systemCode: 0)
         }
     }
 

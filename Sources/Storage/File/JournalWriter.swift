@@ -14,6 +14,10 @@ final class JournalWriter: @unchecked Sendable {
     private var database: DatabaseQueue?
     /// The file as it was when it was first opened.
     private var identity: FileIdentity?
+    /// The write-ahead log and its index, as they were when the connection was opened; nil while
+    /// there is none.
+    private var logIdentity: FileIdentity?
+    private var indexIdentity: FileIdentity?
     private var nextPlace: Int64 = 1
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
@@ -44,6 +48,41 @@ final class JournalWriter: @unchecked Sendable {
             throw JournalFileFault(error)
         }
         identity = identity ?? FileIdentity(path)
+        logIdentity = FileIdentity(path + "-wal")
+        indexIdentity = FileIdentity(path + "-shm")
+    }
+
+    /// Whether the paths still lead to what is open. SQLite would go on writing where no path leads
+    /// any more: flushed, and gone with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
+    /// which it heeds when it closes, and not when it commits.
+    var isInPlace: Bool {
+        database == nil
+            || identity == FileIdentity(path) && logIdentity == FileIdentity(path + "-wal")
+    }
+
+    /// Whether another process would share the log's index with this one. It holds nothing that
+    /// the log does not have, so once a second is often enough to ask.
+    var isIndexInPlace: Bool {
+        database == nil || indexIdentity == FileIdentity(path + "-shm")
+    }
+
+    /// Makes good that somebody removed the write-ahead log, or its index: brings all of it into the
+    /// database, and wants the files opened anew. Nil if the journal is where it was then.
+    ///
+    /// A database that was moved or removed is waited for; it may come back.
+    func regainPlace() -> JournalFailure? {
+        guard let database, !isInPlace || !isIndexInPlace else { return nil }
+        guard identity == FileIdentity(path) else {
+            return JournalFailure(JournalFileFault.replaced, systemCode: 0)
+        }
+        checkpointer.rest()
+        do {
+            _ = try database.inDatabase { try $0.checkpoint(.truncate) }
+        } catch {
+            return JournalFailure(error, systemCode: 0)
+        }
+        checkpointer.doubt()
+        return nil
     }
 
     private func connect() throws -> DatabaseQueue {

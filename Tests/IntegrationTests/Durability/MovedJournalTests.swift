@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite(
+    "A journal that somebody moves or removes acknowledges nothing there", .timeLimit(.minutes(5)))
+struct MovedJournalTests {
+    @Test func `503 until it is back, and what was acknowledged before is there`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("alerts")
+            let before = try await session.alert("before")
+            let elsewhere = journal.path + ".moved"
+            try FileManager.default.moveItem(atPath: journal.path, toPath: elsewhere)
+            let refusal = try await session.client.post(
+                "\(session.path)/actions", #"{"type":"alert","message":"failed"}"#)
+            try expectProblem(
+                refusal, 503, "journal_unavailable", detail: "removed or replaced")
+            try expectProblem(try await session.client.get("/readyz"), 503, "journal_unavailable")
+            try FileManager.default.moveItem(atPath: elsewhere, toPath: journal.path)
+
+            try await untilReady(session.client)
+            let after = try await session.alert("after")
+            #expect(after.version == before.version + 1)
+            try await server.murder()
+            let again = session.on(try await journal.start())
+            #expect(try await again.state()["alertMessage"] == "after")
+            #expect(try await again.read()["version"]?.integer == after.version)
+        }
+    }
+
+    @Test func `a write-ahead log that is removed takes nothing with it`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("alerts")
+            try await session.alert("before")
+            for suffix in ["-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: journal.path + suffix)
+            }
+            let after = try await session.alert("after")
+            try await server.murder()
+            let again = session.on(try await journal.start())
+            #expect(try await again.read()["version"]?.integer == after.version)
+            let stream = try await again.open("pulses?from=start")
+            #expect(try await stream.next(2).map(\.data) == [#""before""#, #""after""#])
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import Storage
+
+@Suite("What no path leads to any more is not taken for the disk")
+struct MovedFileTests {
+    private let rig: JournalRig
+
+    init() async throws {
+        rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+    }
+
+    private func move(_ name: String, to other: String) throws {
+        try FileManager.default.moveItem(atPath: name, toPath: other)
+    }
+
+    @Test func `a file that was moved fails commits until it is back; nothing is lost`()
+        async throws
+    {
+        let elsewhere = rig.directory + "/elsewhere"
+        // One who reads has opened it before.
+        #expect(try await rig.load("s")?.lastNumber == 2)
+        try move(rig.path, to: elsewhere)
+        for _ in 0..<3 {
+            let failure = await rig.commit([.mutation("s", 3)])
+            #expect(failure?.reason == .unavailable)
+            #expect(failure?.detail.contains("removed or replaced") == true)
+            #expect(rig.journal.failure == failure)
+            // Reading goes on, and shows nothing of it.
+            #expect(try await rig.load("s")?.lastNumber == 2)
+        }
+        try move(elsewhere, to: rig.path)
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure == nil)
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+        #expect(try await rig.crashed().records("s").map(\.number) == [1, 2, 3])
+    }
+
+    @Test func `another journal in its place is left as it is`() async throws {
+        try rig.removeFiles()
+        let other = try JournalRig()
+        #expect(await other.commit(Record.life("t", 1)) == nil)
+        await other.journal.close()
+        try FileManager.default.copyItem(atPath: other.path, toPath: rig.path)
+        let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))
+        #expect(await rig.commit([.mutation("s", 3)]) != nil)
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure != nil)
+        await rig.journal.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == before)
+    }
+
+    @Test(arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]])
+    func `without its write-ahead log it goes on, and everything is where a restart looks`(
+        _ removed: [String]
+    ) async throws {
+        for round: UInt64 in 1...3 {
+            for suffix in removed { try FileManager.default.removeItem(atPath: rig.path + suffix) }
+            // Without the log the next commit sees it, without its index the next look.
+            if !removed.contains("-wal") { await rig.journal.checkDisk() }
+            for number in 2 * round + 1...2 * round + 2 {
+                #expect(await rig.commit([.mutation("s", number)]) == nil)
+                // Not only once the log is in its place again: at each acknowledgement.
+                #expect(try await committed("s") == Array(1...number))
+            }
+            #expect(FileManager.default.fileExists(atPath: rig.path + "-wal"))
+            #expect(FileManager.default.fileExists(atPath: rig.path + "-shm"))
+        }
+        #expect(rig.journal.failure == nil)
+        #expect(try await rig.records("s").map(\.number) == Array(1...8))
+        try await rig.reopen()
+        #expect(try JournalCheck(rig.path).run().problems == [])
+        #expect(try await rig.records("s").map(\.number) == Array(1...8))
+    }
+
+    /// The numbers that a restart would find now.
+    private func committed(_ session: String) async throws -> [UInt64] {
+        try await rig.crashed().records(session).map(\.number)
+    }
+
+    @Test func `commits fail while somebody else has a log open that was removed`() async throws {
+        var reader: ForeignReader? = try ForeignReader(rig.path)
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+        try FileManager.default.removeItem(atPath: rig.path + "-wal")
+        #expect(await rig.commit([.mutation("s", 4)])?.reason == .unavailable)
+        #expect(try reader?.count("SELECT sum(count) FROM tail") == 3)
+        reader = nil
+        #expect(await rig.commit([.mutation("s", 4)]) == nil)
+        #expect(try await committed("s") == [1, 2, 3, 4])
+    }
+
+    @Test func `a lock that was removed is taken again, unless somebody else has it by then`()
+        async throws
+    {
+        let lock = rig.path + ".lock"
+        try FileManager.default.removeItem(atPath: lock)
+        await rig.journal.checkDisk()
+        #expect(rig.journal.failure == nil)
+        #expect(throws: JournalFileFault.locked(by: getpid())) { try JournalLock(for: rig.path) }
+
+        try FileManager.default.removeItem(atPath: lock)
+        let other = try JournalLock(for: rig.path)
+        await rig.journal.checkDisk()
+        #expect(await rig.commit([.mutation("s", 3)])?.detail.contains("in use") == true)
+        other.release()
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
+        #expect(throws: JournalFileFault.locked(by: getpid())) { try JournalLock(for: rig.path) }
+    }
+}
