@@ -18,7 +18,7 @@ struct StubTests {
                 #"{"type":"cancel"}"#,
             ]
             for action in actions {
-                #expect(try await session.post(action, query: "?wait=settled").version == 0)
+                #expect(try await session.post(action, query: SessionHandle.settled).version == 0)
             }
             let stub = try await session.client.get("\(session.path)/stub").json
             #expect(stub["enabled"] == true)

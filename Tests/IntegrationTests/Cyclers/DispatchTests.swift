@@ -87,7 +87,8 @@ struct DispatchTests {
     @Test func `wait=settled waits for what a Cycler's action waits for`() async throws {
         let session = try await sharedFixtures().session("cycle")
         let log = try await session.followLog()
-        async let waiting = session.post(#"{"type":"hold","name":"x"}"#, query: "?wait=settled")
+        async let waiting = session.post(
+            #"{"type":"hold","name":"x"}"#, query: SessionHandle.settled)
         while try await log.entries(1)[0]["kind"] != "effect.started" {}
         try await session.post(#"{"type":"release","name":"x"}"#)
         #expect(try await waiting.version == 1)

@@ -20,7 +20,7 @@ struct PartTests {
                 let states = try await parent.follow("states")
                 let row = try await part(of: parent)
                 #expect(
-                    try await row.post(#"{"type":"forward"}"#, query: "?wait=settled").version
+                    try await row.post(#"{"type":"forward"}"#, query: SessionHandle.settled).version
                         == 0)
                 #expect(try await JSONValue(text: states.next().data)["count"] == 1)
                 #expect(try await parent.read()["version"] == 1)

@@ -216,7 +216,7 @@ struct RestartTests {
             // It does not go on by itself, and another can be started.
             #expect(try await again.read()["version"] == version)
             let receipt = try await again.post(
-                #"{"type":"start","steps":1}"#, query: "?wait=settled")
+                #"{"type":"start","steps":1}"#, query: SessionHandle.settled)
             #expect(receipt.version > (version?.integer ?? 0))
             #expect(try await again.state()["phase"] == "finished")
         }

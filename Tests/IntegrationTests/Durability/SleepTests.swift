@@ -74,7 +74,7 @@ struct SleepTests {
             let job = try await server.client().session("job")
             let other = try await server.client().session("alerts")
             try await other.alert("x")
-            try await job.post(#"{"type":"start","steps":12}"#, query: "?wait=settled")
+            try await job.post(#"{"type":"start","steps":12}"#, query: SessionHandle.settled)
             #expect(try await job.state()["phase"] == "finished")
             #expect(try await job.state()["progress"] == 12)
             try await untilAllSleep(server)

@@ -71,7 +71,8 @@ struct ActionLogTests {
     {
         let session = try await sharedFixtures().session("failing")
         let log = try await session.followLog()
-        try await session.post(#"{"type":"addThenFailLater","number":3}"#, query: "?wait=settled")
+        try await session.post(
+            #"{"type":"addThenFailLater","number":3}"#, query: SessionHandle.settled)
         try await session.post(#"{"type":"add","number":4}"#)
         let entries = try await log.entries(6)
         #expect(
@@ -89,7 +90,7 @@ struct ActionLogTests {
         let log = try await session.followLog()
         for number in 1...5 {
             let type = number == 3 ? "addThenEnd" : "add"
-            try await session.post(#"{"type":"\#(type)","number":1}"#, query: "?wait=settled")
+            try await session.post(#"{"type":"\#(type)","number":1}"#, query: SessionHandle.settled)
         }
         #expect(
             try await states.next(5).map(\.data) == (1...5).map { #"{"sum":\#($0)}"# })

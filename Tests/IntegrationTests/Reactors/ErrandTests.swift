@@ -99,7 +99,7 @@ struct ErrandTests {
         let slow = try await begun()
         let other = try await begun()
         async let waiting = slow.post(
-            #"{"type":"search","text":"a"}"#, query: "?wait=settled")
+            #"{"type":"search","text":"a"}"#, query: SessionHandle.settled)
         for version in 1...50 {
             #expect(try await other.post(#"{"type":"note","text":"x"}"#).version == version)
         }
@@ -151,7 +151,7 @@ struct ErrandTests {
     @Test func `case 82: a stop that comes before the step has begun counts`() async throws {
         let session = try await begun()
         let states = try await session.follow("states")
-        try await session.post(#"[{"type":"start"},{"type":"stop"}]"#, query: "?wait=settled")
+        try await session.post(#"[{"type":"start"},{"type":"stop"}]"#, query: SessionHandle.settled)
         try await session.post(#"{"type":"tick"}"#)
         try await session.post(#"{"type":"note","text":"sentinel"}"#)
         let heard = try await states.next(2).map { try JSONValue(text: $0.data) }

@@ -19,7 +19,7 @@ struct JobTests {
         let stream = try await session.follow("pulses?pulse=phase")
         try await session.post(#"{"type":"start","steps":1000}"#)
         #expect(try await stream.next().data == #""running""#)
-        try await session.post(#"{"type":"cancel"}"#, query: "?wait=settled")
+        try await session.post(#"{"type":"cancel"}"#, query: SessionHandle.settled)
         #expect(try await stream.next().data == #""cancelled""#)
         let before = try await session.read()
         try await session.post(#"{"type":"cancel"}"#)

@@ -166,7 +166,8 @@ struct StateTests {
         let poisoned = try await session.client.post(
             "\(session.path)/actions", #"{"type":"poison"}"#)
         #expect(poisoned.status == 200)
-        try await session.post(#"{"type":"addThenFailLater","number":3}"#, query: "?wait=settled")
+        try await session.post(
+            #"{"type":"addThenFailLater","number":3}"#, query: SessionHandle.settled)
         try await session.post(#"{"type":"add","number":4}"#)
         #expect(try await stream.next(4).map(\.data) == ["1", "3", "6", "10"])
         #expect(try await session.read()["version"] == 4)

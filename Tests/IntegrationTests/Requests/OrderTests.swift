@@ -9,7 +9,7 @@ struct OrderTests {
         let slow = try await fixtures.session("held")
         let other = try await fixtures.session("held")
         async let waiting = slow.post(
-            #"{"type":"hold","text":"slow"}"#, query: "?wait=settled")
+            #"{"type":"hold","text":"slow"}"#, query: SessionHandle.settled)
         let stream = try await slow.open("states")
         while try await JSONValue(text: stream.next().data)["holding"] != 1 {}
         // All of these are answered while the first is not: it is released after them.

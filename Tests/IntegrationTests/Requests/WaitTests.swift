@@ -5,7 +5,7 @@ struct WaitTests {
     @Test func `case 90: the answer comes when the effects have ended`() async throws {
         let session = try await sharedFixtures().session("held")
         async let waiting = session.post(
-            #"{"type":"hold","text":"late"}"#, query: "?wait=settled")
+            #"{"type":"hold","text":"late"}"#, query: SessionHandle.settled)
         let stream = try await session.open("states")
         // Its synchronous part is seen before it is answered.
         while try await JSONValue(text: stream.next().data)["holding"] != 1 {}
@@ -30,7 +30,8 @@ struct WaitTests {
     @Test func `an action without effects is answered at once`() async throws {
         let session = try await sharedServer().session("alerts")
         #expect(
-            try await session.post(#"{"type":"doSomeAction"}"#, query: "?wait=settled").version
+            try await session.post(#"{"type":"doSomeAction"}"#, query: SessionHandle.settled)
+                .version
                 == 1)
     }
 
@@ -48,7 +49,7 @@ struct WaitTests {
         let stream = try await session.follow("pulses")
         let states = try await session.follow("states")
         let waiting = Task {
-            try await session.post(#"{"type":"hold","text":"kept"}"#, query: "?wait=settled")
+            try await session.post(#"{"type":"hold","text":"kept"}"#, query: SessionHandle.settled)
         }
         _ = try await states.next()
         waiting.cancel()

@@ -97,7 +97,7 @@ struct LifeTests {
         let session = try await sharedFixtures().session("held")
         let states = try await session.follow("states")
         async let waiting = session.client.post(
-            "\(session.path)/actions?wait=settled", #"{"type":"hold","text":"x"}"#)
+            "\(session.path)/actions\(SessionHandle.settled)", #"{"type":"hold","text":"x"}"#)
         _ = try await states.next()
         _ = try await session.client.delete(session.path)
         try expectProblem(try await waiting, 410, "session_ended")

@@ -9,6 +9,10 @@ struct SessionHandle: Sendable {
     /// What all positions of this session begin with.
     var generation: String { String(created.prefix { $0 != "." }) }
 
+    /// The query of a post that is answered when its effects have ended. The default of 10 s is too
+    /// little for what a test does meanwhile on a machine that is busy with other things.
+    static let settled = "?wait=settled&timeout=1m"
+
     /// What a 2xx to posted actions says.
     struct Receipt: Sendable, Equatable {
         var version: Int
