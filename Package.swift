@@ -146,6 +146,7 @@ let package = Package(
             dependencies: [
                 "ReactorServer", "Specification", "Wire", "JSONCoding", "Sessions", "Storage",
                 "Reactors", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -44,7 +44,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     }
 
     /// Milliseconds since 1970 (UTC) by the wall clock, for `Date` fields and records.
-    static func readWallClockMilliseconds() -> Int64 {
+    package static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)
             // Good to a timer interrupt (at most 10 ms) and half the price.

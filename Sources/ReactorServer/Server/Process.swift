@@ -8,7 +8,12 @@
 enum Standard {
     // Where nobody reads the stream any more there is nobody to tell.
     static func out(_ text: String) { _ = write(Array(text.utf8), to: 1) }
-    static func error(_ text: String) { _ = write(Array(text.utf8), to: 2) }
+    static func error(_ text: String) { error(Array(text.utf8)) }
+    static func error(_ bytes: [UInt8]) { _ = write(bytes, to: 2) }
+
+    /// From now on a reader that goes away, of a log for instance, is no signal that ends the
+    /// process: SIGPIPE is ignored, and writing fails with EPIPE.
+    static func survivesItsReader() { signal(SIGPIPE, SIG_IGN) }
 
     /// For what is of no use unless it is whole: false if it could not be written.
     static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }

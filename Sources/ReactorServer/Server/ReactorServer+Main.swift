@@ -21,6 +21,7 @@ extension ReactorServer {
     /// }
     /// ```
     public static func main(hosting hosted: [Hosted]) async -> Never {
+        Standard.survivesItsReader()
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()
@@ -29,8 +30,10 @@ extension ReactorServer {
         }
         if let check = command as? HealthCheckCommand { exit(check.check()) }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        exit(await serve.serve(hosted))
+        LoggingSystem.bootstrap { LogLineHandler(label: $0) }
+        let code = await serve.serve(hosted)
+        LogOutput.standardError.flush()
+        exit(code)
     }
 
     /// `--help` and `help` parse as a command of the library's own, which prints when it is run.
@@ -94,6 +97,7 @@ struct ServerCommand: ParsableCommand {
             watcher.cancel()
             return 0
         } catch {
+            LogOutput.standardError.flush()
             Standard.error("error: \(error)\n")
             return error is ConfigurationFailure ? 64 : 1
         }

@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("Whoever reads the log holds nobody up", .timeLimit(.minutes(3)))
+struct LogReaderTests {
+    @Test func `a reader that goes away does not end the server`() async throws {
+        try await withLog { (log: Int32, server: PipedServer) async throws in
+            close(log)
+            for _ in 1...10 { #expect(try await server.client.get("/nothing").status == 404) }
+            #expect(try await server.end() == 0)
+        }
+    }
+
+    @Test func `a reader that does not read stops no request, and finds the lines in order`()
+        async throws
+    {
+        try await withLog { (log: Int32, server: PipedServer) async throws in
+            // Many times what a pipe holds.
+            for number in 1...3_000 {
+                let path = "/nothing-\(number)"
+                #expect(try await server.client.get(path).status == 404)
+            }
+            let ending = Task { try await server.end() }
+            let lines = await Task.detached {
+                FileHandle(fileDescriptor: log).readDataToEndOfFile()
+            }
+            .value.split(separator: UInt8(ascii: "\n"))
+            close(log)
+            #expect(try await ending.value == 0)
+            #expect(lines.count(where: { $0.contains("status=404") }) == 3_000)
+        }
+    }
+
+    /// A server whose log goes into a pipe that the test has the other end of.
+    private func withLog(_ body: (Int32, PipedServer) async throws -> Void) async throws {
+        try await Turnstile.servers.pass {
+            let pipe = try DescriptorPair()
+            let server = try PipedServer(log: pipe.writing)
+            close(pipe.writing)
+            while (try? await server.client.get("/readyz").status) != 200 {
+                try Task.checkCancellation()
+            }
+            try await body(pipe.reading, server)
+        }
+    }
+}
+
+private final class PipedServer: Sendable {
+    let client: Client
+    private let pid: pid_t
+    private let folder = TemporaryFolder()
+
+    init(log: Int32) throws {
+        let socket = "\(folder.path)/s"
+        pid = try ChildProcess.spawn(
+            ServerProcess.Program.server.path,
+            ["--journal", "memory", "--unix", socket, "--log-level", "debug"], [:], input: nil,
+            output: nil, errors: log)
+        Watchdog.shared.born(pid)
+        client = Client(base: "http://localhost", unixPath: socket)
+    }
+
+    deinit { kill(pid, SIGKILL) }
+
+    /// Its exit code after SIGTERM; nil if it ended otherwise.
+    func end() async throws -> Int32? {
+        kill(pid, SIGTERM)
+        var status: Int32 = 0
+        while unsafe waitpid(pid, &status, WNOHANG) == 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        Watchdog.shared.died(pid)
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+    }
+}
+
+extension Data {
+    fileprivate func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
+}
