@@ -23,6 +23,8 @@ struct place {
     long skip[FAULTY_OPERATIONS];
     int code[FAULTY_OPERATIONS];
     long count[FAULTY_OPERATIONS];
+    int stalls;
+    int is_stalled;
     int loses;
     int has_lost;
     long flushes_before;
@@ -38,6 +40,7 @@ struct faulty_file {
 
 // Tests run side by side, and connections have threads of their own.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t healed = PTHREAD_COND_INITIALIZER;
 static struct place places[PATHS];
 static int place_count;
 static sqlite3_vfs *real_vfs;
@@ -86,7 +89,41 @@ int faulty_has_lost(const char *path) {
 void faulty_end(const char *path) {
     pthread_mutex_lock(&lock);
     struct place *place = place_of(path);
-    if (place) memset(place->refuses, 0, sizeof place->refuses);
+    if (place) {
+        memset(place->refuses, 0, sizeof place->refuses);
+        place->stalls = 0;
+        pthread_cond_broadcast(&healed);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void faulty_stall(const char *path) {
+    pthread_mutex_lock(&lock);
+    struct place *place = place_of(path);
+    if (place) place->stalls = 1;
+    pthread_mutex_unlock(&lock);
+}
+
+int faulty_is_stalled(const char *path) {
+    pthread_mutex_lock(&lock);
+    struct place *place = place_of(path);
+    int is_stalled = place ? place->is_stalled : 0;
+    pthread_mutex_unlock(&lock);
+    return is_stalled;
+}
+
+/// A flush waits for as long as the disk does not answer.
+static void wait_for(const char *path) {
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < place_count; i++) {
+        struct place *place = &places[i];
+        if (strncmp(path, place->path, strlen(place->path)) != 0) continue;
+        while (place->stalls) {
+            place->is_stalled = 1;
+            pthread_cond_wait(&healed, &lock);
+        }
+        place->is_stalled = 0;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -177,6 +214,7 @@ static int f_truncate(sqlite3_file *f, sqlite3_int64 n) {
     return METHODS(f)->xTruncate(REAL(f), n);
 }
 static int f_sync(sqlite3_file *f, int flags) {
+    wait_for(((struct faulty_file *)f)->path);
     int code = ask(((struct faulty_file *)f)->path, FAULTY_SYNC);
     if (code == SQLITE_OK) code = lose(f);
     return code ? code : METHODS(f)->xSync(REAL(f), flags);

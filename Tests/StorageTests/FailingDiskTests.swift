@@ -144,6 +144,26 @@ struct FailingDiskTests {
         #expect(try #require(try await rig.load("s")).keptAfter > 300)
     }
 
+    @Test func `a disk that does not answer for ten seconds is told of, until it does`()
+        async throws
+    {
+        rig.disk.stall()
+        async let ended = rig.commit([.mutation("s", 3)])
+        while !rig.disk.isStalled { await Task.yield() }
+        rig.clock.advance(by: 9_999)
+        #expect(rig.journal.failure == nil)
+        rig.clock.advance(by: 1)
+        #expect(rig.journal.failure?.reason == .unavailable)
+        #expect(rig.journal.failure?.detail.contains("10 s") == true)
+        rig.disk.heal()
+        #expect(await ended == nil)
+        // The next one finds nobody waiting.
+        #expect(await rig.commit([.mutation("s", 4)]) == nil)
+        rig.clock.advance(by: 60_000)
+        await rig.journal.endCheckpoint()
+        #expect(rig.journal.failure == nil)
+    }
+
     @Test func `a file that was replaced meanwhile is not taken for the journal`() async throws {
         rig.disk.fail(.flush, with: .flush)
         #expect(await rig.commit([.mutation("s", 3)]) != nil)

@@ -75,6 +75,9 @@ struct ServerCommand: ParsableCommand {
         return await Self.serve(hosted, configuration)
     }
 
+    /// How long a server that has drained may take to close its journal.
+    private static let closingTime = Duration.seconds(30)
+
     private static func serve(_ hosted: [Hosted], _ configuration: Configuration) async -> Int32 {
         let server = ReactorServer(hosting: hosted, configuration: configuration)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
@@ -90,6 +93,10 @@ struct ServerCommand: ParsableCommand {
         let ending = Task {
             for await _ in signals {}
             serving.cancel()
+            // What it still does then is only to save work for the next start.
+            try await Task.sleep(for: configuration.grace + Self.closingTime)
+            Standard.error("error: the journal's disk does not answer; ended without closing it\n")
+            endProcess(1)
         }
         defer { ending.cancel() }
         do {
@@ -138,3 +145,6 @@ extension Configuration {
         return .tcp(host: anyAddress[host] ?? host, port: port)
     }
 }
+
+// A command has an `exit` of its own.
+private func endProcess(_ code: Int32) -> Never { exit(code) }

@@ -25,6 +25,8 @@ package final class FileJournal: Journal {
         var waiting: [Waiting] = []
         /// The queue is told to write, or writing.
         var isWriting = false
+        /// When the write under way began, or was asked for; nil if there is none.
+        var writingSince: Int64?
         var isClosed = false
         /// What the last write met with; nil if it reached the disk.
         var broken: JournalFailure?
@@ -44,6 +46,11 @@ package final class FileJournal: Journal {
     private let reader: FileArchive
     private let queue = DispatchQueue(label: "journal.writer", qos: .userInitiated)
     private let book = Mutex(Book())
+    private let now: @Sendable () -> Int64
+
+    /// Milliseconds after which a disk that does not answer is told of. Commits go on waiting for
+    /// it: what it answers in the end is true.
+    private static let stallLimit: Int64 = 10_000
 
     /// Opens or creates the file.
     ///
@@ -59,6 +66,7 @@ package final class FileJournal: Journal {
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFileFault) {
         self.path = path
+        self.now = now
         lock = try JournalLock(for: path)
         writer = JournalWriter(path: path, retention: retention, now: now)
         do {
@@ -74,14 +82,26 @@ package final class FileJournal: Journal {
     package var archive: (any Archive)? { reader }
 
     package var failure: JournalFailure? {
-        book.withLock { $0.broken ?? $0.shortage?.failure }
+        book.withLock { book in
+            book.broken ?? book.shortage?.failure ?? book.writingSince.flatMap(stall)
+        }
+    }
+
+    private func stall(since start: Int64) -> JournalFailure? {
+        let time = now() - start
+        guard time >= Self.stallLimit else { return nil }
+        return JournalFailure(
+            reason: .unavailable,
+            detail: "the journal's disk has not answered for \(time / 1_000) s")
     }
 
     package func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
         let starts = book.withLock { book in
             book.waiting.append((batch, ended))
-            defer { book.isWriting = true }
-            return !book.isWriting
+            guard !book.isWriting else { return false }
+            book.isWriting = true
+            book.writingSince = now()
+            return true
         }
         if starts { queue.async { [self] in writeNext() } }
         return .pending
@@ -162,7 +182,8 @@ package final class FileJournal: Journal {
     private func writeNext() {
         let (group, isClosed) = book.withLock { book in
             defer { book.waiting = [] }
-            if book.waiting.isEmpty { book.isWriting = false }
+            book.isWriting = !book.waiting.isEmpty
+            book.writingSince = book.isWriting ? now() : nil
             return (book.waiting, book.isClosed)
         }
         guard !group.isEmpty else { return }

@@ -27,6 +27,12 @@ void faulty_lose(const char *path, long skip, int code);
 /// Whether that has happened.
 int faulty_has_lost(const char *path);
 
+/// From now on flushes of files at `path…` do not end.
+void faulty_stall(const char *path);
+
+/// Whether one waits.
+int faulty_is_stalled(const char *path);
+
 /// The disk is well again.
 void faulty_end(const char *path);
 

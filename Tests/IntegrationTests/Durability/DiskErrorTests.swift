@@ -42,6 +42,25 @@ struct DiskErrorTests {
         }
     }
 
+    @Test func `a disk that does not answer keeps no server from ending`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start("--grace", "100ms")
+            let session = try await server.client().session("alerts")
+            let kept = try await session.alert("kept")
+            let fault = try await Fault(
+                "fdatasync,fsync", of: server, "delay_enter=\(600 * 1_000_000)")
+            let unanswered = Task { try await session.alert("unanswered") }
+            server.signal(SIGTERM)
+            try await server.log.wait { $0.errors.contains("does not answer") }
+            // strace, which plays the disk, holds the thread that it makes wait.
+            try await fault.mend()
+            #expect(try await server.exit() == .code(1))
+            await #expect(throws: (any Error).self) { try await unanswered.value }
+            let again = session.on(try await journal.start())
+            #expect(try #require(try await again.read()["version"]?.integer) >= kept.version)
+        }
+    }
+
     /// What the reader was told from `start` on. Its stream may have been cut, which it is when
     /// nobody knows what the journal has; then it comes back with its id, as a browser would.
     private func eventsUpTo(
@@ -69,11 +88,14 @@ private final class Fault: Sendable {
     private let log = ProcessLog()
     private let pid: pid_t
 
-    init(_ calls: String, of server: ServerProcess) async throws {
+    /// - Parameter what: what becomes of them, in strace's words: an error, unless told otherwise.
+    init(
+        _ calls: String, of server: ServerProcess, _ what: String = "error=EIO"
+    ) async throws {
         pid = try Tool.start(
             "strace",
             [
-                "-f", "-e", "trace=\(calls)", "-e", "inject=\(calls):error=EIO", "-o", "/dev/null",
+                "-f", "-e", "trace=\(calls)", "-e", "inject=\(calls):\(what)", "-o", "/dev/null",
                 "-p", "\(server.pid)",
             ], log)
         try await log.wait { $0.errors.contains("attached") || $0.exit != nil }

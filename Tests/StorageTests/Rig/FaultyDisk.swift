@@ -39,6 +39,11 @@ struct FaultyDisk {
 
     var hasLost: Bool { unsafe faulty_has_lost(path) != 0 }
 
+    /// Flushes do not end until it is healed.
+    func stall() { unsafe faulty_stall(path) }
+
+    var isStalled: Bool { unsafe faulty_is_stalled(path) != 0 }
+
     func heal() { unsafe faulty_end(path) }
 
     /// Flushes of the write-ahead log that were carried out.
