@@ -18,6 +18,9 @@ package protocol Journal: Sendable {
     /// Why nothing can be committed just now, for `/readyz`; nil while all is well.
     var failure: JournalFailure? { get }
 
+    /// What it has done so far, for `/metrics`; nil, the default, if there is nothing to tell.
+    var figures: JournalFigures? { get }
+
     /// Commits the batch whole or not at all.
     ///
     /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
@@ -36,6 +39,8 @@ package protocol Journal: Sendable {
 
 extension Journal {
     package func close() async {}
+
+    package var figures: JournalFigures? { nil }
 
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }

@@ -1,3 +1,4 @@
+import Storage
 import Testing
 
 @testable import ReactorServer
@@ -10,30 +11,59 @@ struct CountersTests {
         counters.note(status: 200)
         counters.note(status: 204)
         counters.note(status: 507)
-        let lines = counters.exposition.split(separator: "\n", omittingEmptySubsequences: false)
+        var figures = JournalFigures()
+        for milliseconds in [0, 1, 3, 3, 60_000] {
+            figures.noteCommit(of: 2, .milliseconds(milliseconds))
+        }
+        figures.noteFailure(of: 1)
+        figures.waiting = 3
+        var exposition = Exposition()
+        counters.write(to: &exposition)
+        figures.write(to: &exposition)
+        let lines = exposition.text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.last == "", "the last line ends")
         var named: Set<Substring> = []
         var helped: Substring?
         var typed: Substring?
+        var kind: Substring?
         for line in lines.dropLast() {
             let words = line.split(separator: " ")
             if line.hasPrefix("# HELP ") {
                 helped = words[2]
                 #expect(named.insert(words[2]).inserted, "\(line)")
             } else if line.hasPrefix("# TYPE ") {
-                typed = words[2]
+                (typed, kind) = (words[2], words[3])
                 #expect(typed == helped)
-                #expect(["counter", "gauge"].contains(words[3]))
-                #expect(words[3] == "gauge" || words[2].hasSuffix("_total"))
+                #expect(["counter", "gauge", "histogram"].contains(words[3]))
+                #expect((words[3] == "counter") == words[2].hasSuffix("_total"))
             } else {
                 try #require(words.count == 2)
-                #expect(words[0].prefix { $0 != "{" } == typed ?? "")
-                #expect(UInt64(words[1]) != nil)
+                let name = words[0].prefix { $0 != "{" }
+                if kind == "histogram" {
+                    #expect(
+                        ["bucket", "sum", "count"].map { "\(typed ?? "")_\($0)" }.contains(name))
+                } else {
+                    #expect(name == typed ?? "")
+                }
+                #expect(
+                    UInt64(words[1]) != nil || (name.hasSuffix("_sum") && Double(words[1]) != nil))
             }
         }
         #expect(lines.contains("reactor_requests_total 7"))
         #expect(lines.contains(#"reactor_responses_total{class="2xx"} 2"#))
         #expect(lines.contains(#"reactor_responses_total{class="5xx"} 1"#))
+        #expect(lines.contains("reactor_journal_batches_total 10"))
+        #expect(lines.contains("reactor_journal_failures_total 1"))
+        #expect(lines.contains("reactor_journal_waiting 3"))
+        let buckets = lines.filter { $0.contains("_bucket") }
+        // Each has what the ones before it have: at an end counts as within.
+        #expect(
+            buckets.map { $0.split(separator: " ")[1] }
+                == ["1", "1", "2", "2"] + Array(repeating: "4", count: 11) + ["5"])
+        #expect(buckets.first == #"reactor_journal_commit_seconds_bucket{le="0.00025"} 1"#)
+        #expect(buckets.last == #"reactor_journal_commit_seconds_bucket{le="+Inf"} 5"#)
+        #expect(lines.contains("reactor_journal_commit_seconds_count 5"))
+        #expect(lines.contains { $0.hasPrefix("reactor_journal_commit_seconds_sum 60.00") })
     }
 
     @Test func `The loops add up`() {

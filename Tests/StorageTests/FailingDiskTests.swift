@@ -41,10 +41,14 @@ struct FailingDiskTests {
         for _ in 0..<3 {
             #expect(await rig.commit([.mutation("s", 3)])?.reason == reason)
             #expect(rig.journal.failure?.reason == reason)
+            #expect(rig.journal.figures?.isFailing == true)
             // Reading goes on, and shows nothing of it.
             #expect(try await rig.load("s")?.lastNumber == 2)
             #expect(try await rig.records("s").count == 2)
         }
+        let figures = try #require(rig.journal.figures)
+        #expect(figures.failures == 3)
+        #expect(figures.commits.reduce(0, +) == 1)
         rig.disk.heal()
         #expect(await rig.commit([.mutation("s", 3, content: "{\"n\":\"again\"}")]) == nil)
         #expect(rig.journal.failure == nil)

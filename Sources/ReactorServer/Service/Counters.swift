@@ -1,3 +1,5 @@
+internal import Storage
+
 /// What a loop counts; `/metrics` adds the loops up.
 struct Counters: Sendable {
     var connectionsOpened: UInt64 = 0
@@ -39,30 +41,35 @@ struct Counters: Sendable {
         connections += other.connections
     }
 
-    /// Prometheus text exposition format, version 0.0.4.
-    var exposition: String {
-        var text = ""
-        func row(_ name: String, _ kind: String, _ help: String, _ value: some BinaryInteger) {
-            text += "# HELP reactor_\(name) \(help)\n# TYPE reactor_\(name) \(kind)\n"
-            text += "reactor_\(name) \(value)\n"
-        }
-        row("sessions", "gauge", "Sessions in memory.", sessions)
-        row("subscribers", "gauge", "Open event streams.", subscribers)
-        row("connections", "gauge", "Open connections.", connections)
-        row("connections_opened_total", "counter", "Connections taken in.", connectionsOpened)
-        row("requests_total", "counter", "Whole requests.", requests)
-        text += "# HELP reactor_responses_total Answers by status class.\n"
-        text += "# TYPE reactor_responses_total counter\n"
-        for hundreds in 2...5 {
-            text += "reactor_responses_total{class=\"\(hundreds)xx\"} \(answers[hundreds])\n"
-        }
-        row("malformed_total", "counter", "Refused as not being HTTP.", malformed)
-        row("streams_opened_total", "counter", "Event streams begun.", streamsOpened)
-        row("stream_writes_total", "counter", "Writes of events to subscribers.", streamWrites)
-        row("stream_bytes_total", "counter", "Bytes of events written.", streamBytes)
-        row("stalled_total", "counter", "Closed for taking no byte.", stalled)
-        row("failures_total", "counter", "Failures of reactors' own code.", failures)
-        row("dropped_total", "counter", "Sends of ended effects.", dropped)
-        return text
+    /// All of them, for `/metrics`.
+    func write(to text: inout Exposition) {
+        text.gauge("sessions", "Sessions in memory.", sessions)
+        text.gauge("subscribers", "Open event streams.", subscribers)
+        text.gauge("connections", "Open connections.", connections)
+        text.counter("connections_opened", "Connections taken in.", connectionsOpened)
+        text.counter("requests", "Whole requests.", requests)
+        text.counters(
+            "responses", "Answers by status class.", "class",
+            (2...5).map { ("\($0)xx", answers[$0]) })
+        text.counter("malformed", "Refused as not being HTTP.", malformed)
+        text.counter("streams_opened", "Event streams begun.", streamsOpened)
+        text.counter("stream_writes", "Writes of events to subscribers.", streamWrites)
+        text.counter("stream_bytes", "Bytes of events written.", streamBytes)
+        text.counter("stalled", "Closed for taking no byte.", stalled)
+        text.counter("failures", "Failures of reactors' own code.", failures)
+        text.counter("dropped", "Sends of ended effects.", dropped)
+    }
+}
+
+extension JournalFigures {
+    /// All of them, for `/metrics`.
+    func write(to text: inout Exposition) {
+        text.histogram(
+            "journal_commit_seconds", "Writing and flushing a commit.",
+            zip(Self.bounds, commits).map { ($0, $1) }, beyond: commits.last ?? 0, sum: seconds)
+        text.counter("journal_batches", "Rounds of a loop that were committed.", batches)
+        text.counter("journal_failures", "Batches that were not committed.", failures)
+        text.gauge("journal_waiting", "Batches that wait for a commit to end.", waiting)
+        text.gauge("journal_failing", "1 while nothing can be committed.", isFailing ? 1 : 0)
     }
 }

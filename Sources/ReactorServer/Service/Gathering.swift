@@ -148,10 +148,13 @@ extension Shard {
         answerDue(gathering.connection) {
             switch gathering.parts {
             case .counters(let sum):
+                var exposition = Exposition()
+                sum.write(to: &exposition)
+                self.service.journal.figures?.write(to: &exposition)
                 self.answer(
                     gathering.connection, 200,
                     [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
-                    Array(sum.exposition.utf8))
+                    Array(exposition.text.utf8))
             case .sessions(let lines):
                 self.answer(
                     gathering.connection, 200, [("Content-Type", "application/json")],

@@ -31,6 +31,7 @@ package final class FileJournal: Journal {
         /// What the last write met with; nil if it reached the disk.
         var broken: JournalFailure?
         var shortage: Shortage?
+        var figures = JournalFigures()
     }
 
     /// What did not fit. Less of it may: that is written, but the disk is full all the same.
@@ -84,6 +85,16 @@ package final class FileJournal: Journal {
     package var failure: JournalFailure? {
         book.withLock { book in
             book.broken ?? book.shortage?.failure ?? book.writingSince.flatMap(stall)
+        }
+    }
+
+    package var figures: JournalFigures? {
+        let isFailing = failure != nil
+        return book.withLock { book in
+            var figures = book.figures
+            figures.waiting = book.waiting.count
+            figures.isFailing = isFailing
+            return figures
         }
     }
 
@@ -198,6 +209,7 @@ package final class FileJournal: Journal {
     private func write(_ group: [Waiting]) {
         // A group may turn out to have nothing that is written, and would tell nothing.
         if !isWell, recover(ahead: group) { return }
+        let start = ContinuousClock.now
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
             // Before anybody is told: that where it was written is where a restart will look.
@@ -205,8 +217,8 @@ package final class FileJournal: Journal {
                 fail(group + note(failure), failure)
                 return
             }
+            noteCommit(of: group, ContinuousClock.now - start)
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
-            noteRoom(for: group)
             writer.finishCheckpoint()
         case .failure(let failure):
             // Law: whatever was handed in before its caller could know fails as well.
@@ -215,6 +227,7 @@ package final class FileJournal: Journal {
     }
 
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {
+        book.withLock { $0.figures.noteFailure(of: group.count) }
         for one in group { one.ended(failure) }
     }
 
@@ -237,8 +250,9 @@ package final class FileJournal: Journal {
     }
 
     /// A group was written: if it is as large as what did not fit, there is room.
-    private func noteRoom(for group: [Waiting]) {
+    private func noteCommit(of group: [Waiting], _ time: Duration) {
         book.withLock { book in
+            book.figures.noteCommit(of: group.count, time)
             guard let shortage = book.shortage, Self.bytes(of: group) >= shortage.bytes else {
                 return
             }

@@ -63,6 +63,25 @@ struct ServiceTests {
         }
     }
 
+    @Test func `commits of a file are counted, by their time`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("alerts")
+            for number in 1...10 { try await session.alert("\(number)") }
+            let text = try await session.client.get("/metrics").text
+            #expect(text.contains("# TYPE reactor_journal_commit_seconds histogram\n"))
+            // One each, for each waited for the one before; the creation is another.
+            #expect(try await session.client.metric("journal_commit_seconds_count") == 11)
+            #expect(try await session.client.metric("journal_batches_total") == 11)
+            #expect(try await session.client.metric("journal_failures_total") == 0)
+            #expect(try await session.client.metric("journal_failing") == 0)
+        }
+        try await withServer(environment: ["REACTOR_JOURNAL": "memory"]) { server in
+            let text = try await server.client().get("/metrics").text
+            #expect(!text.contains("reactor_journal"))
+        }
+    }
+
     @Test func `every answer has a date`() async throws {
         let client = try await sharedServer()
         for path in ["/livez", "/nothing", "/v1/reactors"] {
