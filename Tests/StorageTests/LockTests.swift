@@ -159,4 +159,27 @@ struct ForeignReaderTests {
         let bytes = try FileManager.default.attributesOfItem(atPath: rig.path + "-wal")[.size]
         #expect(try #require(bytes as? Int) < 64_000_000)
     }
+
+    @Test func `the write-ahead log has room ahead, which is no part of it`() async throws {
+        let rig = try JournalRig()
+        func logBytes() throws -> Int {
+            let file = try FileManager.default.attributesOfItem(atPath: rig.path + "-wal")
+            return try #require(file[.size] as? Int)
+        }
+        #expect(await rig.commit([.created("s")]) == nil)
+        var sizes: Set<Int> = []
+        for number: UInt64 in 1...300 {
+            #expect(await rig.commit([.mutation("s", number)]) == nil)
+            sizes.insert(try logBytes())
+            if number % 60 == 1 {
+                // Zeros are its end, to a crash as to others who read it.
+                let crashed = try rig.crashed()
+                #expect(try await crashed.records("s").map(\.number) == Array(1...number))
+                #expect(try rig.count("SELECT sum(count) FROM tail") == Int(number) + 1)
+            }
+        }
+        // 300 commits, of a page or two each, and a length for each piece of 64 pages.
+        #expect(sizes.count < 20)
+        #expect(sizes.count > 2)
+    }
 }

@@ -104,6 +104,9 @@ final class Checkpointer: Sendable {
         }
     }
 
+    /// How long the log is; 0 before the first commit.
+    var pages: Int { book.withLock { $0.pages } }
+
     /// Whether the writer should do the rest.
     var wantsWriter: Bool { book.withLock { $0.wantsWriter } }
 

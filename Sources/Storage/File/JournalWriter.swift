@@ -19,6 +19,7 @@ final class JournalWriter: @unchecked Sendable {
     private var logIdentity: FileIdentity?
     private var indexIdentity: FileIdentity?
     private var nextPlace: Int64 = 1
+    private var logRoom: LogRoom?
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
         self.path = path
@@ -40,6 +41,7 @@ final class JournalWriter: @unchecked Sendable {
             try fresh.inDatabase { database in
                 try tail.rebuild(database)
                 try heads.reset(database)
+                logRoom = try LogRoom(database)
                 nextPlace = (try database.integer("SELECT max(place) FROM tail") ?? 0) + 1
             }
             chores.reset()
@@ -145,6 +147,7 @@ final class JournalWriter: @unchecked Sendable {
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
         attempt { database in
             heads.shrink()
+            logRoom?.make(behind: checkpointer.pages, database)
             var refusals: [JournalFailure?] = []
             var rows = RowWriter(
                 database: database, heads: heads, chores: chores, nextPlace: nextPlace)
