@@ -13,7 +13,7 @@ enum Standard {
 
     /// From now on a reader that goes away, of a log for instance, is no signal that ends the
     /// process: SIGPIPE is ignored, and writing fails with EPIPE.
-    static func survivesItsReader() { signal(SIGPIPE, SIG_IGN) }
+    static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
     /// For what is of no use unless it is whole: false if it could not be written.
     static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }

@@ -21,7 +21,7 @@ extension ReactorServer {
     /// }
     /// ```
     public static func main(hosting hosted: [Hosted]) async -> Never {
-        Standard.survivesItsReader()
+        Standard.ignoreBrokenPipes()
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()

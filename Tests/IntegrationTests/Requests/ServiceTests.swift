@@ -32,10 +32,14 @@ struct ServiceTests {
             case ["#", "HELP"]: described.insert(words[2])
             case ["#", "TYPE"]:
                 typed.insert(words[2])
-                #expect(["counter", "gauge"].contains(words[3]))
+                #expect(["counter", "gauge", "histogram"].contains(words[3]))
             default:
-                let name = words[0].prefix { $0 != "{" }
-                #expect(described.contains(name) && typed.contains(name), "\(line)")
+                // A histogram's samples have its name and an ending.
+                let sample = words[0].prefix { $0 != "{" }
+                let ending = /_(bucket|sum|count)$/
+                let names = [sample, Substring(sample.replacing(ending, with: ""))]
+                #expect(
+                    names.contains { described.contains($0) && typed.contains($0) }, "\(line)")
                 #expect(Double(words[1]) != nil, "\(line)")
             }
         }
