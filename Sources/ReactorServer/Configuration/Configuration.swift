@@ -27,7 +27,7 @@ public struct Configuration: Sendable, Equatable {
     public var batchLimit = 1_000
     /// Open connections; further ones are refused, old ones never evicted. Default 65 536. Where
     /// the process may have fewer descriptors (`RLIMIT_NOFILE`), as many as these without 64 and
-    /// one for each loop; a warning says so.
+    /// one for each loop; a warning says so, unless there are a thousand and nobody asked for more.
     public var connectionLimit = 65_536
     /// Sessions; creating more is refused with 503. Default 1 000 000.
     public var sessionLimit = 1_000_000

@@ -147,7 +147,10 @@ private struct RunningServer {
         let descriptors = DescriptorLimit.present
         let room = DescriptorLimit.connections(descriptors: descriptors, loops: loops.count)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
-        service.logger.warning(
+        // The default is a bound, not a wish; but few are worth a word to anybody.
+        let isAsked = configuration.connectionLimit != Configuration().connectionLimit
+        service.logger.log(
+            level: isAsked || room < 1_000 ? .warning : .debug,
             """
             connections are limited to \(room), not \(configuration.connectionLimit): the process \
             may have \(descriptors) descriptors (ulimit -n), and keeps some for itself
