@@ -107,5 +107,10 @@ struct MovedFileTests {
         other.release()
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
         #expect(throws: JournalFileFault.locked(by: getpid())) { try JournalLock(for: rig.path) }
+
+        // A journal that is closed has let go for good.
+        await rig.journal.close()
+        await rig.journal.checkDisk()
+        _ = try JournalLock(for: rig.path)
     }
 }

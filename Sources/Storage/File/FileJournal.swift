@@ -156,8 +156,10 @@ package final class FileJournal: Journal {
     package func checkDisk() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                if !isWhole { recover() }
-                lookForRoom()
+                if !book.withLock({ $0.isClosed }) {
+                    if !isWhole { recover() }
+                    lookForRoom()
+                }
                 continuation.resume()
             }
         }
