@@ -5,7 +5,7 @@ internal import Wire
 /// Writes each event as one line: time, level, label, what is known of it, message.
 ///
 /// ```text
-/// 2026-11-22T09:41:00.123Z info reactor-server code=no_session operation=getSession: request
+/// 2026-11-22T09:41:00.123Z info reactor-server code=unknown_session operation=readSession: request
 /// ```
 ///
 /// Control characters are written as Swift would (`\n`, `\u{1B}`): one event is one line, and no
