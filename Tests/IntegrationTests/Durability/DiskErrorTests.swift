@@ -55,9 +55,11 @@ struct DiskErrorTests {
             // strace, which plays the disk, holds the thread that it makes wait.
             try await fault.mend()
             #expect(try await server.exit() == .code(1))
-            await #expect(throws: (any Error).self) { try await unanswered.value }
+            // Freed in its last moment the disk may have answered after all; then that is true.
+            let answered = try? await unanswered.value.version
             let again = session.on(try await journal.start())
-            #expect(try #require(try await again.read()["version"]?.integer) >= kept.version)
+            let version = try #require(try await again.read()["version"]?.integer)
+            #expect(version >= answered ?? kept.version)
         }
     }
 
