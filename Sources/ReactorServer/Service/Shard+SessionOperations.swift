@@ -99,7 +99,7 @@ extension Shard {
         var waits = false
         if head.query != nil { waits = try readPatience(session.id, connection) }
         let condition = try positionCondition(head)
-        let traceparent = traceparent(head)
+        let traceparent = head.text(of: .traceparent).flatMap { TraceParent($0)?.text }
         if let traceparent { wish(connection) { $0.traceparent = traceparent } }
         var post = ActionPost(body: body, token: connection.token)
         post.condition = condition
@@ -159,20 +159,6 @@ extension Shard {
                 "Idempotency-Key must be 1 to 255 visible ASCII characters")
         }
         return key
-    }
-
-    /// W3C Trace Context §3.2: what does not have its form is ignored.
-    private func traceparent(_ head: RequestHead) -> String? {
-        guard let text = head.text(of: .traceparent) else { return nil }
-        let lengths = text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count)
-        guard lengths.prefix(4) == [2, 32, 16, 2],
-            text.utf8.allSatisfy({
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-                    || $0 == UInt8(ascii: "-")
-            })
-        else { return nil }
-        return text
     }
 
     // MARK: Streams

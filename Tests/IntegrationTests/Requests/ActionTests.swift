@@ -100,17 +100,19 @@ struct ActionTests {
         #expect(response.status == 200)
     }
 
-    @Test func `a trace's parent is taken in, and a malformed one ignored`() async throws {
+    /// Case 153.
+    @Test func `a trace's parent is returned, and one without its form is ignored`() async throws {
         let session = try await sharedServer().session("alerts")
-        for parent in [
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "nonsense", "00--", "",
-        ] {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let long = parent + "-" + String(repeating: "a", count: 15_000)
+        for sent in [parent, long, "nonsense", "00--", ""] {
             let response = try await session.client.send(
                 Request(
                     method: "POST", path: "\(session.path)/actions",
-                    fields: [("Content-Type", "application/json"), ("traceparent", parent)],
+                    fields: [("Content-Type", "application/json"), ("traceparent", sent)],
                     body: .bytes(Array(#"{"type":"doSomeAction"}"#.utf8))))
             #expect(response.status == 200)
+            #expect(response["traceparent"] == (sent == parent ? parent : nil))
         }
     }
 }
