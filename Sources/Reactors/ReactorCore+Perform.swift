@@ -21,7 +21,19 @@ private enum Outcome {
 
 extension ReactorCore {
     // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps is some ms.
+    // Each mutation of a list is a step, and a list that does not fit is not begun: a turn's time,
+    // its memory and its records are bounded by this.
+    @usableFromInline
     static var stepLimit: Int { 100_000 }
+
+    // An action's effect is one list of mutations, which is longer than a turn may be.
+    @usableFromInline
+    func refuseSteps<Observer: ReactorCoreObserver>(
+        of action: ActionTag, _ observer: Observer
+    ) where Observer.R == R {
+        observer.failed(
+            ReactorFailure(place: .effect, error: EffectLimitReached.steps, action: action))
+    }
 
     @usableFromInline
     func perform<Observer: ReactorCoreObserver>(
@@ -158,7 +170,7 @@ extension ReactorCore {
         switch leaf.content {
         case .just(let mutation): apply(mutation, place.action, observer)
         case .several(let mutations):
-            for mutation in mutations { apply(mutation, place.action, observer) }
+            return apply(mutations, place, observer)
         case .emit(let activity):
             observer.emitted(activity, by: place.action, core: self)
         case .run(let step):
@@ -179,10 +191,22 @@ extension ReactorCore {
         switch effect.node {
         case .none: return .done
         case .just(let mutation): apply(mutation, place.action, observer)
-        case .several(let mutations):
-            for mutation in mutations { apply(mutation, place.action, observer) }
+        case .several(let mutations): return apply(mutations, place, observer)
         case .tree(let part): return .next(part)
         }
+        return .done
+    }
+
+    // The part itself is counted already, as the first of them.
+    private func apply<Observer: ReactorCoreObserver>(
+        _ mutations: [R.Mutation], _ place: Place, _ observer: Observer
+    ) -> Outcome where Observer.R == R {
+        let others = max(0, mutations.count - 1)
+        guard others <= Self.stepLimit - stepsTaken else {
+            return fail(EffectLimitReached.steps, place, observer)
+        }
+        stepsTaken += others
+        for mutation in mutations { apply(mutation, place.action, observer) }
         return .done
     }
 

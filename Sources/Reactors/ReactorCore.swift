@@ -96,6 +96,7 @@ package final class ReactorCore<R: Reactor> {
         case .none: break
         case .just(let mutation): apply(mutation, tag, observer)
         case .several(let mutations):
+            if mutations.count > Self.stepLimit { refuseSteps(of: tag, observer); break }
             for mutation in mutations { apply(mutation, tag, observer) }
         case .tree(let part): perform(part, tag, observer)
         }

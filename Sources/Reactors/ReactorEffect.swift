@@ -8,8 +8,10 @@
 /// before the call that brought the action returns.
 ///
 /// Limits: effects nest 500 deep at most (`.concat` in `.concat` and `.merge` in `.merge` do not
-/// nest); one turn carries out 100 000 steps without waiting, and 1000 steps of a session wait at
-/// once (``EffectLimitReached``). Beyond them the effect fails, the session lives.
+/// nest); one turn carries out 100 000 steps without waiting, where each mutation is a step; and 1000
+/// steps of a session wait at once (``EffectLimitReached``). Beyond them the effect fails, the
+/// session lives. What was applied before stays; of a list of mutations that would pass the limit
+/// (`.of`, `.from`, a `.concat` of nothing but mutations) none is applied.
 public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Sendable> {
     @usableFromInline
     let node: Node

@@ -93,3 +93,74 @@ struct EffectLimitTests {
         #expect(limits == [.running])
     }
 }
+
+/// What an action leads to is made by the test; the state is a number, so that many are cheap.
+private struct Repeater: Reactor {
+    enum Action: Sendable {
+        case concat(Int)
+        case list(Int)
+        /// One step, then a list, both in a tree.
+        case behindAStep(Int)
+        case deferred(Int)
+    }
+
+    typealias Mutation = Int
+
+    let initialState = 0
+
+    func mutate(action: Action) -> Effect<Int> {
+        switch action {
+        case .concat(let count): .concat(Array(repeating: .just(1), count: count))
+        case .list(let count): .from(Array(repeating: 1, count: count))
+        case .behindAStep(let count):
+            .concat(.deferred { _ in .just(1) }, .from(Array(repeating: 1, count: count)))
+        case .deferred(let count): .deferred { _ in .from(Array(repeating: 1, count: count)) }
+        }
+    }
+
+    func reduce(state: inout Int, mutation: Int) { state += mutation }
+}
+
+@Suite("Case 153 — a turn carries out 100 000 steps, and each mutation is one")
+struct TurnLimitTests {
+    private let probe = CoreProbe(Repeater())
+
+    private var limits: [EffectLimitReached] {
+        probe.failures.compactMap { $0.error as? EffectLimitReached }
+    }
+
+    @Test func `100 000 mutations are applied, and of 100 001 none`() {
+        probe.send(.list(100_000))
+        #expect(probe.core.version == 100_000)
+        #expect(limits.isEmpty)
+        probe.send(.list(100_001))
+        #expect(probe.core.version == 100_000)
+        #expect(limits == [.steps])
+    }
+
+    @Test func `a concat of 1 000 000 mutations is refused as a whole`() {
+        probe.send(.concat(1_000_000))
+        #expect(probe.core.version == 0)
+        #expect(limits == [.steps])
+        probe.send(.concat(2))
+        #expect(probe.core.version == 2)
+    }
+
+    @Test func `what came before a list that does not fit stays`() {
+        // The concat, the deferred and its mutation are three steps.
+        probe.send(.behindAStep(99_998))
+        #expect(probe.core.version == 99_999)
+        #expect(limits.isEmpty)
+        probe.send(.behindAStep(99_999))
+        #expect(probe.core.version == 100_000)
+        #expect(limits == [.steps])
+    }
+
+    @Test func `a list that is made when its turn has come is counted too`() {
+        probe.send(.deferred(100_000))
+        #expect(probe.core.version == 100_000)
+        probe.send(.deferred(100_001))
+        #expect(probe.core.version == 100_000)
+        #expect(limits == [.steps])
+    }
+}
