@@ -60,7 +60,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         self.pulses = PulseRecorder(pulses)
         cycler = make()
         let fold = try CyclerFold<C>(cycler.state.value, from: saved?.snapshot)
-        for record in saved?.mutations ?? [] { try fold.apply(record) }
+        if let saved { try fold.applyAll(of: saved) }
         states = [fold.state]
         oldestVersion = fold.version
         lastTag = saved?.lastAction ?? 0

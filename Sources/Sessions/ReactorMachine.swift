@@ -51,7 +51,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         self.clock = clock
         self.compiled = compiled
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
-        for record in saved?.mutations ?? [] { try fold.apply(record) }
+        if let saved { try fold.applyAll(of: saved) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
         oldest = fold.state
         oldestVersion = fold.version

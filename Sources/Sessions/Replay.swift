@@ -227,7 +227,7 @@ final class Replay {
     /// The state to show for the record, if this stream shows one.
     private func changedState(by record: Record) throws(RecoveryFault) -> [UInt8]? {
         guard let fold, record.kind == .mutation else { return nil }
-        try fold.apply(record)
+        try fold.applyNext(record)
         var state: [UInt8] = []
         fold.encodeShown(to: &state)
         guard case .part = subscriber.stream.selection.states else { return state }

@@ -72,7 +72,7 @@ extension Session {
         for record in records {
             guard record.number == reached.nextNumber else { return nil }
             reached = record.place
-            if record.kind == .mutation, fold.version < version { try fold.apply(record) }
+            if record.kind == .mutation, fold.version < version { try fold.applyNext(record) }
         }
         return reached == place ? nil : reached
     }

@@ -17,6 +17,34 @@ package protocol StateFold: AnyObject {
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
 }
 
+extension StateFold {
+    /// Applies the next mutation.
+    ///
+    /// - Throws: ``RecoveryFault`` also if it is not the next one: a state that leaves out what was
+    ///   acknowledged must never be shown.
+    func applyNext(_ record: Record) throws(RecoveryFault) {
+        guard record.version == version + 1 else {
+            throw RecoveryFault(
+                place: "the mutation of version \(record.version)",
+                reason: "it comes right behind version \(version)")
+        }
+        try apply(record)
+    }
+
+    /// Applies all that a session has saved since its snapshot.
+    ///
+    /// - Throws: ``RecoveryFault`` also if that does not end where the session stands.
+    func applyAll(of saved: SavedSession) throws(RecoveryFault) {
+        for record in saved.mutations { try applyNext(record) }
+        guard version == saved.lastVersion else {
+            throw RecoveryFault(
+                place: "the history",
+                reason: "it ends at version \(version), and the session is at "
+                    + "\(saved.lastVersion)")
+        }
+    }
+}
+
 /// Why a session can't be rebuilt by today's code: its data stay as they are.
 package struct RecoveryFault: Error, Sendable, Equatable {
     /// `the snapshot of version 5`, `the mutation of version 7`, `the reactor`.

@@ -81,7 +81,7 @@ extension Chores {
         }
         for row in rows {
             // Its row must not go before its last record has.
-            if tail.holds(row) {
+            if tail.holds(row) || endedNow.contains(row) {
                 isMoveWanted = true
             } else {
                 left -= try removeAll(of: row, left, database)

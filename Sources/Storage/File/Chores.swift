@@ -30,6 +30,12 @@ final class Chores {
     var nextOver: Int64 = 0
     /// Something in the tail waits to be removed.
     var isMoveWanted = false
+    /// The rows of sessions that the present transaction deletes.
+    ///
+    /// Invariant: none of them is removed in that transaction. Their last records are in the tail
+    /// by then and not yet in its index: without the row, a restart would give its number to
+    /// another session, and that record with it.
+    private(set) var endedNow: Set<Int64> = []
 
     /// A row moves (written there, removed here) and is trimmed some day; one more to catch up.
     private static let rowsPerRun = rowsPerRemoval + 4
@@ -58,7 +64,11 @@ final class Chores {
         credit = 0
         tailBytes = 0
         isMoveWanted = false
+        endedNow = []
     }
+
+    /// The present transaction deletes the session that has this row.
+    func noteEnd(of row: Int64) { endedNow.insert(row) }
 
     /// The next look goes all round.
     func lookAtEverything() {
@@ -110,6 +120,7 @@ final class Chores {
 
     /// The transaction with the last work is committed.
     func committed() {
+        endedNow.removeAll(keepingCapacity: endedNow.capacity <= 1_000)
         guard let move, move.isDone else { return }
         tail.drop(move.rows, through: move.through)
         self.move = nil

@@ -39,10 +39,11 @@ final class JournalWriter: @unchecked Sendable {
         do {
             let fresh = try connect()
             try fresh.inDatabase { database in
+                try Self.removeStrays(database)
                 try tail.rebuild(database)
                 try heads.reset(database)
                 logRoom = try LogRoom(database)
-                nextPlace = (try database.integer("SELECT max(place) FROM tail") ?? 0) + 1
+                nextPlace = try database.next(after: "SELECT max(place) FROM tail")
             }
             chores.reset()
             database = fresh
@@ -52,6 +53,17 @@ final class JournalWriter: @unchecked Sendable {
         identity = identity ?? FileIdentity(path)
         logIdentity = FileIdentity(path + "-wal")
         indexIdentity = FileIdentity(path + "-shm")
+    }
+
+    /// Removes rows of the tail that belong to no session. Earlier versions could leave the last
+    /// record of a deleted session there.
+    private static func removeStrays(_ database: Database) throws {
+        let strays = "FROM tail WHERE session NOT IN (SELECT row FROM sessions)"
+        // Nothing is written to a file that has none, which is nearly every one.
+        guard try database.integer("SELECT count(*) \(strays)") ?? 0 > 0 else { return }
+        try database.inWriteTransaction {
+            try database.cachedStatement(sql: "DELETE \(strays)").run()
+        }
     }
 
     /// Whether the paths still lead to what is open. SQLite would go on writing where no path leads

@@ -106,6 +106,7 @@ struct RowWriter {
         ).run(
             .string(run.key.session), .string(run.reactor), .string(run.key.generation),
             .integer(time))
+        chores.noteEnd(of: row)
     }
 
     private func write(_ snapshot: Snapshot) throws {

@@ -45,7 +45,14 @@ final class SessionHeads {
         heads.removeAll()
         crowded.removeAll()
         before.removeAll()
-        nextRow = (try database.integer("SELECT max(row) FROM sessions") ?? 0) + 1
+        nextRow = 1
+        for (table, row) in [
+            ("sessions", "row"), ("tail", "session"), ("records", "session"),
+            ("snapshots", "session"), ("answers", "session"), ("running", "session"),
+        ] {
+            // Each is the end of an index, but for the tail, which is bounded and was just read.
+            nextRow = max(nextRow, try database.next(after: "SELECT max(\(row)) FROM \(table)"))
+        }
     }
 
     /// Between groups.

@@ -102,6 +102,15 @@ extension Database {
             : try statement.first { $0.isNull(0) ? nil : $0.integer(0) }
         return found ?? nil
     }
+
+    /// One more than what the query finds, at least 1.
+    ///
+    /// - Throws: ``JournalFileFault``: there is no such number. This program never gets that far.
+    func next(after sql: String) throws -> Int64 {
+        let last = max(0, try integer(sql) ?? 0)
+        guard last < Int64.max else { throw JournalFileFault.unusable("\(sql) is \(last)") }
+        return last + 1
+    }
 }
 
 /// A value for a parameter of a statement.

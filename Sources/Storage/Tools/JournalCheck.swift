@@ -67,6 +67,9 @@ package struct JournalCheck: Sendable {
         } catch let damage as RecordText.Damage {
             problems.append("\(damage)")
         }
+        if problems.isEmpty, let problem = expected.problem(withEnd: session.newest) {
+            problems.append(problem)
+        }
         let rows = try walk.rowProblems(of: session)
         problems += rows
         try walk.eachSnapshot(of: life) { snapshot in
@@ -117,7 +120,12 @@ package struct JournalCheck: Sendable {
             guard (record.number, record.part) == wanted else {
                 return "\(place) where record \(number) should be"
             }
-            guard (record.part > 0) == (record.kind == .note) else {
+            guard record.kind != .deleted else {
+                return "\(place) is the end of a session that lives"
+            }
+            guard (record.kind == .created) == (record.number == 0),
+                (record.part > 0) == (record.kind == .note)
+            else {
                 return "\(place) is of the kind \(record.kind.word)"
             }
             let step = record.version &- version
@@ -131,6 +139,15 @@ package struct JournalCheck: Sendable {
                 return "\(place): the event \(event.name) is no line of JSON"
             }
             return nil
+        }
+
+        /// Where the rows say that the session stands, its records have to end.
+        func problem(withEnd newest: NewestPlace) -> String? {
+            guard number > 0 else { return "it has no record, not even its creation" }
+            guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
+            else { return nil }
+            return "its records end at \(number - 1) of version \(version), and it stands at "
+                + "\(newest.number) of version \(newest.version)"
         }
 
         private mutating func moveOn(_ record: Record) {

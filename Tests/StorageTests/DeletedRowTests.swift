@@ -1,0 +1,108 @@
+import Testing
+
+@testable import Storage
+
+@Suite("Contract §4 — no session is given what another one left")
+struct DeletedRowTests {
+    private static let large = "\"\(String(repeating: "x", count: 3_000))\""
+
+    /// What is in the tail is moved at the next opportunity.
+    private static var moving: JournalRetention {
+        var retention = JournalRetention()
+        retention.tailRecords = 1
+        return retention
+    }
+
+    private func writer(_ path: String) throws -> JournalWriter {
+        let writer = JournalWriter(path: path, retention: JournalRetention(), now: { 1_000_000 })
+        try writer.open()
+        return writer
+    }
+
+    @Test func `housekeeping in the commit that deletes a session leaves the session's row`()
+        throws
+    {
+        let path = JournalRig.makeDirectory() + "/journal.sqlite"
+        let writer = try writer(path)
+        defer { writer.close() }
+        func write(_ records: [Record]) throws {
+            for refusal in try writer.write([Batch(records: records)]).get() {
+                #expect(refusal == nil)
+            }
+        }
+        try write([.created("s")])
+        // Goes past the tail, and takes the creation along: nothing of the session is in the tail.
+        try write([.mutation("s", 1, content: Self.large)])
+        #expect(!writer.tail.holds(1))
+        writer.chores.lookAtEverything()
+        // Enough that housekeeping may do all it wants to.
+        let padding = "\"\(String(repeating: "y", count: 400_000))\""
+        try write([.deleted("s", 2), .created("t"), .mutation("t", 1, content: padding)])
+        #expect(try JournalCheck(path).run().problems == [])
+        let lost = "SELECT count(*) FROM tail WHERE session NOT IN (SELECT row FROM sessions)"
+        #expect(try JournalFile(path).read { try $0.integer(lost) } == 0)
+        writer.chores.lookAtEverything()
+        while try writer.keepHouse().get() {}
+        let left = "SELECT count(*) FROM sessions WHERE row = 1"
+        #expect(try JournalFile(path).read { try $0.integer(left) } == 0)
+    }
+
+    @Test func `a record that belongs to no session is dropped and not given to the next one`()
+        async throws
+    {
+        let rig = try JournalRig(Self.moving)
+        #expect(await rig.commit(Record.life("dead", 9) + [.mutation("dead", 10)]) == nil)
+        await rig.journal.trimNow()
+        #expect(await rig.commit([.mutation("dead", 11, content: Self.large)]) == nil)
+        #expect(await rig.commit([.deleted("dead", 12)]) == nil)
+        await rig.journal.close()
+        // As an earlier version could leave it.
+        try rig.tamper("DELETE FROM records")
+        try rig.tamper("DELETE FROM sessions")
+        #expect(
+            try JournalCheck(rig.path).run().problems == ["tail: 1 rows belong to no session"])
+        try await rig.reopen(Self.moving)
+        #expect(try rig.count("SELECT count(*) FROM tail") == 0)
+        #expect(await rig.commit(Record.life("victim", 14)) == nil)
+        await rig.journal.trimNow()
+        #expect(try rig.count("SELECT count(*) FROM records") > 0)
+        try await rig.reopen()
+        let saved = try #require(try await rig.load("victim"))
+        #expect(saved.mutations.map(\.version) == Array(1...14))
+        #expect(saved.lastVersion == 14)
+        #expect(try JournalCheck(rig.path).run().problems == [])
+    }
+
+    @Test(arguments: [
+        "INSERT INTO records VALUES(7, 1, 4294967295, 1, 1, '')",
+        "INSERT INTO snapshots VALUES(7, 1, 1, 1, 1, 1, '{}')",
+        "INSERT INTO answers VALUES(7, 'k', x'00', 200, 1, '{}')",
+        "INSERT INTO running VALUES(7, 1, '{}')",
+    ])
+    func `a row that anything is left of is not used again`(_ leftover: String) async throws {
+        let rig = try JournalRig()
+        await rig.journal.close()
+        try rig.tamper(leftover)
+        try await rig.reopen()
+        #expect(await rig.commit([.created("s")]) == nil)
+        #expect(try rig.count("SELECT row FROM sessions") == 8)
+    }
+
+    @Test(arguments: ["tail", "records"])
+    func `a record of a dead session among those of a living one is found by the check`(
+        _ table: String
+    ) async throws {
+        let rig = try JournalRig(Self.moving)
+        #expect(await rig.commit(Record.life("victim", 8)) == nil)
+        if table == "records" { await rig.journal.trimNow() }
+        await rig.journal.close()
+        var run = StoredRun(of: 1)
+        run.append(.deleted("victim", 9))
+        try rig.tamper(
+            """
+            UPDATE \(table) SET lines = '\(String(decoding: run.text, as: UTF8.self))' || lines
+            """)
+        let problems = try JournalCheck(rig.path).run().problems
+        #expect(problems.contains { $0.contains("session victim g1: record 9") }, "\(problems)")
+    }
+}
