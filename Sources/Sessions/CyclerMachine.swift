@@ -103,6 +103,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         guard !actions.isEmpty else { throw .empty }
         guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
         guard mayApply else { return nil }
+        if let full { throw .init(full) }
         var receipt = Receipt(isBatch: true)
         for (index, action) in actions.enumerated() where begin(action, &receipt) != nil {
             receipt.rejected.append(index)
@@ -110,9 +111,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         return receipt
     }
 
-    /// Carries out an action's synchronous part. Answers why it failed, if it did; then nothing
+    /// Carries out an action's synchronous part. Returns why it failed, if it did; then nothing
     /// of it happened.
+    ///
+    /// While as many actions wait as may, none begins: whether it would wait is not known before.
     func begin(_ action: C.Action, _ receipt: inout Receipt) -> (any Error)? {
+        if let full { return full }
         lastTag += 1
         let tag = ActionTag(lastTag)
         guard !isStubbed else {
@@ -143,6 +147,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if outcome == nil { wait(for: task, action, tag, &receipt) }
         present = .none
         return nil
+    }
+
+    /// Why no action may begin; nil if one may.
+    private var full: TooManyActionsRunning? {
+        let limit = session.table.limits.runningActions
+        return isStubbed || runs.count < limit ? nil : TooManyActionsRunning(limit: limit)
     }
 
     private func wait(
@@ -305,7 +315,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     func take(_ element: C.Source.Element) {
         guard case .action(let action) = element else { return }
         var receipt = Receipt()
-        _ = begin(action, &receipt)
+        // Other errors are in the action log; this one keeps the action out of it.
+        guard let error = begin(action, &receipt) as? TooManyActionsRunning else { return }
+        fail(error.description, of: .none)
     }
 
     func ended(_ source: C.Source, failure: (any Error)?) {
@@ -347,7 +359,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             switch cycler.recovery(of: saved) {
             case .runAgain:
                 var receipt = Receipt()
-                _ = begin(saved, &receipt)
+                if let error = begin(saved, &receipt) as? TooManyActionsRunning {
+                    fail(error.description, of: ActionTag(action.action))
+                }
             case .abandon:
                 fail(Abandoned.runningAtEnd, of: ActionTag(action.action))
             }
@@ -367,8 +381,19 @@ extension CyclerMachine: ActionRunner {
     }
 }
 
+/// As many actions of a session's Cycler wait as may; nothing of one more was carried out.
+struct TooManyActionsRunning: Error, CustomStringConvertible {
+    let limit: Int
+
+    var description: String { "\(limit) actions of the session wait for something already" }
+}
+
 extension ActionRefusal {
     fileprivate init(_ error: any Error) {
-        self = error is CyclerParentMissing ? .parentMissing : .failed(String(describing: error))
+        switch error {
+        case is CyclerParentMissing: self = .parentMissing
+        case let error as TooManyActionsRunning: self = .tooManyRunning(limit: error.limit)
+        default: self = .failed(String(describing: error))
+        }
     }
 }

@@ -118,6 +118,8 @@ package enum ActionRefusal: Error, Sendable {
     case failed(String)
     /// It has something done by the session that it is a part of, and there is none.
     case parentMissing
+    /// As many actions of the session's Cycler wait for something as may.
+    case tooManyRunning(limit: Int)
     /// A session remembers as many `Idempotency-Key`s as it may.
     case tooManyKeys(limit: Int)
 }

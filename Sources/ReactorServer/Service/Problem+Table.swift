@@ -41,6 +41,11 @@ extension Problem {
             self.init(
                 409, "no_parent",
                 "the action needs the session that this one is a part of, and there is none")
+        case .tooManyRunning(let limit):
+            self.init(
+                503, "too_many_running",
+                "nothing was applied: \(limit) actions of the session wait for something already",
+                fields: [("Retry-After", "1")])
         case .overloaded:
             self.init(
                 503, "too_busy", "the journal is behind; nothing was applied",

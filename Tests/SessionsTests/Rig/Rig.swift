@@ -23,7 +23,7 @@ final class Rig {
         seesGaps: Bool = true, journal: ScriptedJournal? = nil, after last: Rig? = nil,
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
-        snapshotEvery: Int = 1_000
+        snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -32,10 +32,11 @@ final class Rig {
             ?? ScriptedJournal(
                 isImmediate: !slow, keepsRecords: keepsRecords, answers: answers,
                 seesGaps: seesGaps)
-        var limits = SessionLimits(sessions: 1_000, batch: batch, retention: retention)
+        var limits = SessionLimits(sessions: sessions, batch: batch, retention: retention)
         limits.unanswered = unanswered
         limits.remembered = remembered
         limits.snapshotEvery = snapshotEvery
+        limits.runningActions = runningActions
         let inbox = inbox
         let clock = clock
         table = SessionTable(
