@@ -36,6 +36,8 @@ extension Reply {
         /// A stream begins: write `opening`, then `snapshot` (shared by many), then leave the
         /// rest to the subscriber.
         case subscribed(Subscriber, opening: [UInt8], snapshot: [UInt8])
+        /// A stream of one more selection than a session frames at once.
+        case tooManySelections(limit: Int)
         case ended
         /// The commit failed: nothing of it happened.
         case failed(JournalFailure)

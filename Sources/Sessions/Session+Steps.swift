@@ -148,14 +148,15 @@ extension Session {
         let retention = table.limits.retention
         guard
             log.count > retention.records || log.payloadBytes > retention.bytes
-                || (notes?.exceeds(retention) ?? false)
+                || streams.count > Self.fullStreams || (notes?.exceeds(retention) ?? false)
         else { return }
         log.trim(to: retention, keeping: committedNumber)
         notes?.trim(
             to: retention, after: log.keptAfter, keeping: committedPlace(for: .log))
         machine.forget(before: log.keptVersion)
+        let limit = streamLimitBytes
         for stream in streams {
-            stream.trim(keptAfter: keptPlace(for: stream.selection), limit: retention.bytes)
+            stream.trim(keptAfter: keptPlace(for: stream.selection), limit: limit)
         }
     }
 

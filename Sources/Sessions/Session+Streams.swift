@@ -29,6 +29,10 @@ extension Session {
     /// Precondition: `number` is committed, and `snapshot` is of that moment; without one `number`
     /// is the newest that is committed.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
+        guard hasRoom(for: request.selection) else {
+            let limit = table.limits.selections
+            return table.output.reply(content(.tooManySelections(limit: limit)), to: request.token)
+        }
         var opening: [UInt8] = []
         let present = present(request, number)
         var after = present
@@ -135,7 +139,7 @@ extension Session {
     /// The stream of this selection, made if need be, covering everything after `position`.
     private func stream(_ selection: Selection, covering position: Position) -> StreamLog? {
         let place = selection.log ? position.place : RecordPlace(position.neededAfter)
-        let limit = table.limits.retention.bytes
+        let limit = streamLimitBytes
         if let stream = streams.first(where: { $0.selection == selection }) {
             // What is committed in this very moment is part of what the new reader has seen.
             frame(stream)
@@ -148,6 +152,21 @@ extension Session {
         if selection.readsStates { stateStreams += 1 }
         return stream
     }
+
+    /// Whether somebody reads this selection, or one more may be read.
+    private func hasRoom(for selection: Selection) -> Bool {
+        streams.count < table.limits.selections
+            || streams.contains { $0.selection == selection }
+    }
+
+    /// Bytes that each stream may keep: what one may keep alone, and 16 times that together.
+    var streamLimitBytes: Int {
+        let limit = table.limits.retention.bytes
+        return streams.count > Self.fullStreams ? limit / streams.count * Self.fullStreams : limit
+    }
+
+    /// So many streams may keep all that one may keep alone.
+    static let fullStreams = 16
 
     func removeStream(_ stream: StreamLog) {
         guard let index = streams.firstIndex(where: { $0 === stream }) else { return }

@@ -14,6 +14,9 @@ package struct SessionLimits: Sendable {
     package var unanswered = 20_000
     /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
     package var remembered = 100_000
+    /// Distinct selections of a session that are read at once; a stream of one more is turned away,
+    /// to come back. Each is framed once for every commit.
+    package var selections = 256
     /// Actions of a session's Cycler that wait for something; at the limit none begins: 503, or a
     /// failure record where nobody asked. The same number as a reactor's running steps, and for the
     /// same reason: each is a task, about a kilobyte, and a row in the journal.

@@ -61,3 +61,53 @@ struct RunningActionsTests {
         #expect(rig.state(session) == #"{"sum":1,"text":null}"#)
     }
 }
+
+@Suite("Case 153 — selections of a session that are read at once are bounded")
+struct SelectionLimitTests {
+    /// Distinct selections without end.
+    private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
+
+    @Test func `256 are read, and one more is turned away until another has no reader`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        let first = rig.subscribe(session, try selection(0))
+        for number in 1..<256 { rig.subscribe(session, try selection(number)) }
+        let surplus = rig.subscribe(session, try selection(256))
+        #expect(rig.line(surplus) == "tooManySelections 256 v0 n0")
+        let same = rig.subscribe(session, try selection(255))
+        #expect(rig.line(same) == "subscribed v0 n0")
+        rig.output.disconnect(first)
+        #expect(rig.line(rig.subscribe(session, try selection(256))) == "subscribed v0 n0")
+        #expect(rig.line(rig.subscribe(session, try selection(0))) == "tooManySelections 256 v0 n0")
+    }
+
+    @Test func `those that wait for the same commit are counted too`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        let readers = try (0...256).map { rig.subscribe(session, try selection($0)) }
+        rig.settleAll()
+        #expect(readers.dropLast().allSatisfy { rig.line($0) == "subscribed v1 n1" })
+        #expect(rig.line(readers[256]) == "tooManySelections 256 v1 n1")
+    }
+
+    @Test(arguments: [16, 64])
+    func `many selections keep no more together than 16 do`(count: Int) throws {
+        let rig = Rig(retention: Retention(records: 1_000, bytes: 8_000))
+        let session = try rig.create("s", .ledger())
+        // Pulses that the reactor has not make them distinct.
+        let selections = (0..<count).map { Selection(pulses: 1 | UInt64($0) << 32) }
+        for selection in selections.dropLast() { rig.subscribe(session, selection, .now) }
+        let stalled = rig.subscribe(session, selections[count - 1], .now, capacity: 0)
+        for a in 1...100 { try rig.act(Post.set(a), on: session) }
+        rig.output.setCapacity(nil, of: stalled)
+        let seen = rig.lines(stalled)
+        if count == 16 {
+            #expect(seen == (1...100).map { "a \($0) \($0)" })
+        } else {
+            // 2 000 bytes each: less than 100 events.
+            #expect(seen.first == #"reset 100 {"reason":"trimmed"}"#)
+        }
+    }
+}

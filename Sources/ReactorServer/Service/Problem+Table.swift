@@ -130,6 +130,13 @@ extension Problem {
         503, "session_limit", "this server holds as many sessions as it may",
         fields: [("Retry-After", "10")])
 
+    /// For streams alone: it travels as an event.
+    static func tooManySelections(_ limit: Int) -> Problem {
+        Problem(
+            503, "too_many_selections",
+            "\(limit) distinct selections of this session are read already; ask for one of those")
+    }
+
     /// What is wrong with the body that names a reactor.
     init(session refusal: JSONRefusal) {
         self.init(refusal)

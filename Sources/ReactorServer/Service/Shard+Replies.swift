@@ -70,6 +70,8 @@ extension Shard: SessionOutput {
                     fields: [("ETag", "\"\(content.position.text)\"")]))
         case .versionUnknown(let kept):
             answer(connection, .unknownVersion(kept))
+        case .tooManySelections(let limit):
+            answerStream(connection, with: .tooManySelections(limit))
         case .failed(let failure):
             answer(connection, Problem(failure))
         case .unreadable(let failure):

@@ -20,6 +20,7 @@ extension Reply.Content {
         case .stub(let stub): "stub \(String(decoding: stub, as: UTF8.self))"
         case .logPage(let page): "page \(String(decoding: page, as: UTF8.self))"
         case .subscribed: "subscribed"
+        case .tooManySelections(let limit): "tooManySelections \(limit)"
         case .ended: "ended"
         case .failed(let failure): failure.reason == .full ? "failed full" : "failed unavailable"
         case .gone: "gone"
