@@ -63,7 +63,8 @@ extension JSON {
         else { return nil }
         var found: [String: [UInt8]] = [:]
         for child in children {
-            guard let key = child.key.flatMap({ try? decode(String.self, from: Array(bytes[$0])) })
+            guard
+                let key = child.key.flatMap({ try? decode(String.self, stored: Array(bytes[$0])) })
             else { return nil }
             if found[key] == nil { found[key] = Array(bytes[child.value]) }
         }

@@ -7,11 +7,11 @@
 /// in the order in which they were encoded, and a `Set` or a `Dictionary` is sorted, so that equal
 /// values have equal bytes.
 package enum JSON {
-    /// Decodes one JSON text with nothing but white space around it.
+    /// Decodes one JSON text with nothing but white space around it, as peers send it.
     ///
-    /// Strict: UTF-8 must be well formed, surrogates paired. Containers may stand 128 deep. Of
-    /// members with the same key the first counts. Members that the type does not ask for are
-    /// ignored, but must be JSON. A missing member of an optional decodes as `nil`.
+    /// Strict: UTF-8 must be well formed, surrogates paired. Containers may stand 128 deep. Two
+    /// members of one name are malformed, anywhere in the text. Members that the type does not ask
+    /// for are ignored, but must be JSON. A missing member of an optional decodes as `nil`.
     ///
     /// Memory: the values asked for and, while it runs, 28 bytes for each value in the text.
     ///
@@ -21,7 +21,26 @@ package enum JSON {
     package static func decode<T: Decodable>(
         _ type: T.Type, from bytes: [UInt8]
     ) throws(JSONRefusal) -> T {
+        try read(type, JSONDocument(bytes, refusesDoubles: true))
+    }
+
+    /// Decodes what this service has stored: as ``decode(_:from:)``, but of members with the same
+    /// key the first counts.
+    ///
+    /// - Parameter fallback: makes the JSON that has what is missing: a member that the type can't
+    ///   do without is taken from the object at the same place there, at every level of objects and
+    ///   not inside arrays. Called at most once, and only where something is missing.
+    package static func decode<T: Decodable>(
+        _ type: T.Type, stored bytes: [UInt8], over fallback: (() -> [UInt8]?)? = nil
+    ) throws(JSONRefusal) -> T {
         let document = try JSONDocument(bytes)
+        document.fallback = fallback.map(JSONFallback.init)
+        return try read(type, document)
+    }
+
+    private static func read<T: Decodable>(
+        _ type: T.Type, _ document: JSONDocument
+    ) throws(JSONRefusal) -> T {
         do {
             return try document.value(type, at: 0)
         } catch {

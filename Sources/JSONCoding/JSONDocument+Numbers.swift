@@ -7,11 +7,10 @@ extension JSONDocument {
         let node = nodes[index]
         guard node.kind == .number else { throw mismatch(type, "a number", at: index) }
         if !node.isComplex, let value: Value = plainInteger(node) { return value }
-        if node.isComplex, let number = Double(text(at: index)) {
-            if let value = Value(exactly: number) { return value }
-            if number != number.rounded(.towardZero) {
-                throw mismatch(type, "a whole number", at: index)
-            }
+        if node.isComplex {
+            let number = JSONDecimal(bytes[Int(node.start)..<Int(node.end)])
+            guard number.isWhole else { throw mismatch(type, "a whole number", at: index) }
+            if let value: Value = number.integer() { return value }
         }
         throw corrupted("the number is out of the range of \(type)", at: index)
     }

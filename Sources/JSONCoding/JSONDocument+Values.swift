@@ -7,8 +7,8 @@ internal import Reactors
 #endif
 
 extension JSONDocument {
-    /// Any value. Four types do not stand in JSON as their own `Codable` would have it: they
-    /// take the form that `JSONEncoder` gives them by default.
+    /// Any value. Some types do not stand in JSON as their own `Codable` would have it: they
+    /// take the form that `JSONEncoder` gives them by default, but a `Date` is text (RFC 3339).
     func value<Value: Decodable>(_ type: Value.Type, at node: Int) throws -> Value {
         if isSpecial(type) { return try special(type, at: node) }
         do {
@@ -24,7 +24,8 @@ extension JSONDocument {
     }
 
     private func isSpecial(_ type: any Any.Type) -> Bool {
-        type == Data.self || type == URL.self || type == Decimal.self || type == JSONValue.self
+        type == Data.self || type == URL.self || type == Decimal.self || type == Date.self
+            || type == JSONValue.self
     }
 
     private func special<Value>(_ type: Value.Type, at node: Int) throws -> Value {
@@ -35,6 +36,8 @@ extension JSONDocument {
                 try url(at: node)
             } else if type == Decimal.self {
                 try decimal(at: node)
+            } else if type == Date.self {
+                try date(at: node)
             } else {
                 tree(at: node)
             }
@@ -81,6 +84,20 @@ extension JSONDocument {
             throw corrupted("the number is out of the range of Decimal", at: node)
         }
         return decimal
+    }
+
+    /// RFC 3339, or the seconds since 2001 as Foundation has them.
+    private func date(at node: Int) throws -> Date {
+        guard nodes[node].kind == .string else {
+            guard nodes[node].kind == .number else {
+                throw mismatch(Date.self, "a date as in RFC 3339, or a number", at: node)
+            }
+            return Date(timeIntervalSinceReferenceDate: try double(at: node))
+        }
+        guard let seconds = JSONDate.seconds(text(at: node)) else {
+            throw corrupted("the string is not a date as in 2026-11-22T07:30:00.000Z", at: node)
+        }
+        return Date(timeIntervalSinceReferenceDate: seconds)
     }
 
     /// The value as it stands.

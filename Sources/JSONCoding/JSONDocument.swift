@@ -12,9 +12,12 @@ final class JSONDocument {
     /// What is wrong with the `type` of the enum that is being read: to be thrown instead of what
     /// Swift's synthesised code makes of having no case to choose.
     var tagError: DecodingError?
+    /// Has what is missing here; only while a saved state is read.
+    var fallback: JSONFallback?
 
-    init(_ bytes: [UInt8]) throws(JSONRefusal) {
-        var scanner = JSONScanner(bytes)
+    /// - Parameter refusesDoubles: whether an object with two members of one name is refused.
+    init(_ bytes: [UInt8], refusesDoubles: Bool = false) throws(JSONRefusal) {
+        var scanner = JSONScanner(bytes, refusesDoubles: refusesDoubles)
         try scanner.scan()
         self.bytes = bytes
         nodes = scanner.nodes

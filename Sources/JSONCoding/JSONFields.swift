@@ -57,6 +57,25 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return field
     }
 
+    /// The value of a field that is missing, from what the document is read over.
+    private func filled<Value: Decodable>(_ key: Key) throws -> Value {
+        let (document, field) = try fallback(key)
+        return try document.value(Value.self, at: field)
+    }
+
+    private func fallback(_ key: Key) throws -> (document: JSONDocument, node: Int) {
+        let found = document.fallback?.member(
+            key.stringValue, of: node, isCase: role != .plain, in: document)
+        guard let found else { throw document.missing(key, in: node) }
+        return found
+    }
+
+    /// The container's document and node, wherever it is.
+    private func container(_ key: Key) throws -> (document: JSONDocument, node: Int) {
+        guard let field = try find(key) else { return try fallback(key) }
+        return (document, field)
+    }
+
     /// The field's node, or nil if it is missing or null.
     func presentField(_ key: Key) throws -> Int? {
         guard let field = try find(key), !document.isNull(at: field) else { return nil }
@@ -68,71 +87,88 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decode(_: Bool.Type, forKey key: Key) throws -> Bool {
-        try document.bool(at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.bool(at: field)
     }
 
     func decode(_: String.Type, forKey key: Key) throws -> String {
-        try document.string(at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.string(at: field)
     }
 
     func decode(_: Double.Type, forKey key: Key) throws -> Double {
-        try document.double(at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.double(at: field)
     }
 
     func decode(_: Float.Type, forKey key: Key) throws -> Float {
-        try document.float(at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.float(at: field)
     }
 
     func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
-        try document.integer(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.integer(type, at: field)
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try document.value(type, at: field(key))
+        guard let field = try find(key) else { return try filled(key) }
+        return try document.value(type, at: field)
     }
 
     // MARK: Containers
@@ -144,7 +180,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
             return KeyedDecodingContainer(
                 JSONFields<NestedKey>(document: document, node: node, role: .body))
         }
-        let field = try field(key)
+        let (document, field) = try container(key)
         guard document.nodes[field].kind == .object else {
             throw document.mismatch([String: Any].self, "an object", at: field)
         }
@@ -153,7 +189,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        let field = try field(key)
+        let (document, field) = try container(key)
         guard document.nodes[field].kind == .array else {
             throw document.mismatch([Any].self, "an array", at: field)
         }

@@ -139,6 +139,9 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private func open(_ kind: JSONFrame.Kind, _ key: String) -> Int {
         if role == .tag { writer.sheet.note(JSONTag.notAnEnum) }
         if role == .body, key == JSONTag.name { writer.sheet.note(JSONTag.reserved) }
+        if kind != .slot, let same = writer.sheet.opened(kind, under: key, in: frame) {
+            return same
+        }
         let mark = writer.sheet.begin(frame, key: key)
         let opened = writer.sheet.open(kind, in: frame)
         writer.sheet.finish(mark)

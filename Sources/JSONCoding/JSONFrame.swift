@@ -29,9 +29,12 @@ struct JSONFrame {
     var end = 0
     /// Elements or members so far.
     var count = 0
+    /// Arrays and objects around the value, itself included once it is one.
+    var depth: Int
 
-    init(parent: Int, start: Int) {
+    init(parent: Int, start: Int, depth: Int) {
         self.parent = parent
         self.start = start
+        self.depth = depth
     }
 }

@@ -12,9 +12,12 @@ struct JSONScanner {
     let bytes: [UInt8]
     private(set) var nodes: [JSONNode] = []
     private var offset = 0
+    /// Whether an object with two members of one name is refused.
+    private let refusesDoubles: Bool
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], refusesDoubles: Bool = false) {
         self.bytes = bytes
+        self.refusesDoubles = refusesDoubles
         nodes.reserveCapacity(min(bytes.count / 8 + 4, 1024))
     }
 
@@ -66,6 +69,11 @@ struct JSONScanner {
             guard take(UInt8(ascii: "}")) else { throw malformed("an object is not closed") }
         }
         close(index, count)
+        if refusesDoubles, count > 1, let key = JSONDoubles.find(in: index, of: nodes, bytes) {
+            throw .malformed(
+                offset: Int(nodes[key].start) - 1,
+                reason: "the member \"\(JSONDoubles.text(of: nodes[key], bytes))\" is there twice")
+        }
     }
 
     private mutating func array(

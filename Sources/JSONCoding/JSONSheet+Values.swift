@@ -37,7 +37,8 @@ extension JSONSheet {
 
     /// The types that do not stand in JSON as their own `Codable` would have it.
     static func isSpecial<Value>(_ type: Value.Type) -> Bool {
-        type == Data.self || type == URL.self || type == Decimal.self || type == JSONValue.self
+        type == Data.self || type == URL.self || type == Decimal.self || type == Date.self
+            || type == JSONValue.self
     }
 
     mutating func appendSpecial<Value: Encodable>(_ value: Value) throws {
@@ -47,13 +48,26 @@ extension JSONSheet {
         case let decimal as Decimal:
             guard decimal.isFinite else { throw invalid(decimal, "NaN has no form in JSON") }
             out.append(contentsOf: decimal.description.utf8)
-        case let tree as JSONValue: try append(tree)
+        case let date as Date: try append(date)
+        case let tree as JSONValue: try append(tree, depth: depth)
         default: preconditionFailure("isSpecial lists it")
         }
     }
 
-    private mutating func append(_ tree: JSONValue, depth: Int = 0) throws {
-        guard depth <= Self.depthLimit else { throw invalid(tree, "containers nest too deep") }
+    /// RFC 3339 in UTC with milliseconds; the seconds since 2001 where that has no such form.
+    private mutating func append(_ date: Date) throws {
+        let seconds = date.timeIntervalSinceReferenceDate
+        guard !JSONDate.append(seconds, to: &out) else { return }
+        try append(seconds)
+    }
+
+    /// - Parameter depth: arrays and objects around it.
+    private mutating func append(_ tree: JSONValue, depth: Int) throws {
+        switch tree {
+        case .array, .object:
+            guard depth < JSONScanner.depthLimit else { throw invalid(tree, Self.tooDeep) }
+        default: break
+        }
         switch tree {
         case .null: appendNull()
         case .bool(let value): append(value)

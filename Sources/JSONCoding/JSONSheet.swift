@@ -15,14 +15,15 @@ struct JSONSheet {
     /// The slot of the innermost `encode(to:)` call. Writing to a frame outside of it is misuse:
     /// the text would go into the middle of the slot's value.
     private var barrier = -1
-    /// The first misuse by a call that can't throw; `JSONWriter` throws it.
-    private(set) var misuse: String?
+    /// The first fault of a call that can't throw; `JSONWriter` throws it.
+    private(set) var misuse: JSONEncodingFailure?
     /// Where the first error arose that carries no path of its own.
     private var blamed: [any CodingKey]?
 
     /// Encodings within each other, an optional's own among them. Above `JSONScanner.depthLimit`,
-    /// and low enough that a value without end is an error and not a stack overflow.
-    static let depthLimit = 512
+    /// which is the limit of arrays and objects for reading and writing alike, and low enough that
+    /// a value without end is an error and not a stack overflow.
+    static let encodingLimit = 512
 
     init(appendingTo out: [UInt8]) {
         self.out = out
@@ -45,15 +46,18 @@ struct JSONSheet {
     /// Opens the slot for the value that is due at the end of the text.
     mutating func enter(_ type: any Any.Type) throws -> Entry {
         let entry = Entry(slot: frames.count, innermost: innermost, barrier: barrier)
-        guard entry.slot < Self.depthLimit else {
+        guard entry.slot < Self.encodingLimit else {
             throw invalid(type, "encodings nest too deep")
         }
         if frames.capacity == 0 { frames.reserveCapacity(8) }
-        frames.append(JSONFrame(parent: innermost, start: out.count))
+        frames.append(JSONFrame(parent: innermost, start: out.count, depth: depth))
         innermost = entry.slot
         barrier = entry.slot
         return entry
     }
+
+    /// Arrays and objects around the value that is due at the end of the text.
+    var depth: Int { innermost < 0 ? 0 : frames[innermost].depth }
 
     /// What was around a slot when it was opened.
     struct Entry {
@@ -180,10 +184,30 @@ struct JSONSheet {
 
     /// Opens a frame within `parent`, at the end of the text.
     mutating func open(_ kind: JSONFrame.Kind, in parent: Int) -> Int {
-        frames.append(JSONFrame(parent: parent, start: out.count))
+        // Invariant: `parent` may be out of reach, then a fault is noted and nothing counts.
+        let depth = parent < frames.count ? frames[parent].depth : 0
+        frames.append(JSONFrame(parent: parent, start: out.count, depth: depth))
         innermost = frames.count - 1
         if kind != .slot { fill(innermost, with: kind) }
         return innermost
+    }
+
+    /// The container that a type has opened under this key before, if it is of the same kind.
+    ///
+    /// Why: Foundation's encoder hands out the same one again, and a key that stands twice can't
+    /// be read back. The key is read from the text before the container.
+    func opened(_ kind: JSONFrame.Kind, under key: String, in frame: Int) -> Int? {
+        guard frame < frames.count, frames[frame].count > 0 else { return nil }
+        var label: [UInt8] = []
+        for index in frames.indices.dropFirst(frame + 1)
+        where frames[index].parent == frame && frames[index].kind == kind {
+            if label.isEmpty {
+                JSONText.append(key, to: &label)
+                label.append(UInt8(ascii: ":"))
+            }
+            if out[..<frames[index].start].suffix(label.count) == label[...] { return index }
+        }
+        return nil
     }
 
     /// Makes a container of a slot; the same container again if it is one already.
@@ -196,6 +220,10 @@ struct JSONSheet {
             return note("a value encodes itself in two ways at once")
         }
         frames[slot].kind = kind
+        frames[slot].depth += 1
+        if frames[slot].depth > JSONScanner.depthLimit {
+            note(Self.tooDeep, at: frames[slot].start)
+        }
         if !frames[slot].isOpen {
             if kind == .array {
                 out[frames[slot].start] = UInt8(ascii: "[")
@@ -260,8 +288,18 @@ struct JSONSheet {
     // MARK: Errors
 
     mutating func note(_ misuse: String) {
-        if self.misuse == nil { self.misuse = misuse }
+        if self.misuse == nil { self.misuse = JSONEncodingFailure(path: "", reason: misuse) }
     }
+
+    private mutating func note(_ fault: String, at offset: Int) {
+        guard misuse == nil else { return }
+        misuse = JSONEncodingFailure(
+            path: JSONPointer(path(to: offset)).description, reason: fault)
+    }
+
+    static let tooDeep =
+        "nests too deep to be read back: more than \(JSONScanner.depthLimit) arrays and objects"
+        + " within each other"
 
     func invalid(_ value: Any, _ reason: String) -> EncodingError {
         .invalidValue(value, .init(codingPath: path(to: out.count), debugDescription: reason))

@@ -25,13 +25,13 @@ final class JSONWriter {
         do {
             try encode(value)
         } catch {
-            let failure = sheet.failure(for: error)
+            let failure = sheet.misuse ?? sheet.failure(for: error)
             sheet.clear()
             throw failure
         }
         guard let misuse = sheet.misuse else { return }
         sheet.clear()
-        throw JSONEncodingFailure(path: "", reason: misuse)
+        throw misuse
     }
 
     /// Writes one value at the end of the text. After an error the caller rolls back.

@@ -7,8 +7,10 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
     private(set) var state: C.State
     private(set) var version: UInt64 = 0
     private var stateVersion = C.stateVersion
+    private let initial: C.State
 
     init(_ initial: C.State, from snapshot: Snapshot?) throws(RecoveryFault) {
+        self.initial = initial
         state = initial
         guard let snapshot else { return }
         version = snapshot.version
@@ -39,6 +41,8 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
 
     private func read(_ bytes: [UInt8], at place: String) throws(RecoveryFault) -> C.State {
         try SavedBytes(bytes, of: stateVersion, at: place)
-            .read(C.State.self, presently: C.stateVersion, migrate: C.migrate(state:))
+            .read(
+                C.State.self, presently: C.stateVersion, over: { [initial] in initial },
+                migrate: C.migrate(state:))
     }
 }

@@ -355,7 +355,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     func recover(_ action: RunningAction, in session: Session) {
         session.noteSettled(action.action)
         do {
-            let saved = try JSON.decode(C.Action.self, from: action.content)
+            let saved = try JSON.decode(C.Action.self, stored: action.content)
             switch cycler.recovery(of: saved) {
             case .runAgain:
                 var receipt = Receipt()

@@ -34,7 +34,7 @@ extension ReactorMachine {
     func recover(_ action: RunningAction, in session: Session) {
         session.noteSettled(action.action)
         do {
-            let saved = try JSON.decode(R.Action.self, from: action.content)
+            let saved = try JSON.decode(R.Action.self, stored: action.content)
             switch reactor.recovery(of: saved) {
             case .runAgain:
                 var receipt = Receipt()

@@ -34,7 +34,7 @@ extension Session {
     }
 
     private static func name(of encoded: [UInt8]) -> String? {
-        switch try? JSON.decode(JSONValue.self, from: encoded) {
+        switch try? JSON.decode(JSONValue.self, stored: encoded) {
         case .string(let name): return name
         case .object(let members):
             if case .string(let name)? = members.first(where: { $0.key == "type" })?.value {

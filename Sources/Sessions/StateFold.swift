@@ -81,7 +81,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         stateVersion = snapshot.stateVersion
         let place = "the snapshot of version \(version)"
         state = try SavedBytes(snapshot.state, of: stateVersion, at: place)
-            .read(R.State.self, presently: R.stateVersion, migrate: R.migrate(state:))
+            .read(
+                R.State.self, presently: R.stateVersion, over: { reactor.initialState },
+                migrate: R.migrate(state:))
     }
 
     func apply(_ record: Record) throws(RecoveryFault) {
@@ -121,12 +123,19 @@ struct SavedBytes: SavedValueDecoder {
         self.place = place
     }
 
-    /// - Parameter migrate: reads what is of another `stateVersion` than the present one.
-    func read<Value: Decodable>(
-        _ type: Value.Type, presently presentVersion: Int, migrate: (SavedValue) throws -> Value
+    /// - Parameters:
+    ///   - initial: of a state, today's initial one: a saved one is read over it, so that a field
+    ///     which is new has its value (contract §5).
+    ///   - migrate: reads what is of another `stateVersion` than the present one.
+    func read<Value: Codable>(
+        _ type: Value.Type, presently presentVersion: Int, over initial: (() -> Value)? = nil,
+        migrate: (SavedValue) throws -> Value
     ) throws(RecoveryFault) -> Value {
         do {
-            guard stateVersion != presentVersion else { return try JSON.decode(type, from: bytes) }
+            guard stateVersion != presentVersion else {
+                return try JSON.decode(
+                    type, stored: bytes, over: initial.map { make in { Self.encoded(make()) } })
+            }
             return try migrate(SavedValue(stateVersion: stateVersion, decoder: self))
         } catch let refusal as JSONRefusal {
             throw RecoveryFault(place: place, reason: refusal.sentence)
@@ -135,8 +144,19 @@ struct SavedBytes: SavedValueDecoder {
         }
     }
 
+    /// Nil if it has no JSON: then nothing is read over it.
+    private static func encoded(_ initial: some Encodable) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        do {
+            try JSON.encode(initial, into: &bytes)
+            return bytes
+        } catch {
+            return nil
+        }
+    }
+
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try JSON.decode(type, from: bytes)
+        try JSON.decode(type, stored: bytes)
     }
 }
 

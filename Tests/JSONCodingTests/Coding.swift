@@ -8,6 +8,14 @@ func decode<Value: Decodable>(
     try JSON.decode(type, from: Array(text.utf8))
 }
 
+/// Decodes text as what this service has stored, over another text.
+func decodeStored<Value: Decodable>(
+    _ type: Value.Type = Value.self, _ text: String, over fallback: String? = nil
+) throws(JSONRefusal) -> Value {
+    let bytes = fallback.map { Array($0.utf8) }
+    return try JSON.decode(type, stored: Array(text.utf8), over: bytes.map { bytes in { bytes } })
+}
+
 /// Encodes to text, behind other bytes that must stay as they are.
 func encode<Value: Encodable>(_ value: Value) throws -> String {
     var out: [UInt8] = [0x21]

@@ -63,7 +63,8 @@ private struct Sample: Codable, Equatable {
         }
         colors = Color.allCases.shuffled(using: &random)
         inner = Self.inner(&random, depth: 3)
-        date = Date(timeIntervalSinceReferenceDate: Self.double(&random))
+        date = Date(
+            timeIntervalSinceReferenceDate: Double(Int32(truncatingIfNeeded: random.next())) / 8)
         data = Data((0..<Int.random(in: 0..<40, using: &random)).map { _ in Self.integer(&random) })
         url =
             URL(string: "https://example.org/a/\(UInt8.random(in: 0...255, using: &random))?b=c#d")
@@ -136,21 +137,50 @@ struct DifferentialTests {
         return sorted(try decode(JSONValue.self, text))
     }
 
+    // Foundation's own form of RFC 3339, which this coder's is compared with.
+    private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    private static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(style.format(date))
+        }
+        return encoder
+    }
+
+    private static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            try style.parse(decoder.singleValueContainer().decode(String.self))
+        }
+        return decoder
+    }
+
     @Test(arguments: 0..<200)
     func `a sample of everything`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let sample = Sample(&random)
         let ours = try encode(sample)
-        let theirs = try String(decoding: JSONEncoder().encode(sample), as: UTF8.self)
+        let theirs = try String(decoding: Self.encoder.encode(sample), as: UTF8.self)
         #expect(!ours.utf8.contains { $0 < 0x20 })
         #expect(try canonical(ours) == canonical(theirs))
         #expect(try decode(Sample.self, ours) == sample)
         #expect(try decode(Sample.self, theirs) == sample)
-        #expect(try JSONDecoder().decode(Sample.self, from: Data(ours.utf8)) == sample)
-        let prettyEncoder = JSONEncoder()
+        #expect(try Self.decoder.decode(Sample.self, from: Data(ours.utf8)) == sample)
+        let prettyEncoder = Self.encoder
         prettyEncoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
         let pretty = try String(decoding: prettyEncoder.encode(sample), as: UTF8.self)
         #expect(try decode(Sample.self, pretty) == sample)
+    }
+
+    private func refusal(of bytes: [UInt8]) -> JSONRefusal? {
+        do throws(JSONRefusal) {
+            _ = try JSON.decode(JSONValue.self, from: bytes)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     @Test func `both refuse the same changed samples, or read the same`() throws {
@@ -177,6 +207,10 @@ struct DifferentialTests {
                 #expect(ours == nil)
                 continue
             }
+            if case .malformed(_, let reason)? = refusal(of: changed), reason.hasSuffix("twice") {
+                // Foundation takes one of them.
+                continue
+            }
             let theirs = try? JSONDecoder().decode(Small.self, from: Data(changed))
             if let ours, let theirs {
                 #expect(ours == theirs, "\(String(decoding: changed, as: UTF8.self))")
@@ -196,7 +230,6 @@ struct DifferentialTests {
         #expect(try encode(String?.none) == "null")
         #expect(try decode(String?.self, "null") == nil)
         #expect(try decode(Int??.self, "null") == Int??.none)
-        #expect(try encode(Date(timeIntervalSinceReferenceDate: 0.5)) == "0.5")
         #expect(try encode(Data([1, 2, 3])) == #""AQID""#)
         #expect(try decode(Data.self, #""AQID""#) == Data([1, 2, 3]))
         #expect(try encode(Decimal(string: "1.10")) == "1.1")

@@ -11,7 +11,7 @@ struct GrammarTests {
         "\"\u{2028}\u{2029}\"", "\"\u{FEFF}\"", "\"\u{FFFF}\"", "\"\u{10FFFF}\"", "[]", "[1]",
         "[1,2]", "[[]]", "[{}]", "{}", "{\"a\":1}", "{\"a\":1,\"b\":2}", "{\"\":0}",
         "{\"a\":{\"b\":[]}}", " 1 ", "\t\r\n 1\n", "[ ]", "{ }", "[ 1 , 2 ]", "{ \"a\" : 1 }",
-        "{\"a\":1,\"a\":2}", "[null,true,false]",
+        "{\"a\":1,\"A\":2}", "[null,true,false]",
     ])
     func `is accepted`(_ text: String) throws {
         _ = try decode(JSONValue.self, text)

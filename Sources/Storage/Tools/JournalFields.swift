@@ -18,7 +18,7 @@ struct JournalFields {
     func has(_ name: String) -> Bool { members[name] != nil }
 
     func string(_ name: String) throws(Missing) -> String {
-        guard let value = members[name], let text = try? JSON.decode(String.self, from: value)
+        guard let value = members[name], let text = try? JSON.decode(String.self, stored: value)
         else { throw Missing(name: name) }
         return text
     }

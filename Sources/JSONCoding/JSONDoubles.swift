@@ -1,0 +1,76 @@
+/// Finds two members of one name in an object.
+///
+/// Why they are refused in what peers send: of two `type`s one parser takes the first and another
+/// the last (RFC 8259 §4), so that what a proxy has checked is not what is carried out here.
+enum JSONDoubles {
+    /// The second of two equal keys among the members of the object at `index`; nil if there are
+    /// none.
+    static func find(in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]) -> Int? {
+        guard nodes[index].count <= JSONKeyIndex.threshold else {
+            return findByHash(in: index, of: nodes, bytes)
+        }
+        let end = Int(nodes[index].next)
+        var key = index + 1
+        while key < end {
+            var earlier = index + 1
+            while earlier < key {
+                if areEqual(nodes[earlier], nodes[key], bytes) { return key }
+                earlier = Int(nodes[earlier + 1].next)
+            }
+            key = Int(nodes[key + 1].next)
+        }
+        return nil
+    }
+
+    static func text(of key: JSONNode, _ bytes: [UInt8]) -> String {
+        JSONText.unescaped(bytes[Int(key.start)..<Int(key.end)])
+    }
+
+    /// The same for many members: sorted, so that it isn't quadratic. `Hasher` is seeded per
+    /// process: a peer can't choose keys that collide.
+    private static func findByHash(
+        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]
+    ) -> Int? {
+        var entries: [(hash: Int, key: Int)] = []
+        entries.reserveCapacity(Int(nodes[index].count))
+        let end = Int(nodes[index].next)
+        var key = index + 1
+        while key < end {
+            entries.append((hash(of: nodes[key], bytes), key))
+            key = Int(nodes[key + 1].next)
+        }
+        entries.sort { ($0.hash, $0.key) < ($1.hash, $1.key) }
+        for place in entries.indices.dropFirst()
+        where entries[place - 1].hash == entries[place].hash {
+            if areEqual(nodes[entries[place - 1].key], nodes[entries[place].key], bytes) {
+                return entries[place].key
+            }
+        }
+        return nil
+    }
+
+    private static func hash(of key: JSONNode, _ bytes: [UInt8]) -> Int {
+        var hasher = Hasher()
+        if key.isComplex {
+            for byte in text(of: key, bytes).utf8 { hasher.combine(byte) }
+        } else {
+            for byte in bytes[Int(key.start)..<Int(key.end)] { hasher.combine(byte) }
+        }
+        return hasher.finalize()
+    }
+
+    /// Byte by byte, escapes resolved: keys that are only canonically equivalent are different
+    /// ones (RFC 8259 §8.3).
+    private static func areEqual(_ one: JSONNode, _ other: JSONNode, _ bytes: [UInt8]) -> Bool {
+        guard !one.isComplex, !other.isComplex else {
+            return text(of: one, bytes).utf8.elementsEqual(text(of: other, bytes).utf8)
+        }
+        let length = Int(one.end - one.start)
+        guard length == Int(other.end - other.start) else { return false }
+        let (start, otherStart) = (Int(one.start), Int(other.start))
+        for place in 0..<length where bytes[start + place] != bytes[otherStart + place] {
+            return false
+        }
+        return true
+    }
+}
