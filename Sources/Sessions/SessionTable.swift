@@ -234,6 +234,10 @@ package final class SessionTable {
         inFlight = []
         turns.forgetAll()
         isStopped = true
+        // Its caller waits for commits that end nowhere any more.
+        let act = committed
+        committed = nil
+        act?()
     }
 
     func remove(_ session: Session) {

@@ -20,12 +20,30 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     ///     (`net.core.somaxconn`).
     ///   - maximumConnections: of all these loops together, whoever gave them the connections.
     /// - Throws: when the name cannot be resolved, or the address not be bound.
-    package init(
+    package convenience init(
         _ address: ListenAddress, loops: [EventLoop<Handler>], backlog: Int = 4_096,
         maximumConnections: Int
     ) throws(SystemFailure) {
+        try self.init(
+            try BoundSocket(address), loops: loops, backlog: backlog,
+            maximumConnections: maximumConnections)
+    }
+
+    /// Listens at once, at an address that is bound already.
+    ///
+    /// - Parameters:
+    ///   - socket: belongs to the listener from now on.
+    ///   - loops: as above.
+    ///   - backlog: as above.
+    ///   - maximumConnections: as above.
+    /// - Throws: when the system refuses to listen; the address is given back then.
+    package init(
+        _ socket: consuming BoundSocket, loops: [EventLoop<Handler>], backlog: Int = 4_096,
+        maximumConnections: Int
+    ) throws(SystemFailure) {
         precondition(!loops.isEmpty, "a listener needs somebody to serve")
-        let socket = try ListeningSocket(address, backlog: Int32(clamping: backlog))
+        let socket = socket.release()
+        try socket.listen(backlog: Int32(clamping: backlog))
         self.boundAddress = socket.address
         self.acceptor = Acceptor(socket, loops: loops, maximumConnections: maximumConnections)
     }

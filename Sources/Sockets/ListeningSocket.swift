@@ -5,8 +5,8 @@
     import Darwin
 #endif
 
-/// A bound, listening, non-blocking descriptor and its true address. Closing it is its holder's
-/// business.
+/// A bound, non-blocking descriptor and its true address. Nobody can connect before `listen`.
+/// Closing it is its holder's business.
 struct ListeningSocket {
     let descriptor: Int32
     /// With the real port where 0 was asked for.
@@ -14,15 +14,28 @@ struct ListeningSocket {
     /// The file to remove in the end, for a Unix socket.
     let file: UnixSocketFile?
 
-    init(_ address: ListenAddress, backlog: Int32) throws(SystemFailure) {
+    init(binding address: ListenAddress) throws(SystemFailure) {
         switch address {
         case .tcp(let host, let port):
-            self = try Self.tcp(host, port, backlog)
+            self = try Self.tcp(host, port)
         case .unix(let path, let mode):
             let file = try UnixSocketFile(path: path, mode: mode)
-            try Self.listen(file.descriptor, backlog, address) { file.remove() }
             self.init(descriptor: file.descriptor, address: address, file: file)
         }
+    }
+
+    /// Lets the kernel complete connections. On failure the socket is closed and its file removed.
+    func listen(backlog: Int32) throws(SystemFailure) {
+        guard systemListen(descriptor, backlog) != 0 else { return }
+        let code = errno
+        close()
+        throw SystemFailure(operation: "listen", code: code, detail: "\(address)")
+    }
+
+    /// Gives the address back.
+    func close() {
+        file?.remove()
+        SocketCalls.close(descriptor)
     }
 
     private init(descriptor: Int32, address: ListenAddress, file: UnixSocketFile?) {
@@ -32,14 +45,13 @@ struct ListeningSocket {
     }
 
     private static func tcp(
-        _ host: String, _ port: UInt16, _ backlog: Int32
+        _ host: String, _ port: UInt16
     ) throws(SystemFailure) -> ListeningSocket {
         let asked = ListenAddress.tcp(host: host, port: port)
         var failure = SystemFailure(operation: "bind", code: EADDRNOTAVAIL, detail: "\(asked)")
         for candidate in try ResolvedAddress.all(host: host, port: port) {
             do throws(SystemFailure) {
                 let descriptor = try bind(candidate, asked)
-                try listen(descriptor, backlog, asked) {}
                 return ListeningSocket(
                     descriptor: descriptor, address: boundAddress(descriptor), file: nil)
             } catch {
@@ -87,16 +99,6 @@ struct ListeningSocket {
             throw error
         }
         return descriptor
-    }
-
-    private static func listen(
-        _ descriptor: Int32, _ backlog: Int32, _ address: ListenAddress, orElse undo: () -> Void
-    ) throws(SystemFailure) {
-        guard systemListen(descriptor, backlog) != 0 else { return }
-        let code = errno
-        undo()
-        SocketCalls.close(descriptor)
-        throw SystemFailure(operation: "listen", code: code, detail: "\(address)")
     }
 
     private static func boundAddress(_ descriptor: Int32) -> ListenAddress {

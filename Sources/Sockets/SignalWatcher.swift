@@ -53,6 +53,19 @@ package final class SignalWatcher: Sendable {
         cancel()
     }
 
+    /// Whether the process ignores the signal, for example because it was started so.
+    package static func isIgnored(_ signal: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(signal, nil, &action) == 0 else { return false }
+        #if canImport(Glibc)
+            let handler = unsafe action.__sigaction_handler.sa_handler
+        #else
+            let handler = unsafe action.__sigaction_u.__sa_handler
+        #endif
+        // Functions are not comparable; SIG_IGN is a number that is none's address.
+        return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// Returns when every signal that comes from now on will be told.
     package func untilWatching() async {
         await withCheckedContinuation { continuation in

@@ -25,7 +25,9 @@ struct LogTests {
         func allow(_ count: Int) { for _ in 0..<count { turn.signal() } }
     }
 
-    @Test func `lines beyond the limit are dropped and counted, and others go on in their order`() {
+    @Test func `lines beyond the limit are dropped and counted, and others go on in their order`()
+        async
+    {
         let reader = Reader()
         let output = LogOutput(limitBytes: 10) { reader.take($0) }
         output.append(Array("first\n".utf8))
@@ -35,16 +37,16 @@ struct LogTests {
             output.append(Array(line.utf8))
         }
         reader.allow(2)
-        output.flush()
+        await output.flush()
         let note = "(lines dropped here, for nobody read the log in time: 1)\n"
         #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)")
         output.append(Array("last\n".utf8))
         reader.allow(1)
-        output.flush()
+        await output.flush()
         #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)last\n")
     }
 
-    @Test func `an event is one line, whatever is in it`() {
+    @Test func `an event is one line, whatever is in it`() async {
         let reader = Reader()
         reader.allow(3)
         let output = LogOutput { reader.take($0) }
@@ -54,7 +56,7 @@ struct LogTests {
         logger.debug("request", metadata: ["a": "1\r\n2", "c": "é"])
         logger.trace("nobody asked for this")
         logger.error("\u{1B}[31mred\u{9B}\nline")
-        output.flush()
+        await output.flush()
         let lines = reader.read.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3)
         #expect(lines[0].dropFirst(24) == #" debug test a=1\r\n2 b=of the logger c=é: request"#)

@@ -45,11 +45,12 @@ final class LogOutput: Sendable {
         if starts { queue.async { [self] in writeWaiting() } }
     }
 
-    /// Waits until all of it is written, but no longer than a second.
-    func flush() {
-        let written = DispatchSemaphore(value: 0)
-        queue.async { written.signal() }
-        _ = written.wait(timeout: .now() + .seconds(1))
+    /// Returns when all of it is written, or after a second.
+    func flush() async {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        queue.async { end.finish() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) { end.finish() }
+        for await _ in ends {}
     }
 
     private func writeWaiting() {

@@ -12,8 +12,11 @@ enum Standard {
     static func error(_ bytes: [UInt8]) { _ = write(bytes, to: 2) }
 
     /// From now on a reader that goes away, of a log for instance, is no signal that ends the
-    /// process: SIGPIPE is ignored, and writing fails with EPIPE.
-    static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
+    /// process: SIGPIPE is ignored, and writing fails with EPIPE. So are SIGUSR1, SIGUSR2 and
+    /// SIGALRM, which mean nothing here, and whose default would end the process without draining.
+    static func ignoreStraySignals() {
+        for number in [SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
+    }
 
     /// For what is of no use unless it is whole: false if it could not be written.
     static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }
@@ -94,5 +97,34 @@ enum DescriptorLimit {
     /// How many connections a process of so many descriptors can have; one at least.
     static func connections(descriptors: Int, loops: Int) -> Int {
         max(1, descriptors - kept - loops)
+    }
+}
+
+/// `RLIMIT_AS`: a process that gets no memory for the stack of a thread hangs in Dispatch, without
+/// a word and deaf to signals. Seen with 240 to 300 MB of it; the memory that is really used is
+/// bounded by a container's limit, not by this one.
+enum AddressSpaceLimit {
+    /// Below this a server does not start.
+    static let least: UInt64 = 536_870_912
+
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_AS.rawValue)
+    #else
+        private static let resource = RLIMIT_AS
+    #endif
+
+    /// What is wrong with the limit, in one sentence; nil if nothing is.
+    static var fault: String? {
+        var limit = rlimit()
+        guard unsafe getrlimit(resource, &limit) == 0 else { return nil }
+        return fault(UInt64(limit.rlim_cur))
+    }
+
+    static func fault(_ bytes: UInt64) -> String? {
+        guard bytes < least else { return nil }
+        return """
+            the process may have \(bytes / 1_024) KiB of address space (ulimit -v); with less than \
+            \(least / 1_024) it can hang for want of a thread
+            """
     }
 }

@@ -9,9 +9,12 @@ internal import Sockets
 #endif
 
 extension ReactorServer {
-    /// A whole program: options and environment, `--help`, `healthcheck`, the start line, and
-    /// SIGTERM and SIGINT that drain. Exits 0 after a clean end, 64 for bad options (all of them
-    /// told at once), 1 when it can't start.
+    /// The library's version, as `--version` prints it and `/openapi.yaml` has it.
+    public static let version = "0.1.0"
+
+    /// A whole program: options and environment, `--help`, `--version`, `healthcheck`, the start line,
+    /// and SIGTERM, SIGINT and SIGHUP that drain. Exits 0 after a clean end, 64 for bad options (all of
+    /// them told at once), 1 when it can't start or its journal can't be closed.
     ///
     /// ```swift
     /// @main struct MyServer {
@@ -21,7 +24,7 @@ extension ReactorServer {
     /// }
     /// ```
     public static func main(hosting hosted: [Hosted]) async -> Never {
-        Standard.ignoreBrokenPipes()
+        Standard.ignoreStraySignals()
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()
@@ -32,7 +35,7 @@ extension ReactorServer {
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
         let code = await serve.serve(hosted)
-        LogOutput.standardError.flush()
+        await LogOutput.standardError.flush()
         exit(code)
     }
 
@@ -55,6 +58,7 @@ struct ServerCommand: ParsableCommand {
             Every option can also be set by the environment variable named at it; the option \
             wins. Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
             """,
+        version: "reactor-server \(ReactorServer.version)",
         subcommands: [HealthCheckCommand.self, JournalCommand.self])
 
     @OptionGroup(title: "Settings") var arguments: ServerArguments
@@ -71,17 +75,24 @@ struct ServerCommand: ParsableCommand {
         for sentence in Configuration.unknownVariables(in: environment) {
             Standard.error("warning: \(sentence)\n")
         }
+        if let fault = AddressSpaceLimit.fault {
+            Standard.error("error: \(fault)\n")
+            return 1
+        }
         DescriptorLimit.raise()
         return await Self.serve(hosted, configuration)
     }
 
-    /// How long a server that has drained may take to close its journal.
-    private static let closingTime = Duration.seconds(30)
+    /// What ends a server cleanly. SIGHUP is what a terminal sends that is closed; where the process
+    /// was started with it ignored, as nohup(1) does, it stays ignored.
+    private static var endingSignals: [Int32] {
+        [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])
+    }
 
     private static func serve(_ hosted: [Hosted], _ configuration: Configuration) async -> Int32 {
         let server = ReactorServer(hosting: hosted, configuration: configuration)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
-        let watcher = SignalWatcher([SIGTERM, SIGINT]) { _ in signalled.finish() }
+        let watcher = SignalWatcher(Self.endingSignals) { _ in signalled.finish() }
         // Who reads the start line may send a signal at once.
         await watcher.untilWatching()
         let serving = Task {
@@ -93,10 +104,6 @@ struct ServerCommand: ParsableCommand {
         let ending = Task {
             for await _ in signals {}
             serving.cancel()
-            // What it still does then is only to save work for the next start.
-            try await Task.sleep(for: configuration.grace + Self.closingTime)
-            Standard.error("error: the journal's disk does not answer; ended without closing it\n")
-            endProcess(1)
         }
         defer { ending.cancel() }
         do {
@@ -104,7 +111,7 @@ struct ServerCommand: ParsableCommand {
             watcher.cancel()
             return 0
         } catch {
-            LogOutput.standardError.flush()
+            await LogOutput.standardError.flush()
             Standard.error("error: \(error)\n")
             return error is ConfigurationFailure ? 64 : 1
         }
@@ -115,9 +122,25 @@ struct ServerCommand: ParsableCommand {
 struct HealthCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck",
-        abstract: "Asks a running server for /readyz; exits 0 if it is ready, 1 if not.")
+        abstract: "Asks a running server for /readyz; exits 0 if it is ready, 1 if not.",
+        discussion: """
+            It takes the settings of the server, and these say where it asks:
 
-    @OptionGroup(title: "Settings") var arguments: ServerArguments
+            \(addressLines)
+            """)
+
+    // The library hands a value to the command whose group is of the same type as the root's. The
+    // rows that say nothing here are not shown.
+    @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+
+    private static var addressLines: String {
+        Setting.table.filter { ["host", "port", "unix"].contains($0.name) }.map {
+            """
+            --\($0.name) <\($0.placeholder)> \($0.help) (\($0.environmentName); \
+            default: \($0.defaultText))
+            """
+        }.joined(separator: "\n")
+    }
 
     func check() -> Int32 {
         do {
@@ -145,6 +168,3 @@ extension Configuration {
         return .tcp(host: anyAddress[host] ?? host, port: port)
     }
 }
-
-// A command has an `exit` of its own.
-private func endProcess(_ code: Int32) -> Never { exit(code) }

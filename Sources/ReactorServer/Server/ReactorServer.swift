@@ -25,25 +25,48 @@ public struct ReactorServer: Sendable {
     }
 
     /// Serves until the task is cancelled, then drains: stops accepting, finishes what is in
-    /// flight, ends the streams, and returns within ``Configuration/grace``.
+    /// flight, ends the streams, and closes the journal.
+    ///
+    /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, whatever the
+    /// journal's disk or a reactor does.
     ///
     /// - Parameter started: called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the real port, or `unix:/path`.
     /// - Throws: ``ConfigurationFailure`` for reactors that can't be hosted, all at once;
-    ///   ``StartFailure`` when the journal can't be opened or the address can't be listened on.
+    ///   ``StartFailure`` when the journal can't be opened or the address can't be listened on;
+    ///   ``StopFailure`` when the time above is over.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
-        let server = try RunningServer(hosted: hosted, configuration: configuration)
+        try await run(started: started, closingTime: Self.closingTime) { () throws(StartFailure) in
+            try RunningServer.open(configuration)
+        }
+    }
+
+    /// How long a server that has drained may take to close its journal.
+    private static let closingTime = Duration.seconds(30)
+
+    /// - Parameters:
+    ///   - started: as above.
+    ///   - closingTime: after the grace time.
+    ///   - open: opens the journal, once the address is bound: a server whose address is in use
+    ///     makes no file.
+    func run(
+        started: @Sendable (String) -> Void = { _ in }, closingTime: Duration,
+        opening open: () throws(StartFailure) -> any Journal
+    ) async throws {
+        let registrations = try RunningServer.registrations(hosted)
+        let socket = try RunningServer.bind(configuration)
+        let server = try RunningServer(
+            registrations: registrations, configuration: configuration, journal: try open())
         let listener: Listener<Shard>
         do {
-            listener = try server.listen()
+            listener = try server.listen(socket)
         } catch {
-            await server.stop()
+            try await server.end(nil, within: closingTime)
             throw error
         }
         started(server.address(of: listener))
         await untilCancelled()
-        await server.drain(listener)
-        await server.stop()
+        try await server.end(listener, within: configuration.grace + closingTime)
     }
 
     private func untilCancelled() async {
@@ -62,16 +85,26 @@ public struct StartFailure: Error, CustomStringConvertible, Sendable {
     public let description: String
 }
 
+/// Why a server ended without closing its journal: its disk does not answer, or a reactor does not
+/// return.
+///
+/// What was acknowledged is in the journal. The file is closed, and its lock released, as soon as
+/// the disk answers, or when the process ends.
+public struct StopFailure: Error, CustomStringConvertible, Sendable {
+    /// One sentence.
+    public let description: String
+}
+
 /// The loops of a server and what they share.
-private struct RunningServer {
+struct RunningServer {
     private let service: Service
     private let loops: [EventLoop<Shard>]
     private let configuration: Configuration
 
-    init(hosted: [Hosted], configuration: Configuration) throws {
+    init(
+        registrations: [Registration], configuration: Configuration, journal: any Journal
+    ) throws(StartFailure) {
         self.configuration = configuration
-        let registrations = try Self.registrations(hosted)
-        let journal = try Self.open(configuration)
         var logger = Logger(label: "reactor-server")
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel.rawValue) ?? .info
         let service = Service(
@@ -79,8 +112,8 @@ private struct RunningServer {
             journal: journal, logger: logger)
         self.service = service
         let peers = Peers(count: configuration.loops)
-        do {
-            loops = try (0..<configuration.loops).map { index in
+        do throws(SystemFailure) {
+            loops = try (0..<configuration.loops).map { index throws(SystemFailure) in
                 try EventLoop<Shard>(
                     label: "reactor-server.loop-\(index)", poller: configuration.poller.kind
                 ) { loop, connections in
@@ -89,13 +122,13 @@ private struct RunningServer {
                         connections: connections)
                 }
             }
-        } catch let failure as SystemFailure {
-            throw StartFailure(description: "the event loops could not be made: \(failure)")
+        } catch {
+            throw StartFailure(description: "the event loops could not be made: \(error)")
         }
         peers.introduce(loops)
     }
 
-    private static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
+    static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
         switch configuration.journal {
         case .memory: return MemoryJournal()
         case .file(let path):
@@ -111,7 +144,7 @@ private struct RunningServer {
         }
     }
 
-    private static func registrations(
+    static func registrations(
         _ hosted: [Hosted]
     ) throws(ConfigurationFailure) -> [Registration] {
         var sentences: [String] = []
@@ -131,14 +164,22 @@ private struct RunningServer {
         return registrations
     }
 
-    func listen() throws(StartFailure) -> Listener<Shard> {
+    static func bind(_ configuration: Configuration) throws(StartFailure) -> BoundSocket {
         let address: ListenAddress =
             configuration.unixPath.map { .unix(path: $0) }
             ?? .tcp(host: configuration.host, port: configuration.port)
         do {
-            return try Listener(address, loops: loops, maximumConnections: connectionLimit)
+            return try BoundSocket(address)
         } catch {
             throw StartFailure(description: "can't listen on \(address): \(error)")
+        }
+    }
+
+    func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<Shard> {
+        do {
+            return try Listener(socket, loops: loops, maximumConnections: connectionLimit)
+        } catch {
+            throw StartFailure(description: "can't listen: \(error)")
         }
     }
 
@@ -166,9 +207,39 @@ private struct RunningServer {
         }
     }
 
+    /// Drains, saves and closes.
+    ///
+    /// - Parameters:
+    ///   - listener: nil if there is none.
+    ///   - limit: for all of it. Beyond that nothing is waited for: sessions and loops end as
+    ///     soon as they can, and the journal is closed when its disk answers.
+    func end(_ listener: Listener<Shard>?, within limit: Duration) async throws(StopFailure) {
+        let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
+        // Tasks of their own: the caller's is cancelled, and what waits for a disk cannot be.
+        Task {
+            if let listener { await drain(listener) }
+            await stop()
+            outcome.yield(true)
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            outcome.yield(false)
+        }
+        // Another one: in the caller's the stream would end at once, being cancelled.
+        let hasEnded = await Task { await outcomes.first { _ in true } ?? false }.value
+        timer.cancel()
+        if hasEnded { return }
+        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        throw StopFailure(
+            description: """
+                the server did not end within \(limit): the journal's disk does not answer, or a \
+                reactor does not return; ended without closing the journal
+                """)
+    }
+
     /// Stops accepting, then waits until the last connection is gone, but no longer than the
     /// grace time.
-    func drain(_ listener: Listener<Shard>) async {
+    private func drain(_ listener: Listener<Shard>) async {
         service.beginDraining()
         listener.close()
         await listener.untilClosed()
@@ -183,10 +254,11 @@ private struct RunningServer {
     }
 
     /// Saves what a restart would otherwise have to reduce again, then ends.
-    func stop() async {
+    private func stop() async {
         for loop in loops {
             await withCheckedContinuation { continuation in
-                loop.enqueue { $0.sessions.save { continuation.resume() } }
+                let isRunning = loop.enqueue { $0.sessions.save { continuation.resume() } }
+                if !isRunning { continuation.resume() }
             }
         }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }

@@ -3,7 +3,8 @@ import Testing
 
 @Suite("Case 139 — SIGTERM drains", .timeLimit(.minutes(3)))
 struct DrainTests {
-    @Test(arguments: [SIGTERM, SIGINT])
+    // Cases 139, 161.
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func `streams get a spread retry and end in order, and the exit is 0`(
         signal: Int32
     ) async throws {
@@ -85,6 +86,33 @@ struct DrainTests {
                 "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
                     + "Content-Length: 9\r\n\r\n")
             _ = await connection.answers(1)
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
+    // Case 161.
+    @Test func `signals that mean nothing here do not end it`() async throws {
+        try await withServer { server in
+            for signal in [SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE] { server.signal(signal) }
+            let answer = try await server.client().get("/livez")
+            #expect(answer.status == 200)
+            server.signal(SIGTERM)
+            let exit = try await server.exit()
+            #expect(exit == .code(0))
+        }
+    }
+
+    // Case 161.
+    @Test func `a server that was started with SIGHUP ignored goes on after a hangup`() async throws
+    {
+        try await Turnstile.servers.pass {
+            let server = try await ServerProcess.start(.server, prelude: "trap '' HUP")
+            server.signal(SIGHUP)
+            let session = try await server.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            try await session.alert("Hello")
+            #expect(try await stream.next().data == #""Hello""#)
             server.signal(SIGTERM)
             #expect(try await server.exit() == .code(0))
         }

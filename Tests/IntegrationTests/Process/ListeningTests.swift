@@ -151,7 +151,7 @@ struct ListeningTests {
     @Test func `connections leave descriptors to the server itself`() async throws {
         try await Turnstile.servers.pass {
             let server = try await ServerProcess.start(
-                .server, ["--loops", "2", "--poller", "dispatch"], descriptorLimit: 100)
+                .server, ["--loops", "2", "--poller", "dispatch"], prelude: "ulimit -n 100")
             let room = 100 - 64 - 2
             try await server.log.wait {
                 $0.errors.contains("connections are limited to \(room), not 65536")

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite("The options of reactor-server", .timeLimit(.minutes(3)))
@@ -78,6 +79,54 @@ struct OptionTests {
             #expect(run.output.isEmpty)
             #expect(run.errors.contains(String(server.port)))
         }
+    }
+
+    // Case 161.
+    @Test func `a server whose address is taken leaves no journal behind`() async throws {
+        let folder = TemporaryFolder()
+        try await withServer { server in
+            let run = try await ServerProcess.run(
+                .server,
+                ["--port", String(server.port), "--journal", "file:\(folder.path)/j.sqlite"])
+            #expect(run.exit == .code(1))
+            #expect(run.errors.contains(String(server.port)))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
+    @Test func `a server whose journal is in use gives its address back`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let folder = TemporaryFolder()
+            let socket = "\(folder.path)/s"
+            let run = try await ServerProcess.run(.server, journal.options + ["--unix", socket])
+            #expect(run.exit == .code(1))
+            #expect(run.errors.contains(String(server.pid)))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
+    @Test func `an address space that is too small is an error, and exits 1`() async throws {
+        let run = try await ServerProcess.run(
+            .server, ["--port", "0"], prelude: "ulimit -v 250000")
+        #expect(run.exit == .code(1))
+        #expect(run.errors.contains("250000 KiB"))
+    }
+
+    @Test func `--version prints the version of the specification`() async throws {
+        let run = try await ServerProcess.run(.server, ["--version"])
+        #expect(run.exit == .code(0))
+        let specification = try await sharedServer().get("/openapi.yaml")
+        let line = try #require(
+            specification.text.split(separator: "\n").first { $0.hasPrefix("  version: ") })
+        #expect(run.output == "reactor-server \(line.dropFirst(11))\n")
+    }
+
+    @Test func `healthcheck --help shows the options of healthcheck alone`() async throws {
+        let run = try await ServerProcess.run(.server, ["healthcheck", "--help"])
+        #expect(run.exit == .code(0))
+        let shown = Self.names.filter { run.output.contains("--\($0) ") }
+        #expect(shown == ["host", "port", "unix"])
     }
 
     @Test func `a name that is no host is told, and exits 1`() async throws {

@@ -28,14 +28,14 @@ final class ServerProcess: Sendable {
 
     /// Starts a server and waits until it says that it is ready.
     ///
-    /// - Parameter descriptorLimit: how many descriptors it may have; as many as we, if nil.
+    /// - Parameter prelude: shell commands that come first in the same process, such as
+    ///   `ulimit -n 100`.
     static func start(
         _ program: Program = .server, _ options: [String] = [],
-        environment: [String: String] = [:], descriptorLimit: Int? = nil
+        environment: [String: String] = [:], prelude: String? = nil
     ) async throws -> ServerProcess {
         let process = try launch(
-            program, ["--port", "0"] + options, environment: environment,
-            descriptorLimit: descriptorLimit)
+            program, ["--port", "0"] + options, environment: environment, prelude: prelude)
         try await process.log.wait { $0.output.contains("\n") || $0.exit != nil }
         let line = process.log.present.output.prefix { $0 != "\n" }
         guard line.hasPrefix("reactor-server listening on "), line.contains(" (journal: ")
@@ -49,9 +49,10 @@ final class ServerProcess: Sendable {
 
     /// Runs the program to its end, which must come by itself.
     static func run(
-        _ program: Program = .server, _ options: [String], environment: [String: String] = [:]
+        _ program: Program = .server, _ options: [String], environment: [String: String] = [:],
+        prelude: String? = nil
     ) async throws -> ProcessLog.Present {
-        let process = try launch(program, options, environment: environment)
+        let process = try launch(program, options, environment: environment, prelude: prelude)
         // Held, so that a cancelled test leaves no process behind.
         let owner = ServerProcess(process.pid, process.log, "")
         try await owner.log.wait { $0.exit != nil }
@@ -89,7 +90,7 @@ final class ServerProcess: Sendable {
 
     private static func launch(
         _ program: Program, _ options: [String], environment: [String: String],
-        descriptorLimit: Int? = nil
+        prelude: String? = nil
     ) throws -> (pid: pid_t, log: ProcessLog) {
         // What a caller of the tests has set for servers counts for no test but for poller and
         // loops, by which CI runs the suite twice. Two loops at least: connections have to move.
@@ -102,11 +103,10 @@ final class ServerProcess: Sendable {
         variables.merge(environment) { $1 }
         let log = ProcessLog()
         let path = program.path
-        guard let descriptorLimit else {
+        guard let prelude else {
             return (try ChildProcess.spawn(path, options, variables, log), log)
         }
-        // Both limits, soft and hard, of that process alone.
-        let script = "ulimit -n \(descriptorLimit); exec \"$0\" \"$@\""
+        let script = "\(prelude); exec \"$0\" \"$@\""
         return (
             try ChildProcess.spawn("/bin/sh", ["-c", script, path] + options, variables, log), log
         )

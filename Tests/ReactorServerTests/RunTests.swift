@@ -1,0 +1,72 @@
+import Reactors
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorServer
+
+@Suite("ReactorServer.run — it ends, whatever the journal does", .timeLimit(.minutes(1)))
+struct RunTests {
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.port = 0
+        configuration.loops = 2
+        configuration.grace = .milliseconds(10)
+        configuration.logLevel = .critical
+        return configuration
+    }
+
+    @Test func `run returns with a failure where the journal does not close`() async throws {
+        let journal = StalledJournal()
+        let running = Task {
+            try await ReactorServer(hosting: [], configuration: Self.configuration).run(
+                started: { _ in journal.start() }, closingTime: .milliseconds(10)
+            ) { journal }
+        }
+        await journal.untilStarted()
+        running.cancel()
+        await #expect(throws: StopFailure.self) { try await running.value }
+        // Not before it was tried.
+        await journal.untilClosing()
+        journal.resume()
+    }
+
+    @Test func `an address that is taken opens no journal`() async throws {
+        var configuration = Self.configuration
+        configuration.host = "host.invalid"
+        let server = ReactorServer(hosting: [], configuration: configuration)
+        let opened = Mutex(0)
+        await #expect(throws: StartFailure.self) {
+            try await server.run(closingTime: .seconds(30)) {
+                opened.withLock { $0 += 1 }
+                return MemoryJournal()
+            }
+        }
+        #expect(opened.withLock { $0 } == 0)
+    }
+}
+
+/// A journal whose disk does not answer when it is closed, until `resume`.
+private final class StalledJournal: Journal {
+    private let started = AsyncStream<Void>.makeStream()
+    private let closing = AsyncStream<Void>.makeStream()
+    private let resumed = AsyncStream<Void>.makeStream()
+
+    let name = "stalled"
+    let archive: (any Archive)? = nil
+    let failure: JournalFailure? = nil
+
+    func commit(_ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void) -> Commit {
+        .done
+    }
+
+    func close() async {
+        closing.continuation.finish()
+        for await _ in resumed.stream {}
+    }
+
+    func start() { started.continuation.finish() }
+    func resume() { resumed.continuation.finish() }
+    func untilStarted() async { for await _ in started.stream {} }
+    func untilClosing() async { for await _ in closing.stream {} }
+}
