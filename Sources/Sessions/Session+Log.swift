@@ -59,6 +59,15 @@ extension Session {
         answer(.log(request))
     }
 
+    /// Answers with a page of what is committed now, from memory or from the journal.
+    ///
+    /// Why not decided when the page is asked for: an earlier step may commit meanwhile, and trims
+    /// what the page begins with.
+    func deliverPage(_ request: LogPageRequest) {
+        if let start = archivedStart(request) { return readArchivedLog(request, after: start) }
+        table.output.reply(content(.logPage(logPage(request))), to: request.token)
+    }
+
     /// Where the page begins, if that is only in the journal.
     private func archivedStart(_ request: LogPageRequest) -> RecordPlace? {
         guard let keeping else { return nil }

@@ -173,7 +173,7 @@ extension Session {
         case .subscription(let request, let number, let snapshot):
             open(request, at: number, snapshot: snapshot)
         case .log(let request):
-            table.output.reply(content(.logPage(logPage(request))), to: request.token)
+            deliverPage(request)
         case .applied(let continuation):
             continuation.resume(returning: true)
         }
