@@ -61,7 +61,7 @@ final class LoopSeat: SerialExecutor {
     }
 
     private let id: SessionID
-    private let generation: Generation
+    private let incarnation: UInt64
     private let hop: SessionTable.Hop
     private let tag: ActionTag
     // Why a lock: what wakes the action up comes from any thread, and may come while the loop is
@@ -70,7 +70,7 @@ final class LoopSeat: SerialExecutor {
 
     init(_ tag: ActionTag, of session: Session) {
         id = session.id
-        generation = session.generation
+        incarnation = session.incarnation
         hop = session.table.hop
         self.tag = tag
     }
@@ -102,7 +102,7 @@ final class LoopSeat: SerialExecutor {
         let act: @Sendable () -> Void = { [self] in
             unsafe job.runSynchronously(on: asUnownedSerialExecutor())
         }
-        guard let session = table.session(id, generation) else { return act() }
+        guard let session = table.session(id, incarnation) else { return act() }
         session.carryOnWhenCommitted(tag, act)
     }
 

@@ -1,14 +1,17 @@
 internal import Reactors
 
 /// The way from a task back to its session's loop. It names the session and does not hold it.
+///
+/// Invariant: it leads to one incarnation. A task may outlive that, if it is deaf to its
+/// cancellation, and numbers of steps begin anew in the next.
 struct Door<M: Machine>: Sendable {
     private let id: SessionID
-    private let generation: Generation
+    private let incarnation: UInt64
     private let hop: SessionTable.Hop
 
     init(_ session: Session) {
         id = session.id
-        generation = session.generation
+        incarnation = session.incarnation
         hop = session.table.hop
     }
 
@@ -17,7 +20,7 @@ struct Door<M: Machine>: Sendable {
     private func enter(_ act: @escaping @Sendable (M) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             hop { table in
-                guard let session = table.session(id, generation) else {
+                guard let session = table.session(id, incarnation) else {
                     return continuation.resume(returning: false)
                 }
                 guard session.perform(act) else { return continuation.resume(returning: false) }
@@ -28,7 +31,7 @@ struct Door<M: Machine>: Sendable {
 
     private func report(_ act: @escaping @Sendable (M) -> Void) {
         hop { table in
-            guard let session = table.session(id, generation) else { return }
+            guard let session = table.session(id, incarnation) else { return }
             _ = session.perform { (machine: M) in
                 act(machine)
                 return true
@@ -103,7 +106,7 @@ extension Door where M: SourcedMachine {
     private func leadsSomewhere() async -> Bool {
         await withCheckedContinuation { continuation in
             hop { table in
-                continuation.resume(returning: table.session(id, generation) != nil)
+                continuation.resume(returning: table.session(id, incarnation) != nil)
             }
         }
     }

@@ -6,4 +6,12 @@ package enum ExportFault: Error, Sendable {
     case versionUnknown(ClosedRange<UInt64>)
     case unreadable(JournalFailure)
     case unencodable(String)
+    /// It was deleted meanwhile.
+    case gone(SessionID)
+}
+
+extension JournalFailure {
+    /// Nothing was applied: what the request was decided upon is not believed any more.
+    static let leftMemory = JournalFailure(
+        reason: .unavailable, detail: "the session left memory, for a commit of it failed")
 }

@@ -23,6 +23,8 @@ final class IdempotencyKeys {
     /// What is committed of those that wait for effects to end: their answer if nothing better
     /// comes.
     private var preliminary: [UInt64: StoredAnswer] = [:]
+    /// What became, while the journal is asked for their keys, of those who sent the requests.
+    private var lookUps: [UInt64: LookUp] = [:]
     /// There may be answers in the journal that are not here.
     private(set) var isPartial: Bool
 
@@ -31,6 +33,14 @@ final class IdempotencyKeys {
     static let limit = 10_000
     /// With a journal that keeps answers.
     static let cacheLimit = 1_000
+
+    /// Who waits for the answer to a request whose key is being looked up.
+    enum LookUp {
+        case waits
+        /// `?wait=settled`: the time is over.
+        case expired
+        case disconnected
+    }
 
     init(isPartial: Bool) { self.isPartial = isPartial }
 
@@ -57,6 +67,17 @@ final class IdempotencyKeys {
     func begin(_ key: String, digest: [UInt8], for token: UInt64) {
         entries[key] = .running(digest: digest)
         running[token] = key
+    }
+
+    func beginLookUp(for token: UInt64) { lookUps[token] = .waits }
+
+    /// Changes nothing if no key is being looked up for it.
+    func setLookUp(_ token: UInt64, _ state: LookUp) {
+        if lookUps[token] != nil { lookUps[token] = state }
+    }
+
+    func endLookUp(for token: UInt64) -> LookUp {
+        lookUps.removeValue(forKey: token) ?? .waits
     }
 
     func key(of token: UInt64) -> String? { running[token] }

@@ -24,7 +24,8 @@ extension Session {
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let snapshot):
-                guard let snapshot, let machine else { return act(.success(nil)) }
+                guard let machine else { return act(.failure(.leftMemory)) }
+                guard let snapshot else { return act(.success(nil)) }
                 do throws(RecoveryFault) {
                     let fold = try machine.makeFold(from: snapshot)
                     advance(fold, after: RecordPlace(snapshot.number), to: version, then: act)
@@ -82,7 +83,7 @@ extension Session {
         keeping?.readers.insert(token)
         rebuild(version) { [self] result in
             guard keeping?.readers.remove(token) != nil else { return }
-            guard life == .running else { return answer(content(.gone), token) }
+            guard life == .running else { return answer(content(absence), token) }
             switch result {
             case .failure(let failure): answer(content(.unreadable(failure)), token)
             case .success(nil):
@@ -100,6 +101,7 @@ extension Session {
     package func export(
         _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
     ) {
+        guard let machine else { return act(.failure(exportFault)) }
         let wanted = version ?? committedVersion
         guard wanted <= committedVersion else {
             return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
@@ -114,6 +116,7 @@ extension Session {
             return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
         }
         rebuild(wanted) { [self] result in
+            guard life != .ended else { return act(.failure(exportFault)) }
             switch result {
             case .failure(let failure): act(.failure(.unreadable(failure)))
             case .success(nil):
@@ -126,6 +129,11 @@ extension Session {
                     })
             }
         }
+    }
+
+    /// Why a session that is not running has no state to hand over.
+    private var exportFault: ExportFault {
+        life == .ended ? .gone(id) : .unreadable(.leftMemory)
     }
 
     private func exported(

@@ -24,7 +24,7 @@ extension Session {
         }
         keys.begin(key, digest: digest, for: post.token)
         guard keeping != nil, keys.isPartial else { return true }
-        lookUp(post, key, digest)
+        lookUp(post, key, digest, in: keys)
         return false
     }
 
@@ -34,29 +34,50 @@ extension Session {
         return keys
     }
 
-    private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
-        let sessionKey = self.key
+    private func lookUp(
+        _ post: ActionPost, _ key: String, _ digest: [UInt8], in keys: IdempotencyKeys
+    ) {
+        let (sessionKey, asked) = (self.key, incarnation)
+        keys.beginLookUp(for: post.token)
         pin()
         table.ask { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { [self] result in
             unpin()
+            let waiter = keys.endLookUp(for: post.token)
+            // What was decided meanwhile comes first: a deletion, or a commit that failed.
+            guard life == .running, incarnation == asked else {
+                keys.forget(post.token)
+                return answer(content(absence), post.token)
+            }
             switch result {
             case .failure(let failure):
-                keys?.forget(post.token)
+                keys.forget(post.token)
                 table.output.reply(content(.unreadable(failure)), to: post.token)
             case .success(let stored?):
-                keys?.forget(post.token)
-                keys?.remember(stored)
+                keys.forget(post.token)
+                keys.remember(stored)
                 answerAgain(stored, digest, post.token)
             case .success(nil):
-                do throws(ActionRefusal) {
-                    try receive(post)
-                } catch {
-                    keys?.forget(post.token)
-                    table.output.reply(content(.refused(error)), to: post.token)
-                }
+                receiveLate(post, waiter, keys)
             }
+        }
+    }
+
+    /// The journal does not know the key: the request is carried out, whoever still waits for it.
+    private func receiveLate(
+        _ post: ActionPost, _ waiter: IdempotencyKeys.LookUp, _ keys: IdempotencyKeys
+    ) {
+        do throws(ActionRefusal) {
+            try receive(post)
+        } catch {
+            keys.forget(post.token)
+            return table.output.reply(content(.refused(error)), to: post.token)
+        }
+        switch waiter {
+        case .waits: break
+        case .expired: stopWaiting(post.token)
+        case .disconnected: forget(post.token)
         }
     }
 

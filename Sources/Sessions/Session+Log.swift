@@ -19,7 +19,7 @@ extension Session {
     func enter(
         _ kind: LogEntry.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
-        guard let notes, life != .ended, !isUnsaying else { return }
+        guard let notes, life == .running, !isUnsaying else { return }
         var body = table.takeScratch()
         LogEntry.append(kind, to: &body, write)
         let number = log.lastNumber + 1
@@ -52,7 +52,7 @@ extension Session {
 
     /// A page of the log. The answer shows what is committed then.
     package func readLog(_ request: LogPageRequest) {
-        guard life == .running else { return answer(content(.gone), request.token) }
+        guard life == .running else { return answer(content(absence), request.token) }
         keeping?.lastUse = table.ticks
         keepNotes()
         if let start = archivedStart(request) { return readArchivedLog(request, after: start) }
@@ -196,7 +196,7 @@ extension Session {
         switch record.kind {
         case .mutation:
             var content: [UInt8] = []
-            machine.encodeMutation(to: record.version, in: self, out: &content)
+            machine?.encodeMutation(to: record.version, in: self, out: &content)
             entry.version = record.version
             entry.body = LogEntry.body(ofMutation: content)[...]
         case .activity:

@@ -12,6 +12,7 @@ extension Session {
 
     /// Puts the present state into the present step.
     func takeSnapshot() {
+        guard let machine else { return }
         var state: [UInt8] = []
         do {
             try machine.encodeRawState(to: &state)
@@ -57,6 +58,7 @@ extension Session {
 
     /// Goes on where another process, or this one, left the session.
     func resume(_ saved: SavedSession) {
+        guard let machine else { return }
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
         sources = machine.startSources(in: self)
@@ -83,9 +85,8 @@ extension Session {
 
     /// Precondition: memory holds nothing that is not decided or unsaid.
     private func leaveMemory() {
-        life = .asleep
+        fallAsleepAtOnce()
         keys = nil
-        dropMachine()
         log = RecordLog(lastNumber: log.lastNumber, lastVersion: log.lastVersion)
     }
 
@@ -105,7 +106,7 @@ extension Session {
     ///
     /// A session that listens to sources is never at rest: whatever they bring would be lost.
     var isAtRest: Bool {
-        guard let keeping, life == .running, keeping.pins == 0 else { return false }
+        guard let keeping, let machine, life == .running, keeping.pins == 0 else { return false }
         return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && sources.isEmpty
             && machine.isQuiet && streams.allSatisfy(\.isAtRest)
     }

@@ -60,9 +60,18 @@ extension Session {
     func recordFailure(
         at place: String, _ error: String, _ content: [UInt8], of action: ActionTag
     ) {
+        // A look at the state may fail at any time: while a step is unsaid, behind the end, and
+        // before a session is there again. None of them is a time to decide anything.
+        guard life == .running, !isUnsaying else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
         record(.failure, LogEntry.body(LogEntry.kind(ofFailureAt: place), content))
         if keepsRecords { recordContent(content) }
+        note(.failed(place: place, error: error))
+    }
+
+    /// A session that comes back has told it before.
+    private func noteUnrecorded(_ place: String, _ error: String) {
+        guard life != .asleep else { return }
         note(.failed(place: place, error: error))
     }
 
@@ -109,7 +118,7 @@ extension Session {
 
     func answerSettled() {
         mayHaveSettled = false
-        guard !waiting.isEmpty else { return }
+        guard !waiting.isEmpty, let machine else { return }
         let settled = waiting.filter { machine.isSettled($0.actions) }
         guard !settled.isEmpty else { return }
         waiting.removeAll { machine.isSettled($0.actions) }
@@ -131,7 +140,7 @@ extension Session {
         committedNotes = step.notes
         commitAnswers(of: step)
         // Before anybody hears of the session: what is published from then on reaches it.
-        if step.creates { sources = machine.startSources(in: self) }
+        if step.creates, let machine { sources = machine.startSources(in: self) }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
         if life == .ending, committedNumber == log.lastNumber { finish() }
@@ -153,7 +162,7 @@ extension Session {
         log.trim(to: retention, keeping: committedNumber)
         notes?.trim(
             to: retention, after: log.keptAfter, keeping: committedPlace(for: .log))
-        machine.forget(before: log.keptVersion)
+        machine?.forget(before: log.keptVersion)
         let limit = streamLimitBytes
         for stream in streams {
             stream.trim(keptAfter: keptPlace(for: stream.selection), limit: limit)
@@ -193,8 +202,11 @@ extension Session {
 
     /// The end is committed: everything that runs is cancelled, every stream is told.
     private func finish() {
-        life = .ended
-        machine.end(in: self)
+        end(endStreams)
+        table.remove(self)
+    }
+
+    private func endStreams() {
         cancelTasks()
         for token in keeping?.readers ?? [] { table.output.reply(content(.gone), to: token) }
         keeping?.readers = []
@@ -205,10 +217,9 @@ extension Session {
             for subscriber in stream.subscribers { subscriber.stopReplaying() }
             stream.appendEnd(position, scratch: &table.scratch)
             stream.flush(through: table.output)
-            for subscriber in stream.subscribers { subscriber.finishIfDone() }
+            for subscriber in stream.subscribers { subscriber.finishAtEnd() }
         }
         streams = []
-        table.remove(self)
     }
 
     func cancelTasks() {
@@ -225,13 +236,16 @@ extension Session {
     func unsay(_ step: Step, because failure: JournalFailure) {
         guard let first = uncommitted.firstIndex(where: { $0 === step }) else { return }
         let fallen = uncommitted[first...]
+        // To the very end: a look at the state on the way may fail, and decides nothing.
+        isUnsaying = true
+        defer { isUnsaying = false }
         // It may be among what fell; another one is taken in time.
         keeping?.snapshotNumber = 0
         uncommitted.removeSubrange(first...)
         log.rollBack(to: committedNumber)
         notes?.rollBack(before: committedNumber + 1, to: committedNotes)
         cancelEffects()
-        if life == .ending { life = .running }
+        takeBackEnd()
         let neverWas = fallen.contains(where: \.creates)
         for step in fallen {
             table.withdraw(step)
@@ -244,16 +258,17 @@ extension Session {
         for step in fallen {
             for case .carryOn(let go) in step.effects { go(self) }
         }
-        if neverWas { return table.remove(self) }
+        guard !neverWas else {
+            fallAsleepAtOnce()
+            return table.remove(self)
+        }
         if keeping != nil { doubt() }
     }
 
     /// Takes the machine back to what is committed. No effect goes on: what the machine thinks
     /// is running and what has been launched would differ from now on.
     private func cancelEffects() {
-        isUnsaying = true
-        machine.rollBack(to: committedVersion, in: self)
-        isUnsaying = false
+        machine?.rollBack(to: committedVersion, in: self)
         for task in tasks.values { task.cancel() }
         tasks = [:]
         mayHaveSettled = false

@@ -4,7 +4,7 @@ internal import Storage
 extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
-        guard life == .running else { return answer(content(.gone), request.token) }
+        guard life == .running else { return answer(content(absence), request.token) }
         keeping?.lastUse = table.ticks
         if request.selection.log { keepNotes() }
         guard let newestStep = uncommitted.last else {
@@ -204,10 +204,10 @@ extension Session {
         var pulses: [UInt8] = []
         var state: [UInt8] = []
         if selection.pulses != 0 {
-            machine.encodePulses(selection.pulses, at: version, in: self, to: &pulses)
+            machine?.encodePulses(selection.pulses, at: version, in: self, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
-        machine.encodeState(at: version, in: self, to: &state)
+        machine?.encodeState(at: version, in: self, to: &state)
         if case .part(let pointer) = selection.states {
             state = StatePart.slice(pointer, of: state) ?? Framing.null
         }
@@ -223,13 +223,13 @@ extension Session {
             number >= log.lastNumber
             ? log.lastVersion
             : number > log.keptAfter ? log.entry(number).version : log.keptVersion
-        machine.encodeState(at: version, in: self, to: &out)
+        machine?.encodeState(at: version, in: self, to: &out)
         return out
     }
 
     /// No more old states are asked for just now.
     func endReplay() {
-        machine.endReplay()
+        machine?.endReplay()
     }
 
     func prefix(of source: EventSource) -> [UInt8] {

@@ -7,7 +7,7 @@ extension Session {
     /// Switches the stub, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The answer
     /// is what ``readStub(for:)`` says then.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
-        guard life == .running else { return answer(content(.gone), token) }
+        guard life == .running, let machine else { return answer(content(absence), token) }
         try machine.changeStub(StubChange(body))
         if mayHaveSettled { answerSettled() }
         readStub(for: token)
@@ -15,7 +15,7 @@ extension Session {
 
     /// `{"enabled":…,"actions":[…]}`: what was recorded since the stub was switched on last.
     package func readStub(for token: UInt64) {
-        guard life == .running else { return answer(content(.gone), token) }
+        guard life == .running, let machine else { return answer(content(absence), token) }
         var body: [UInt8] = []
         machine.encodeStub(to: &body)
         answer(content(.stub(body)), token)

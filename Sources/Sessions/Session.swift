@@ -30,13 +30,15 @@ package final class Session {
         case asleep
     }
 
-    var life = Life.running
+    private(set) var life = Life.asleep
     var log = RecordLog()
     /// Nil while the action log is not wanted: the journal keeps none and nobody has read it.
     var notes: NoteLog?
-    // Why implicitly unwrapped: a machine is made for a session that exists, and leaves with its
-    // state when the session sleeps.
-    private(set) var machine: (any Machine)!
+    /// Invariant: nil once the session is asleep or has ended. Code that runs after a wait has to
+    /// ask whether there still is one.
+    private(set) var machine: (any Machine)?
+    /// Which stay in memory this is, of all that the table has seen; 0 while it is asleep.
+    private(set) var incarnation: UInt64 = 0
     /// Only where the journal has an archive.
     let keeping: Keeping?
     /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
@@ -74,9 +76,12 @@ package final class Session {
         weak var step: Step?
     }
 
+    /// - Parameters:
+    ///   - saved: what it begins with; nil: the initial state.
+    ///   - isNew: false if the journal has it already.
     init(
         _ id: SessionID, _ registration: Registration, _ generation: Generation,
-        _ table: SessionTable, saved: SavedSession? = nil
+        _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool
     ) throws(RecoveryFault) {
         self.id = id
         self.registration = registration
@@ -85,7 +90,10 @@ package final class Session {
         self.keepsRecords = table.journal.keepsRecords
         self.key = SessionKey(session: id.text, generation: generation.text)
         self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
+        // What looking at the state leaves is recorded once, at the creation.
+        if isNew { life = .running }
         try restore(saved)
+        life = .running
     }
 
     /// Comes back into memory; those who read have stayed.
@@ -109,11 +117,39 @@ package final class Session {
         committedVersion = log.lastVersion
         committedNotes = saved?.trailingNotes ?? 0
         notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
+        incarnation = table.nextIncarnation()
         machine = try registration.makeMachine(self, saved)
         keeping?.lastUse = table.ticks
     }
 
-    func dropMachine() { machine = nil }
+    /// The state leaves memory: whatever comes for this incarnation finds nothing.
+    func fallAsleepAtOnce() {
+        life = .asleep
+        machine = nil
+        incarnation = 0
+    }
+
+    /// The end is committed; `act` is done while the machine is still there.
+    func end(_ act: () -> Void) {
+        life = .ended
+        machine?.end(in: self)
+        act()
+        machine = nil
+        incarnation = 0
+    }
+
+    /// The end was decided, and its commit failed.
+    func takeBackEnd() {
+        if life == .ending { life = .running }
+    }
+
+    /// What is answered to a request that comes, or comes back, when the session is not running.
+    var absence: Reply.Kind {
+        switch life {
+        case .ending, .ended: .gone
+        case .running, .asleep: .failed(.leftMemory)
+        }
+    }
 
     package var position: Position { Position(generation, committedNumber) }
     package var version: UInt64 { committedVersion }
@@ -139,13 +175,14 @@ package final class Session {
 
     /// Somebody wants a session that is there already.
     package func greet(for token: UInt64) {
+        guard life == .running else { return answer(content(absence), token) }
         answer(content(.created(isNew: false)), token)
     }
 
     /// Receives the actions of one request. The answer comes when they are committed, or, if it
     /// waits, when what they started has ended.
     package func post(_ post: ActionPost) throws(ActionRefusal) {
-        guard life == .running else { return answer(content(.gone), post.token) }
+        guard life == .running else { return answer(content(absence), post.token) }
         guard table.hasRoom else { throw .overloaded }
         keeping?.lastUse = table.ticks
         if post.key != nil, try !admits(post) { return }
@@ -158,6 +195,7 @@ package final class Session {
     }
 
     func receive(_ post: ActionPost) throws(ActionRefusal) {
+        guard life == .running, let machine else { return answer(content(absence), post.token) }
         traceparent = post.traceparent
         arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         defer {
@@ -192,21 +230,32 @@ package final class Session {
 
     /// Somebody who waits for effects to end waits no longer: answers what there is.
     package func stopWaiting(_ token: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return }
+        guard let index = waiting.firstIndex(where: { $0.token == token }) else {
+            keys?.setLookUp(token, .expired)
+            return
+        }
         waiting.remove(at: index)
         answer(content(.unsettled), token)
     }
 
     /// The connection is gone; its effects go on (case 90).
     package func forget(_ token: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return }
-        waiting.remove(at: index)
-        keys?.endWaiting(token)
+        guard let index = waiting.firstIndex(where: { $0.token == token }) else {
+            keys?.setLookUp(token, .disconnected)
+            return
+        }
+        let one = waiting.remove(at: index)
+        // Before its commit nobody knows whether the request has happened: the commit says so.
+        if let step = one.step, uncommitted.contains(where: { $0 === step }) {
+            step.endWaiting(one.token)
+        } else {
+            keys?.endWaiting(token)
+        }
     }
 
     /// Reads the state as it is now, or as it was at `version`.
     package func read(version: UInt64?, for token: UInt64) {
-        guard life == .running else { return answer(content(.gone), token) }
+        guard life == .running else { return answer(content(absence), token) }
         keeping?.lastUse = table.ticks
         if let version, keeping != nil, version < log.keptVersion {
             return readArchived(version, for: token)
@@ -215,6 +264,7 @@ package final class Session {
     }
 
     func reading(_ version: UInt64?) -> Reply.Kind {
+        guard let machine else { return absence }
         var state: [UInt8] = []
         guard let version else {
             machine.encodeState(in: self, to: &state)
@@ -230,7 +280,7 @@ package final class Session {
 
     /// Ends the session; from the commit on it is gone.
     package func end(for token: UInt64) {
-        guard life == .running else { return answer(content(.gone), token) }
+        guard life == .running else { return answer(content(absence), token) }
         life = .ending
         beginRecord(.deleted)
         answer(content(.ended), token)

@@ -13,7 +13,7 @@ extension SessionTable {
         ask { archive, answer in
             archive.load(id.text, answer)
         } then: { [unowned self] result in
-            let found = self.found(id, result)
+            let found = present(id) ?? self.found(id, result)
             for act in waking.removeValue(forKey: id) ?? [] { act(present(id) ?? found) }
         }
     }
@@ -61,8 +61,14 @@ extension SessionTable {
     ) throws(RecoveryFault) -> Session {
         if let session = asleep(id) {
             guard session.generation.text != saved.key.generation else {
-                try session.wake(saved)
-                return session
+                do {
+                    try session.wake(saved)
+                    return session
+                } catch {
+                    // They come back, and are told why: nobody asks for it once for each of them.
+                    session.abandonReaders()
+                    throw error
+                }
             }
             session.abandonReaders()
         }
@@ -73,7 +79,7 @@ extension SessionTable {
         guard let generation = Generation(saved.key.generation.utf8) else {
             throw RecoveryFault(place: "the generation", reason: saved.key.generation)
         }
-        let session = try Session(id, registration, generation, self, saved: saved)
+        let session = try Session(id, registration, generation, self, saved: saved, isNew: false)
         keep(session)
         return session
     }

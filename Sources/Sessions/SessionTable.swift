@@ -84,6 +84,7 @@ package final class SessionTable {
     let turns: LoopTurns
     /// Whose record is being written.
     private var writing: Step?
+    private var lastIncarnation: UInt64 = 0
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
@@ -141,8 +142,9 @@ package final class SessionTable {
         return journal.archive == nil ? .nothing : .notInMemory
     }
 
-    func session(_ id: SessionID, _ generation: Generation) -> Session? {
-        guard let session = sessions[id], session.generation == generation else { return nil }
+    /// The session, if this stay in memory is not over.
+    func session(_ id: SessionID, _ incarnation: UInt64) -> Session? {
+        guard let session = sessions[id], session.incarnation == incarnation else { return nil }
         return session
     }
 
@@ -159,7 +161,7 @@ package final class SessionTable {
         from saved: SavedSession? = nil
     ) throws(RecoveryFault) {
         let generation = Generation(using: &randomness)
-        let session = try Session(id, registration, generation, self, saved: saved)
+        let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
         sessions[id] = session
         session.create(for: token)
     }
@@ -170,7 +172,16 @@ package final class SessionTable {
         registrations.first { $0.name == name }
     }
 
-    func asleep(_ id: SessionID) -> Session? { sessions[id] }
+    /// The session of this id of which only the readers are in memory.
+    func asleep(_ id: SessionID) -> Session? {
+        sessions[id].flatMap { $0.life == .asleep ? $0 : nil }
+    }
+
+    /// A number that no incarnation of any session here has had.
+    func nextIncarnation() -> UInt64 {
+        lastIncarnation += 1
+        return lastIncarnation
+    }
 
     func keep(_ session: Session) { sessions[session.id] = session }
 

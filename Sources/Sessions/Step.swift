@@ -38,6 +38,12 @@ final class Step {
         self.lastVersion = lastVersion
     }
 
+    /// Whoever waited for effects is gone: what is committed is the answer.
+    func endWaiting(_ token: UInt64) {
+        guard let index = preliminary.firstIndex(where: { $0.token == token }) else { return }
+        answered.append(preliminary.remove(at: index))
+    }
+
     /// The process ends before the commit: nobody is told of anything, and tasks go their way.
     func giveUp() {
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }

@@ -103,6 +103,13 @@ package final class Subscriber {
         lostAfter = nil
     }
 
+    /// The session's end is in the stream: a reader that was on its way back to it goes there now,
+    /// for nothing else ever asks it to.
+    func finishAtEnd() {
+        guard isLost else { return finishIfDone() }
+        goOn()
+    }
+
     /// After the session's end: nothing is left to write.
     func finishIfDone() {
         guard !isBlocked, cursor == stream.end else { return }

@@ -95,6 +95,7 @@ extension Problem {
         switch fault {
         case .versionUnknown(let kept): self = .unknownVersion(kept)
         case .unreadable(let failure): self = .unreadable(failure)
+        case .gone(let id): self = .endedSession(id.text)
         case .unencodable(let reason):
             self.init(500, "not_encodable", "the state can't be written as JSON: \(reason)")
         }

@@ -1,0 +1,206 @@
+import Reactors
+import Sessions
+import Storage
+import Synchronization
+import Testing
+
+@Suite("Contract §2 — what belongs to one stay in memory does not speak for the next")
+struct IncarnationTests {
+    private func sleep(_ rig: Rig) {
+        for _ in 0..<6 {
+            rig.table.tick()
+            rig.endRound()
+        }
+    }
+
+    private func woken(_ rig: Rig) throws -> Session {
+        guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        return session
+    }
+
+    /// Waits for this many jobs, and does them.
+    private func letIn(_ count: Int, to rig: Rig) async {
+        var done = 0
+        while done < count, !Task.isCancelled {
+            await rig.inbox.hasJob()
+            let jobs = rig.inbox.take()
+            for job in jobs { job(rig.table) }
+            rig.settleAll()
+            done += jobs.count
+        }
+    }
+
+    /// One gate for each machine that is made.
+    private final class Gates: Sendable {
+        private let made = Mutex<[Gate]>([])
+
+        func make() -> Gate {
+            let gate = Gate()
+            made.withLock { $0.append(gate) }
+            return gate
+        }
+
+        subscript(index: Int) -> Gate { made.withLock { $0[index] } }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `a cancelled step that outlives its session's sleep is no step of the next`(
+        isDoubted: Bool
+    ) async throws {
+        let gates = Gates()
+        let registration = try Registration.of { Worker(gate: gates.make()) }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        rig.settleAll()
+        try rig.act(Post.latest(1), on: session)
+        rig.settleAll()
+        await gates[0].hasArrivals(1)
+        if isDoubted {
+            try rig.act(Post.count, on: session)
+            rig.settle(.unavailable)
+        } else {
+            try rig.act(Post.cancel("search"), on: session)
+            rig.settleAll()
+            rig.journal.setImmediate(true)
+            sleep(rig)
+        }
+        let again = try woken(rig)
+        try rig.act(Post.latest(2), on: again)
+        rig.settleAll()
+        await gates[1].hasArrivals(1)
+
+        // What it sends, and its end.
+        gates[0].open()
+        await letIn(2, to: rig)
+        gates[1].open()
+        await rig.work { rig.state(again).contains("2]") }
+        #expect(rig.state(again).contains(#""worked":[2]"#))
+        #expect(!rig.notes.contains("dropped a mutation"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a source that is deaf to its cancellation brings nothing to the next`() async throws {
+        let gates = Gates()
+        let registration = try Registration.of { Deaf(gate: gates.make()) }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        rig.settleAll()
+        await gates[0].hasArrivals(1)
+        try rig.act(#"{"_0":1}"#, on: session)
+        rig.settle(.unavailable)
+        let again = try woken(rig)
+        await gates[1].hasArrivals(1)
+        gates[0].open()
+        // It asks whether it leads anywhere, and ends.
+        await letIn(3, to: rig)
+        #expect(rig.state(again) == #"{"heard":0}"#)
+        gates[1].open()
+        await rig.work { rig.state(again) == #"{"heard":7}"# }
+    }
+
+    @Test func `case 138: waking records nothing, though looking at the state fails`() throws {
+        let registration = try Registration.of { Decorated() }
+        let rig = Rig(answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        try rig.act(Post.add(-1), on: session)
+        let position = session.position
+        let kept = rig.journal.kept.count
+        for _ in 1...3 {
+            sleep(rig)
+            let again = try woken(rig)
+            #expect(rig.state(again).contains(#""sum":-1"#))
+            #expect(again.position == position)
+        }
+        #expect(rig.journal.kept.count == kept)
+        #expect(rig.journal.keptBatch.snapshots.count == 2, "at the creation, and before it slept")
+    }
+
+    @Test(arguments: [Selection.allPulses, .allStates])
+    func `a commit fails while looking at the state does: nothing is recorded, and it lives`(
+        selection: Selection
+    ) throws {
+        let registration = try Registration.of { Decorated() }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        rig.settleAll()
+        try rig.act(Post.add(-1), on: session)
+        rig.settleAll()
+        let position = session.position
+        let kept = rig.journal.kept.count
+        let reader = rig.subscribe(session, selection, .now)
+        try rig.act(Post.add(-1), on: session)
+        let read = rig.read(session)
+        rig.settle(.unavailable)
+        rig.settleAll()
+        #expect(rig.journal.kept.count == kept)
+        #expect(rig.line(read).hasPrefix("state"))
+        let again = try woken(rig)
+        #expect(again.position == position)
+        try rig.act(Post.add(5), on: again)
+        rig.settleAll()
+        #expect(rig.transcript(reader).events.count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a keyed request whose connection is reset before its commit is carried out once`(
+        isKept: Bool
+    ) throws {
+        let gate = Gate()
+        let rig = Rig(slow: true, answers: isKept)
+        let session = try rig.create("s", .of { Worker(gate: gate) })
+        rig.settleAll()
+        let first = try rig.post(Post.start("x"), to: session, waits: true, key: "k")
+        rig.endRound()
+        session.forget(first)
+        rig.settleAll()
+        let retry = try rig.post(Post.start("x"), to: session, waits: true, key: "k")
+        rig.settleAll()
+        #expect(rig.line(retry).hasPrefix("replayed"))
+        #expect(session.version == 1)
+    }
+
+    @Test func `a keyed request whose connection is reset before a commit that fails is free`()
+        throws
+    {
+        let gate = Gate()
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .of { Worker(gate: gate) })
+        rig.settleAll()
+        let first = try rig.post(Post.start("x"), to: session, waits: true, key: "k")
+        rig.endRound()
+        session.forget(first)
+        rig.settle(.unavailable)
+        try rig.post(Post.start("x"), to: session, waits: true, key: "k")
+        rig.settleAll()
+        #expect(session.version == 1)
+    }
+}
+
+/// Its source waits at a gate, whatever happens, and brings one element.
+private struct Deaf: Reactor {
+    struct Action: Codable, Sendable {
+        var _0: Int
+    }
+    struct State: Codable, Sendable { var heard = 0 }
+    let initialState = State()
+    let gate: Gate
+
+    var sources: [Source] { [.mutations(Elements(gate: gate), name: "deaf")] }
+
+    func reduce(state: inout State, mutation: Action) { state.heard += mutation._0 }
+
+    struct Elements: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        typealias Element = Action
+        let gate: Gate
+        var isOver = false
+
+        func makeAsyncIterator() -> Elements { self }
+
+        mutating func next() async -> Action? {
+            guard !isOver else { return nil }
+            isOver = true
+            await gate.pass()
+            return Action(_0: 7)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Reactors
+import Sessions
+import Storage
+import Synchronization
+import Testing
+
+@Suite("Contract §5 — an answer of the journal that comes late finds the session as it is then")
+struct LateAnswerTests {
+    /// A session with a stored answer, in the process after the one that stored it.
+    private func woken(slow: Bool = false) throws -> (Rig, Session) {
+        let first = Rig(answers: true)
+        try first.post(Post.set(1), to: first.create("s", .ledger()), key: "old")
+        first.endRound()
+        first.table.stop()
+        let rig = Rig(journal: first.journal, registrations: [try .ledger()])
+        rig.journal.setImmediate(!slow)
+        guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        return (rig, session)
+    }
+
+    private func run(_ jobs: [Inbox.Job], in rig: Rig) {
+        for job in jobs { job(rig.table) }
+        rig.letIn()
+    }
+
+    // MARK: Keys
+
+    @Test func `case 143: a key is looked up, and the session is deleted in the same round`() throws
+    {
+        let (rig, session) = try woken()
+        let post = try rig.post(Post.set(2), to: session, key: "new")
+        let end = rig.end(session)
+        rig.letIn()
+        rig.endRound()
+        #expect(rig.line(post).hasPrefix("gone"))
+        #expect(rig.line(end).hasPrefix("ended"))
+        #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .deleted])
+    }
+
+    @Test func `case 143: a key is looked up, and the deletion is committed before the answer`()
+        throws
+    {
+        let (rig, session) = try woken()
+        let post = try rig.post(Post.set(2), to: session, key: "new")
+        _ = rig.end(session)
+        rig.endRound()
+        rig.letIn()
+        #expect(rig.line(post).hasPrefix("gone"))
+    }
+
+    @Test func `case 143: a key is looked up, and a deletion that fails comes between`() throws {
+        let (rig, session) = try woken(slow: true)
+        let post = try rig.post(Post.set(2), to: session, key: "new")
+        let end = rig.end(session)
+        rig.letIn()
+        rig.endRound()
+        rig.settle(.unavailable)
+        #expect(rig.line(post).hasPrefix("failed unavailable"))
+        #expect(rig.line(end).hasPrefix("failed unavailable"))
+    }
+
+    @Test(arguments: [false, true])
+    func `case 143: a key is looked up, and a commit fails meanwhile`(comesBack: Bool) throws {
+        let (rig, session) = try woken(slow: true)
+        try rig.act(Post.set(2), on: session)
+        let post = try rig.post(Post.set(3), to: session, key: "new")
+        let late = rig.inbox.take()
+        rig.settle(.unavailable)
+        if comesBack { _ = try rig.wake("s") }
+        run(late, in: rig)
+        rig.settleAll()
+        #expect(rig.line(post).hasPrefix("failed unavailable"))
+        guard case .session(let again) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        let retry = try rig.post(Post.set(3), to: again, key: "new")
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(retry).hasPrefix("received v2"))
+    }
+
+    @Test func `case 143: a key is looked up, and the session stays awake for it`() throws {
+        let (rig, session) = try woken()
+        let post = try rig.post(Post.set(2), to: session, key: "new")
+        for _ in 0..<8 {
+            rig.table.tick()
+            rig.endRound()
+        }
+        #expect(rig.line(post) == "-")
+        rig.letIn()
+        rig.endRound()
+        #expect(rig.line(post) == "received v2 n2")
+    }
+
+    @Test func `a request that gave up waiting while its key was looked up is answered at once`()
+        throws
+    {
+        let gate = Gate()
+        let registration = try Registration.of { Worker(gate: gate) }
+        let first = Rig(answers: true)
+        try first.post(Post.count, to: first.create("s", registration), key: "old")
+        first.endRound()
+        let rig = Rig(journal: first.journal, registrations: [registration])
+        guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        let expired = try rig.post(Post.start("x"), to: session, waits: true, key: "a")
+        session.stopWaiting(expired)
+        let gone = try rig.post(Post.start("y"), to: session, waits: true, key: "b")
+        session.forget(gone)
+        rig.letIn()
+        rig.endRound()
+        #expect(rig.line(expired).hasPrefix("unsettled"))
+        let retry = try rig.post(Post.start("y"), to: session, waits: true, key: "b")
+        rig.endRound()
+        #expect(rig.line(retry).hasPrefix("replayed"))
+        #expect(session.version == 3)
+    }
+
+    // MARK: States and streams
+
+    @Test func `a state of long ago is asked for, and a commit fails: the session lives`() throws {
+        let rig = Rig(slow: true, answers: true, retention: Retention(records: 2))
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        for number in 1...9 { try rig.act(Post.set(number), on: session) }
+        rig.settleAll()
+        let read = rig.read(session, version: 3)
+        let exported = Mutex<ExportFault?>(nil)
+        session.export(3) { result in
+            if case .failure(let fault) = result { exported.withLock { $0 = fault } }
+        }
+        let late = rig.inbox.take()
+        try rig.act(Post.set(10), on: session)
+        rig.settle(.unavailable)
+        run(late, in: rig)
+        #expect(rig.line(read).hasPrefix("failed unavailable"))
+        guard case .unreadable? = exported.withLock({ $0 }) else {
+            Issue.record("a fork is told that it can be tried again")
+            return
+        }
+    }
+
+    @Test func `readers that catch up when the session is deleted hear its end`() throws {
+        for selection in [Selection.allPulses, .allStates, .log] {
+            let rig = Rig(answers: true, retention: Retention(records: 2))
+            let session = try rig.create("s", .ledger())
+            let start = session.position.text
+            for number in 1...20 { try rig.act(Post.set(number), on: session) }
+            let readers = (0..<3).map { _ in rig.subscribe(session, selection, .after(start)) }
+            let late = rig.inbox.take()
+            _ = rig.end(session)
+            rig.endRound()
+            run(late, in: rig)
+            for reader in readers {
+                #expect(rig.transcript(reader).events.map(\.name).suffix(2) == ["reset", "end"])
+                #expect(rig.output.finished.contains(reader))
+            }
+        }
+    }
+
+    @Test func `what can't be rebuilt any more is known at once, and its readers are let go`()
+        throws
+    {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        let reader = rig.subscribe(session)
+        for _ in 0..<6 {
+            rig.table.tick()
+            rig.endRound()
+        }
+        rig.journal.edit { batch in
+            for index in batch.snapshots.indices { batch.snapshots[index].state = Array("1".utf8) }
+        }
+        guard case .quarantined = try rig.wake("s") else {
+            Issue.record("its snapshot is no state")
+            return
+        }
+        #expect(rig.output.finished == [reader])
+        guard case .quarantined = rig.table.find(session.id) else {
+            Issue.record("each request would load it again")
+            return
+        }
+    }
+}
