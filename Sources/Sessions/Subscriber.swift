@@ -45,6 +45,11 @@ package final class Subscriber {
         isBlocked = true
     }
 
+    /// The connection has bytes of its own to send first: nothing is written until ``resume()``.
+    package func waitForRoom() {
+        isBlocked = true
+    }
+
     /// There is room again: writes on from where it was, or soon.
     package func resume() {
         guard isReplaying, let session else { return writeOn() }

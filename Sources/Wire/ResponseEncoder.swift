@@ -69,6 +69,21 @@ package enum ResponseEncoder {
             minorVersion: minorVersion, headOnly: headOnly, to: &out)
     }
 
+    /// Appends the head of a response whose body the caller appends or sends by itself.
+    ///
+    /// - Parameter bodyBytes: the body's length, which `Content-Length` says.
+    /// - Returns: whether a response of this status has a body (RFC 9110 §6.4.1).
+    package static func appendHead(
+        status: Int, fields: [(String, String)], bodyBytes: Int, date: [UInt8], close: Bool,
+        minorVersion: Int, to out: inout [UInt8]
+    ) -> Bool {
+        appendHead(status: status, lines: FieldLines(fields), date: date, to: &out)
+        appendEnd(
+            status: status, bodyBytes: bodyBytes, close: close, minorVersion: minorVersion,
+            to: &out)
+        return hasBody(status)
+    }
+
     /// Appends the head of a response that ends when the connection does, such as an event
     /// stream: RFC 9112 §6.3 rule 8. It says `Connection: close` and no length.
     package static func appendStreamHead(

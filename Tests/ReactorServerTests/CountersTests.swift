@@ -101,6 +101,26 @@ struct DrainTests {
         await drain.wait()
     }
 
+    @Test func `a connection on its way to another loop is waited for`() async {
+        let drain = Drain(loops: 2)
+        drain.departed()
+        drain.report(0)
+        drain.report(1)
+        #expect(!drain.isDone)
+        drain.arrived(1)
+        #expect(!drain.isDone)
+        drain.report(1)
+        await drain.wait()
+    }
+
+    @Test func `a connection that is lost on its way is not waited for`() async {
+        let drain = Drain(loops: 1)
+        drain.departed()
+        drain.report(0)
+        drain.wasLost()
+        await drain.wait()
+    }
+
     @Test func `A cut that comes before the wait counts`() async {
         let drain = Drain(loops: 1)
         drain.cut()

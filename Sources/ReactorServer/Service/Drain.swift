@@ -1,12 +1,25 @@
 internal import Synchronization
 
-/// Waits until every loop has said that its last connection is gone.
+/// Waits until no loop has a connection, and none is on its way from one loop to another.
 final class Drain: Sendable {
     private struct State {
+        /// Loops that are not known to be without connections.
         var missing: Set<Int>
+        /// Connections that have left one loop and not arrived at the other. Counted at all times:
+        /// one that left before the drain began may arrive after it.
+        var moving = 0
         var waiter: CheckedContinuation<Void, Never>?
-        /// Whoever comes to wait after the cut waits for nothing.
+        /// After the cut nobody waits.
         var isCut = false
+
+        var isDone: Bool { missing.isEmpty && moving == 0 }
+
+        /// The waiter, if it is to be resumed now.
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            guard isDone else { return nil }
+            defer { waiter = nil }
+            return waiter
+        }
     }
 
     private let state: Mutex<State>
@@ -15,16 +28,40 @@ final class Drain: Sendable {
         state = Mutex(State(missing: Set(0..<loops)))
     }
 
-    /// From a loop, any number of times.
+    /// From a loop that drains and has no connection, any number of times.
     func report(_ loop: Int) {
+        change { $0.missing.remove(loop) }
+    }
+
+    /// A connection is about to leave its loop for another one; ``arrived(_:)`` or ``wasLost()``
+    /// follows.
+    func departed() {
+        change { $0.moving += 1 }
+    }
+
+    /// The connection is on its new loop, which reports again when it has no connection.
+    func arrived(_ loop: Int) {
+        change {
+            $0.moving -= 1
+            $0.missing.insert(loop)
+        }
+    }
+
+    /// The connection was closed on its way: the other loop has stopped.
+    func wasLost() {
+        change { $0.moving -= 1 }
+    }
+
+    private func change(_ act: (inout State) -> Void) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.missing.remove(loop)
-            guard state.missing.isEmpty else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
+            act(&state)
+            return state.takeWaiter()
         }
         waiter?.resume()
     }
+
+    /// No loop has a connection, and none is on its way.
+    var isDone: Bool { state.withLock { $0.isDone } }
 
     /// Gives up waiting.
     func cut() {
@@ -36,11 +73,11 @@ final class Drain: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when all have reported, or at ``cut()``. One waiter at a time.
+    /// Returns when all have reported and none is on its way, or at ``cut()``. One waiter at a time.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state -> Bool in
-                guard !state.missing.isEmpty, !state.isCut else { return true }
+                guard !state.isDone, !state.isCut else { return true }
                 state.waiter = continuation
                 return false
             }

@@ -68,14 +68,17 @@ final class Exchange {
         /// A request of which a part has come.
         var head = RequestHead()
         var body: [UInt8] = []
-        /// Bytes behind a request that is not answered yet.
-        var pending: [UInt8] = []
-        /// What the kernel did not take. Law: nothing is written past it.
-        var unsent: ArraySlice<UInt8> = []
+        /// Bytes behind a request that is not answered yet, or behind answers that use up the
+        /// connection's output budget. One read buffer at the most: reading is paused.
+        var pending: ArraySlice<UInt8> = []
+        /// What the kernel did not take. Invariant: nothing is written past it.
+        var unsent = UnsentBytes()
         /// A part of a request is in `head` and `body`.
         var hasPartialRequest = false
         /// The whole request is in `head` and `body`, and waits for its session.
         var isParked = false
+        /// The loop that the connection moves to, with the parked request, when nothing is unsent.
+        var destination: Int?
 
         var isIdle: Bool {
             pending.isEmpty && unsent.isEmpty && !hasPartialRequest && !isParked
@@ -118,4 +121,7 @@ final class Exchange {
     var isReading: Bool {
         if case .reading = phase { true } else { false }
     }
+
+    /// The kernel has not taken all of the answers that were made.
+    var hasUnsent: Bool { !(work?.unsent.isEmpty ?? true) }
 }

@@ -22,8 +22,14 @@ final class Peers: Sendable {
         _ = loop(index).enqueue(job)
     }
 
-    func adopt(_ socket: consuming DetachedSocket, on index: Int, _ luggage: Luggage) {
-        loop(index).adopt(socket) { shard, connection in shard.arrive(connection, luggage) }
+    /// - Parameter drain: which counts the connection as on its way.
+    func adopt(
+        _ socket: consuming DetachedSocket, on index: Int, _ luggage: Luggage, _ drain: Drain
+    ) {
+        let isAdopted = loop(index).adopt(socket) { shard, connection in
+            shard.arrive(connection, luggage)
+        }
+        if !isAdopted { drain.wasLost() }
     }
 
     private func loop(_ index: Int) -> EventLoop<Shard> {

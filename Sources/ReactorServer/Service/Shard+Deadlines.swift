@@ -9,7 +9,7 @@ extension Shard {
         guard isCurrent(connection) else { return }
         let slot = Int(connection.slot)
         let now = connections.now
-        if let unsent = exchanges[slot].work?.unsent, !unsent.isEmpty,
+        if exchanges[slot].hasUnsent,
             now >= exchanges[slot].lastProgress + service.configuration.stallTimeout
         {
             counters.stalled += 1
@@ -52,7 +52,7 @@ extension Shard {
         case .closing:
             next = last + configuration.stallTimeout
         }
-        if let unsent = exchanges[slot].work?.unsent, !unsent.isEmpty {
+        if exchanges[slot].hasUnsent {
             next = min(next, last + configuration.stallTimeout)
         }
         connections.setDeadline(connection, next)
@@ -131,7 +131,17 @@ extension Shard {
             EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
             _ = connections.send(connection, bytes.span)
         }
-        close(connection, .lingering)
+        closeStream(connection, streaming)
+    }
+
+    /// Closes at once, or when answers of before and the stream's opening are out.
+    func closeStream(_ connection: ConnectionID, _ streaming: Exchange.Streaming) {
+        let slot = Int(connection.slot)
+        guard exchanges[slot].hasUnsent else { return close(connection, .lingering) }
+        logStreamEnd(streaming)
+        streaming.subscriber?.cancel()
+        exchanges[slot].phase = .closing
+        rearm(connection)
     }
 
     private static let pingComment = Array(": ping\n\n".utf8)

@@ -4,20 +4,33 @@ internal import Wire
 
 // Bytes in: from the socket through Wire's machine to an operation.
 extension Shard {
-    /// Reads requests off `bytes` until one has to wait for its answer.
-    func read(_ connection: ConnectionID, _ bytes: RawSpan) {
+    /// Requests that a connection has carried out in one turn, and bytes of answers that it has
+    /// made there, before the rest waits: its output budget. One answer more may begin below it.
+    private static let turnLimit = (requests: 64, bytes: 64 << 10)
+
+    /// Reads requests off `bytes` until one has to wait for its answer, or the connection's output
+    /// budget is used up: then it gets another turn when the kernel has taken what was made.
+    ///
+    /// - Returns: how many bytes were consumed; the rest, if any, is to be held.
+    func read(_ connection: ConnectionID, _ bytes: RawSpan) -> Int {
         let slot = Int(connection.slot)
         out.removeAll(keepingCapacity: true)
         readingConnection = connection
         defer { readingConnection = nil }
         takePartialRequest(slot)
         var offset = 0
-        while offset < bytes.byteCount, isCurrent(connection), exchanges[slot].isReading {
+        var requests = 0
+        let answeredBefore = answered
+        while offset < bytes.byteCount, isCurrent(connection), exchanges[slot].isReading,
+            requests < Self.turnLimit.requests,
+            answered - answeredBefore < Self.turnLimit.bytes, !exchanges[slot].hasUnsent
+        {
             let progress: RequestReader.Progress
             do {
                 progress = try nextRequest(exchanges[slot], bytes, at: &offset)
             } catch {
-                return refuse(connection, Problem(error))
+                refuse(connection, Problem(error))
+                return bytes.byteCount
             }
             switch progress {
             case .needsMore:
@@ -27,20 +40,22 @@ extension Shard {
                 out.append(contentsOf: ResponseEncoder.continueResponse)
                 keepPartialRequest(slot)
             case .complete:
+                requests += 1
                 exchanges[slot].requestBegan = nil
                 counters.requests += 1
                 serve(connection)
             }
         }
-        guard isCurrent(connection) else { return }
+        guard isCurrent(connection) else { return bytes.byteCount }
         if let owner = departure {
             departure = nil
-            return depart(connection, to: owner, with: bytes.extracting(offset..<bytes.byteCount))
+            depart(connection, to: owner, with: bytes.extracting(offset..<bytes.byteCount))
+            return bytes.byteCount
         }
         flushOut(connection)
-        if offset < bytes.byteCount, isCurrent(connection) {
-            hold(connection, bytes, from: offset)
-        }
+        guard offset < bytes.byteCount, isCurrent(connection) else { return bytes.byteCount }
+        if exchanges[slot].isReading, !exchanges[slot].hasUnsent { postponed.append(connection) }
+        return offset
     }
 
     /// Reads into `head` and `body`.
@@ -60,23 +75,27 @@ extension Shard {
         return try reader.next(bytes, at: &offset, head: &head, body: &body)
     }
 
-    /// Goes on with what a connection sent while its answer was due, then with the socket. A peer
-    /// that has finished is answered to its last request, and only then closed.
+    /// Goes on with what a connection sent while its answer was due or its output budget was used
+    /// up, then with the socket. A peer that has finished is answered to its last request, and only
+    /// then closed; so is, while draining, every peer.
     func readOn(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
-        guard isCurrent(connection), exchanges[slot].isReading,
-            exchanges[slot].work?.unsent.isEmpty ?? true
+        guard isCurrent(connection), exchanges[slot].isReading, !exchanges[slot].hasUnsent
         else { return }
         if let work = exchanges[slot].work, !work.pending.isEmpty {
             let pending = work.pending
             work.pending = []
             // Safe: bytes have no padding, which is why a span's raw bytes are marked.
-            unsafe read(connection, pending.span.bytes)
+            let consumed = unsafe read(connection, pending.span.bytes)
+            if consumed < pending.count { keepPending(connection, pending.dropFirst(consumed)) }
         }
-        guard isCurrent(connection), exchanges[slot].isReading,
+        guard isCurrent(connection), exchanges[slot].isReading, !exchanges[slot].hasUnsent,
             exchanges[slot].work?.pending.isEmpty ?? true
         else { return }
         if exchanges[slot].peerIsFinished { return close(connection, .now) }
+        if service.isDraining, exchanges[slot].reader.isBetweenRequests {
+            return close(connection, .lingering)
+        }
         connections.resumeReading(connection)
         dropIdleWork(slot)
     }
@@ -84,15 +103,20 @@ extension Shard {
     /// Keeps bytes that can't be read yet. Reading pauses: what follows stays in the kernel, so
     /// a client that does not wait for answers holds one read buffer here at the most.
     func hold(_ connection: ConnectionID, _ bytes: RawSpan, from offset: Int) {
+        var rest: [UInt8] = []
+        rest.append(copying: bytes.extracting(offset..<bytes.byteCount))
+        keepPending(connection, rest[...])
+    }
+
+    private func keepPending(_ connection: ConnectionID, _ rest: ArraySlice<UInt8>) {
         let slot = Int(connection.slot)
+        guard isCurrent(connection) else { return }
         switch exchanges[slot].phase {
         case .reading, .answering: break
         case .streaming, .closing, .vacant: return
         }
         let work = work(slot)
-        let rest = bytes.extracting(offset..<bytes.byteCount)
-        work.pending.reserveCapacity(work.pending.count + rest.byteCount)
-        work.pending.append(copying: rest)
+        if work.pending.isEmpty { work.pending = rest } else { work.pending += rest }
         connections.pauseReading(connection)
     }
 
@@ -103,7 +127,9 @@ extension Shard {
         return work
     }
 
-    private func dropIdleWork(_ slot: Int) {
+    /// Invariant: a connection whose reading is paused keeps its work, so that whoever ends what it
+    /// waits for finds it; call this for others.
+    func dropIdleWork(_ slot: Int) {
         if let work = exchanges[slot].work, work.isIdle { exchanges[slot].work = nil }
     }
 
@@ -113,7 +139,6 @@ extension Shard {
         swap(&work.head, &head)
         swap(&work.body, &body)
         work.hasPartialRequest = false
-        dropIdleWork(slot)
     }
 
     private func keepPartialRequest(_ slot: Int) {
@@ -196,30 +221,56 @@ extension Shard {
     }
 
     /// Takes the connection, with the request it has just sent and whatever came after it, to
-    /// the loop that owns the session. A connection lives where its session does.
+    /// the loop that owns the session, as soon as the answers before it are out. A connection
+    /// lives where its session does.
     private func depart(_ connection: ConnectionID, to owner: Int, with rest: RawSpan) {
         let slot = Int(connection.slot)
         flushOut(connection)
-        guard isCurrent(connection), case .answering(let asked, _) = exchanges[slot].phase,
-            exchanges[slot].work?.unsent.isEmpty ?? true
-        else {
-            // The client has not even read the answers it is owed.
-            return close(connection, .reset)
+        guard isCurrent(connection) else { return }
+        guard !exchanges[slot].hasUnsent else {
+            let work = work(slot)
+            swap(&work.head, &head)
+            swap(&work.body, &body)
+            work.isParked = true
+            work.destination = owner
+            return hold(connection, rest, from: 0)
         }
-        var luggage = Luggage(
-            asked: asked, reader: exchanges[slot].reader, head: head, body: body,
+        var bytes: [UInt8] = []
+        bytes.append(copying: rest)
+        move(connection, to: owner, with: bytes[...])
+    }
+
+    /// All answers are out: a connection that waited for that moves to another loop.
+    func departIfParked(_ connection: ConnectionID) {
+        guard let work = exchanges[Int(connection.slot)].work, let owner = work.destination
+        else { return }
+        swap(&work.head, &head)
+        swap(&work.body, &body)
+        move(connection, to: owner, with: work.pending)
+    }
+
+    /// Hands the connection over with the request that is in `head` and `body`. One that can't be
+    /// handed over, for want of a descriptor or memory, is closed: nothing of the request happened.
+    private func move(_ connection: ConnectionID, to owner: Int, with rest: ArraySlice<UInt8>) {
+        let slot = Int(connection.slot)
+        guard case .answering(let asked, _) = exchanges[slot].phase else { return }
+        let luggage = Luggage(
+            asked: asked, reader: exchanges[slot].reader, head: head, body: body, rest: rest,
             peerIsFinished: exchanges[slot].peerIsFinished)
-        luggage.rest.append(copying: rest)
         head = RequestHead()
         body = []
+        guard let socket = connections.detach(connection) else {
+            return close(connection, .lingering)
+        }
+        service.drain.departed()
         release(slot)
-        guard let socket = connections.detach(connection) else { return }
-        peers.adopt(socket, on: owner, luggage)
+        peers.adopt(socket, on: owner, luggage, service.drain)
     }
 
     /// A connection has come from another loop, with a request for a session of this one.
     func arrive(_ connection: ConnectionID, _ luggage: Luggage) {
         occupy(connection)
+        service.drain.arrived(index)
         let slot = Int(connection.slot)
         exchanges[slot].reader = luggage.reader
         exchanges[slot].phase = .answering(luggage.asked, nil)
@@ -238,10 +289,9 @@ extension Shard {
         }
         flushOut(connection)
         guard isCurrent(connection) else { return }
-        if !luggage.rest.isEmpty {
-            work(slot).pending = luggage.rest
-            connections.pauseReading(connection)
-            if exchanges[slot].isReading { resumable.append(connection) }
+        if !luggage.rest.isEmpty { keepPending(connection, luggage.rest) }
+        if exchanges[slot].isReading, exchanges[slot].work != nil || luggage.peerIsFinished {
+            resumable.append(connection)
         }
         rearm(connection)
     }
@@ -254,6 +304,6 @@ struct Luggage: Sendable {
     var head: RequestHead
     var body: [UInt8]
     /// What came after the request.
-    var rest: [UInt8] = []
+    var rest: ArraySlice<UInt8> = []
     var peerIsFinished: Bool
 }

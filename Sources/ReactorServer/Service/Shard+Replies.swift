@@ -132,19 +132,20 @@ extension Shard: SessionOutput {
         // The tag names the present state; another version has none.
         let tag = isPresent ? [("ETag", "\"\(position)\"")] : []
         if isPresent, let known = wishes?.known, known.includes(position) {
+            // It was encoded all the same.
+            answered += state.count
             return answer(connection, 304, tag, [])
         }
-        var body: [UInt8] = []
-        body.reserveCapacity(state.count + 256)
+        var beginning: [UInt8] = []
         appendDescription(
-            content.session, version: version, position: content.position, to: &body)
-        body.append(contentsOf: ",\"state\":".utf8)
-        body.append(contentsOf: state)
-        body.append(contentsOf: "}\n".utf8)
+            content.session, version: version, position: content.position, to: &beginning)
+        beginning.append(contentsOf: ",\"state\":".utf8)
         let fields = [
             ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
         ]
-        answer(connection, 200, fields + tag, body)
+        answer(
+            connection, 200, fields + tag,
+            AnswerBody(beginning: beginning, shared: state, end: Array("}\n".utf8)))
     }
 
     // MARK: Streams
@@ -164,25 +165,27 @@ extension Shard: SessionOutput {
             since: asked.since)
         streaming.subscriber = subscriber
         exchanges[slot].phase = .streaming(streaming)
-        exchanges[slot].work = nil
         counters.streamsOpened += 1
         counters.note(status: 200)
-        // The head goes out behind answers that are still in `out`.
+        // The head goes out behind answers that are still in `out`, or unsent.
         if readingConnection != connection { out.removeAll(keepingCapacity: true) }
         ResponseEncoder.appendStreamHead(
             status: 200, lines: templates.stream, date: date, to: &out)
         EventEncoder.appendRetry(milliseconds: jitteredRetry(), to: &out)
         out.append(contentsOf: opening)
-        let isSmall = snapshot.count <= 4_096
-        if isSmall { out.append(contentsOf: snapshot) }
-        let taken = connections.send(connection, out.span)
-        if taken < out.count {
-            subscriber.hold(out[taken...] + (isSmall ? [] : snapshot))
-        } else if !isSmall {
-            let more = connections.send(connection, snapshot.span)
-            subscriber.hold(snapshot[more...])
+        if snapshot.count <= 4_096 {
+            out.append(contentsOf: snapshot)
+            send(connection, out)
+        } else {
+            send(connection, out, snapshot[...])
         }
         out.removeAll(keepingCapacity: true)
+        if exchanges[slot].hasUnsent {
+            exchanges[slot].work?.pending = []
+            subscriber.waitForRoom()
+        } else {
+            exchanges[slot].work = nil
+        }
         rearm(connection)
     }
 
@@ -206,10 +209,9 @@ extension Shard: SessionOutput {
     func finish(_ subscriber: Subscriber) {
         let connection = ConnectionID(subscriber.id)
         guard isCurrent(connection) else { return }
-        if case .streaming(let streaming) = exchanges[Int(connection.slot)].phase {
-            streaming.subscriber = nil
-        }
-        close(connection, .lingering)
+        guard case .streaming(let streaming) = exchanges[Int(connection.slot)].phase else { return }
+        streaming.subscriber = nil
+        closeStream(connection, streaming)
     }
 
     // MARK: Notes

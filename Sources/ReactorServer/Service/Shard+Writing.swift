@@ -40,17 +40,50 @@ extension Shard {
         _ connection: ConnectionID, _ status: Int, _ fields: [(String, String)], _ body: [UInt8],
         code: String? = nil
     ) {
+        answer(connection, status, fields, AnswerBody(body), code: code)
+    }
+
+    /// The same for a body that may be made of parts. A large one is handed to the kernel from its
+    /// own array, with what `out` holds before it.
+    func answer(
+        _ connection: ConnectionID, _ status: Int, _ fields: [(String, String)],
+        _ body: AnswerBody, code: String? = nil
+    ) {
         let slot = Int(connection.slot)
         guard isCurrent(connection), case .answering(let asked, let wishes) = exchanges[slot].phase
         else {
             return
         }
         let closes = asked.closes || service.isDraining
-        ResponseEncoder.append(
-            status: status, fields: fields + templates.commonFields, body: body, date: date,
-            close: closes, minorVersion: asked.minorVersion, headOnly: asked.isHead, to: &out)
+        answered += body.count
+        let hasBody = ResponseEncoder.appendHead(
+            status: status, fields: fields + templates.commonFields, bodyBytes: body.count,
+            date: date, close: closes, minorVersion: asked.minorVersion, to: &out)
+        if hasBody, !asked.isHead { append(body, for: connection) }
         finishAnswer(
             exchanges[slot], asked, wishes, status: status, closes: closes, code: code)
+    }
+
+    private func append(_ body: AnswerBody, for connection: ConnectionID) {
+        out.append(contentsOf: body.beginning)
+        if body.shared.count > Self.copyLimitBytes {
+            send(connection, out, body.shared[...])
+            emptyOut()
+        } else {
+            out.append(contentsOf: body.shared)
+        }
+        out.append(contentsOf: body.end)
+    }
+
+    /// Bodies up to this size are copied behind what `out` holds, which costs less than another
+    /// system call.
+    private static let copyLimitBytes = 16 << 10
+
+    /// Scratch memory beyond this is given back after use; a rush's memory is not kept for ever.
+    static let scratchLimitBytes = 128 << 10
+
+    private func emptyOut() {
+        out.removeAll(keepingCapacity: out.capacity <= Self.scratchLimitBytes)
     }
 
     /// The hot path: posted actions are committed, and their answer goes out by itself, made of
@@ -73,7 +106,7 @@ extension Shard {
             to: &bytes)
         finishAnswer(exchange, asked, wishes, status: 200, closes: closes, code: nil)
         send(connection, bytes)
-        (actionAnswer, actionBody) = (bytes, body)
+        if bytes.capacity <= Self.scratchLimitBytes { (actionAnswer, actionBody) = (bytes, body) }
         answerIsSent(connection)
     }
 
@@ -108,18 +141,18 @@ extension Shard {
     func flushOut(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
         guard isCurrent(connection) else {
-            out.removeAll(keepingCapacity: true)
+            emptyOut()
             return
         }
         if !out.isEmpty {
             send(connection, out)
-            out.removeAll(keepingCapacity: true)
+            emptyOut()
         }
         closeIfDone(connection, exchanges[slot])
     }
 
     private func closeIfDone(_ connection: ConnectionID, _ exchange: Exchange) {
-        if case .closing = exchange.phase, exchange.work?.unsent.isEmpty ?? true {
+        if case .closing = exchange.phase, !exchange.hasUnsent {
             close(connection, .lingering)
         }
     }
@@ -133,29 +166,50 @@ extension Shard {
         if exchange.work != nil || exchange.peerIsFinished { resumable.append(connection) }
     }
 
-    /// Sends, and keeps what the kernel does not take. What is kept is bounded: nothing more is
-    /// read from a connection that has not taken its answers.
-    private func send(_ connection: ConnectionID, _ bytes: [UInt8]) {
+    /// Sends, and keeps what the kernel does not take. What is kept is bounded: no further request
+    /// is carried out for a connection that has not taken its answers.
+    func send(_ connection: ConnectionID, _ bytes: [UInt8]) {
         let slot = Int(connection.slot)
         if let work = exchanges[slot].work, !work.unsent.isEmpty {
-            work.unsent.append(contentsOf: bytes)
+            work.unsent.append(bytes[...])
             return
         }
         let taken = connections.send(connection, bytes.span)
         guard taken < bytes.count else { return }
-        work(slot).unsent = ArraySlice(bytes[taken...])
+        work(slot).unsent.append(bytes[taken...])
+        waitForRoom(connection)
+    }
+
+    /// The same for bytes and a large body behind them, whose storage is kept and not copied.
+    func send(_ connection: ConnectionID, _ bytes: [UInt8], _ body: ArraySlice<UInt8>) {
+        let slot = Int(connection.slot)
+        var taken = 0
+        if !exchanges[slot].hasUnsent {
+            taken = connections.send(connection, bytes.span, body.span)
+            guard taken < bytes.count + body.count else { return }
+        }
+        let work = work(slot)
+        let wasEmpty = work.unsent.isEmpty
+        work.unsent.append(bytes.dropFirst(taken))
+        work.unsent.append(body.dropFirst(max(0, taken - bytes.count)))
+        if wasEmpty { waitForRoom(connection) }
+    }
+
+    private func waitForRoom(_ connection: ConnectionID) {
         connections.pauseReading(connection)
         rearm(connection)
     }
 
     /// There is room again. Answers whether everything is out.
     func sendUnsent(_ connection: ConnectionID) -> Bool {
-        let slot = Int(connection.slot)
-        guard let work = exchanges[slot].work, !work.unsent.isEmpty else { return true }
-        let taken = connections.send(connection, work.unsent.span)
-        work.unsent = work.unsent.dropFirst(taken)
-        if work.unsent.isEmpty { work.unsent = [] }
-        return work.unsent.isEmpty
+        guard let work = exchanges[Int(connection.slot)].work else { return true }
+        while !work.unsent.isEmpty {
+            let taken = connections.send(connection, gathering: work.unsent.pieces)
+            work.unsent.removeFirst(taken)
+            // Once the kernel has taken less than it was offered, it takes nothing.
+            if taken == 0 { return false }
+        }
+        return true
     }
 
     /// `OPTIONS`, or a method that the path does not have (RFC 9110 §9.3.7, §15.5.6).

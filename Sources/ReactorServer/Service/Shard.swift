@@ -24,6 +24,13 @@ final class Shard: LoopHandler {
     private var occupied = 0
     /// Connections whose answer went out and who have sent more already.
     var resumable: [ConnectionID] = []
+    /// Connections that have requests left to serve and have used up their turn's output budget.
+    var postponed: [ConnectionID] = []
+    /// Bytes of answers' bodies that were made so far, sent or not (HEAD, 304): the measure of
+    /// work for turns and rounds.
+    var answered = 0
+    /// `answered` when the present round began.
+    private var answeredBefore = 0
     /// Questions to all loops whose answers are coming in.
     var gatherings: [UInt64: Gathering] = [:]
     var lastGathering: UInt64 = 0
@@ -86,9 +93,17 @@ final class Shard: LoopHandler {
         let slot = Int(connection.slot)
         exchanges[slot].lastProgress = connections.now
         switch exchanges[slot].phase {
-        case .reading where exchanges[slot].work?.unsent.isEmpty ?? true:
-            read(connection, bytes)
-        case .reading, .answering:
+        case .reading where exchanges[slot].hasUnsent:
+            hold(connection, bytes, from: 0)
+        case .reading where answered - answeredBefore >= Self.roundBudgetBytes:
+            // This round has made enough; everybody else has a turn first.
+            hold(connection, bytes, from: 0)
+            postponed.append(connection)
+        case .reading:
+            let consumed = read(connection, bytes)
+            if consumed < bytes.byteCount { hold(connection, bytes, from: consumed) }
+            dropIdleWork(slot)
+        case .answering:
             hold(connection, bytes, from: 0)
         case .streaming, .closing, .vacant:
             break
@@ -99,7 +114,7 @@ final class Shard: LoopHandler {
         let slot = Int(connection.slot)
         exchanges[slot].peerIsFinished = true
         switch exchanges[slot].phase {
-        case .reading where exchanges[slot].work?.unsent.isEmpty ?? true:
+        case .reading where !exchanges[slot].hasUnsent:
             close(connection, .now)
         case .reading, .answering, .streaming, .closing, .vacant:
             break
@@ -109,17 +124,15 @@ final class Shard: LoopHandler {
     func writable(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
         exchanges[slot].lastProgress = connections.now
-        if case .streaming(let streaming) = exchanges[slot].phase,
-            let subscriber = streaming.subscriber
-        {
-            subscriber.resume()
-            return
-        }
         guard sendUnsent(connection) else { return }
-        if case .closing = exchanges[slot].phase {
-            close(connection, .lingering)
-        } else if exchanges[slot].isReading {
-            readOn(connection)
+        switch exchanges[slot].phase {
+        case .vacant: break
+        case .closing: close(connection, .lingering)
+        case .reading: readOn(connection)
+        case .answering: departIfParked(connection)
+        case .streaming(let streaming):
+            exchanges[slot].work = nil
+            streaming.subscriber?.resume()
         }
     }
 
@@ -157,17 +170,40 @@ final class Shard: LoopHandler {
         // is one more batch over all of them. A client that sends without end gets its turn in
         // the next round, after everybody else's.
         var turns = 0
-        while !resumable.isEmpty, turns < 64 {
+        while !resumable.isEmpty, turns < 64, !hasAnsweredEnough {
             turns += 1
             let turn = resumable
             resumable.removeAll(keepingCapacity: true)
             for connection in turn { readOn(connection) }
             sessions.commit()
         }
-        if !resumable.isEmpty {
+        servePostponed()
+        answeredBefore = answered
+        if !resumable.isEmpty || !postponed.isEmpty {
             loop.enqueue { _ in }
         }
     }
+
+    /// Gives a turn to connections that have used up theirs, a few in each round: 1000 requests,
+    /// or as many as make the round's budget of answers.
+    private func servePostponed() {
+        guard !postponed.isEmpty else { return }
+        let waiting = postponed
+        postponed = []
+        var served = 0
+        while served < min(waiting.count, 16), served == 0 || !hasAnsweredEnough {
+            readOn(waiting[served])
+            served += 1
+        }
+        postponed.insert(contentsOf: waiting[served...], at: 0)
+        sessions.commit()
+    }
+
+    private var hasAnsweredEnough: Bool { answered - answeredBefore >= Self.roundBudgetBytes }
+
+    /// Bytes of answers that a round makes before what is left waits for the next one: some
+    /// milliseconds of work.
+    private static let roundBudgetBytes = 1 << 20
 
     // MARK: Draining
 
