@@ -2,6 +2,10 @@
 ///
 /// It is started once, when the session starts, whoever reads; it ends with the session. When the
 /// stream ends or fails before that, the session lives and records it.
+///
+/// A session whose sources are all over can leave memory. When it comes back, after that or after a
+/// restart, each of its sources is opened again, one that had ended too: a stream that brings the
+/// same elements each time brings them again.
 public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// What a stream brings into the session.
     package enum Element: Sendable {

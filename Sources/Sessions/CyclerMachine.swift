@@ -105,8 +105,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         guard mayApply else { return nil }
         if let full { throw .init(full) }
         var receipt = Receipt(isBatch: true)
-        for (index, action) in actions.enumerated() where begin(action, &receipt) != nil {
-            receipt.rejected.append(index)
+        for (index, action) in actions.enumerated() {
+            let failure = begin(action, &receipt)
+            if failure != nil { receipt.rejected.append(index) }
         }
         return receipt
     }

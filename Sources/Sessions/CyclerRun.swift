@@ -63,6 +63,7 @@ final class LoopSeat: SerialExecutor {
     private let id: SessionID
     private let incarnation: UInt64
     private let hop: SessionTable.Hop
+    private let isolation: LoopIsolation
     private let tag: ActionTag
     // Why a lock: what wakes the action up comes from any thread, and may come while the loop is
     // still in the first job.
@@ -72,6 +73,7 @@ final class LoopSeat: SerialExecutor {
         id = session.id
         incarnation = session.incarnation
         hop = session.table.hop
+        isolation = session.table.isolation
         self.tag = tag
     }
 
@@ -82,7 +84,8 @@ final class LoopSeat: SerialExecutor {
             first = .here(job)
             return true
         }
-        if !isFirst { hop { [self] table in carryOn(job, table) } }
+        guard !isFirst, !hop({ [self] table in carryOn(job, table) }) else { return }
+        isolation.runAfterStop { [self] in run(job) }
     }
 
     /// Carries out the first job, which has come in while the task was made.
@@ -94,20 +97,22 @@ final class LoopSeat: SerialExecutor {
             }
             return job
         }
+        run(job)
+    }
+
+    private func run(_ job: UnownedJob) {
         unsafe job.runSynchronously(on: asUnownedSerialExecutor())
     }
 
     /// Whether the session is still there or not: a task that is never carried on never ends.
     private func carryOn(_ job: UnownedJob, _ table: SessionTable) {
-        let act: @Sendable () -> Void = { [self] in
-            unsafe job.runSynchronously(on: asUnownedSerialExecutor())
-        }
+        let act: @Sendable () -> Void = { [self] in run(job) }
         guard let session = table.session(id, incarnation) else { return act() }
         session.carryOnWhenCommitted(tag, act)
     }
 
-    /// Law: only a loop makes a run, and only a loop carries it out.
-    func checkIsolated() {}
+    /// Called by the runtime where it can't tell by itself that this is the loop.
+    func checkIsolated() { isolation.check() }
 }
 
 extension Session {

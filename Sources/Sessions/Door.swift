@@ -19,19 +19,21 @@ struct Door<M: Machine>: Sendable {
     /// ahead of its session.
     private func enter(_ act: @escaping @Sendable (M) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
-            hop { table in
+            let isTaken = hop { table in
                 guard let session = table.session(id, incarnation) else {
                     return continuation.resume(returning: false)
                 }
                 guard session.perform(act) else { return continuation.resume(returning: false) }
                 session.answer(.applied(continuation))
             }
+            if !isTaken { continuation.resume(returning: false) }
         }
     }
 
-    private func report(_ act: @escaping @Sendable (M) -> Void) {
-        hop { table in
+    private func report(isSource: Bool = false, _ act: @escaping @Sendable (M) -> Void) {
+        _ = hop { table in
             guard let session = table.session(id, incarnation) else { return }
+            if isSource { session.endedSources += 1 }
             _ = session.perform { (machine: M) in
                 act(machine)
                 return true
@@ -105,13 +107,14 @@ extension Door where M: SourcedMachine {
 
     private func leadsSomewhere() async -> Bool {
         await withCheckedContinuation { continuation in
-            hop { table in
+            let isTaken = hop { table in
                 continuation.resume(returning: table.session(id, incarnation) != nil)
             }
+            if !isTaken { continuation.resume(returning: false) }
         }
     }
 
     func ended(_ source: ReactorSource<M.Action, M.Mutation>, failure: (any Error)?) {
-        report { $0.ended(source, failure: failure) }
+        report(isSource: true) { $0.ended(source, failure: failure) }
     }
 }

@@ -29,6 +29,6 @@ extension SessionTable {
         }
         let hop = hop
         let bound = LoopBound(act)
-        question(archive) { result in hop { table in bound.open(on: table)(result) } }
+        question(archive) { result in _ = hop { table in bound.open(on: table)(result) } }
     }
 }

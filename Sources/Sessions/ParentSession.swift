@@ -28,6 +28,23 @@ extension String {
 /// The parent's commit failed: nothing of the action happened.
 struct ParentCommitFailed: Error {}
 
+/// A task that waits for one answer. Let go of without one, wherever on its way (a loop that has
+/// stopped, a journal that is closed), it resumes the task with false.
+private final class Waiter: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Bool, Never>?>
+
+    init(_ continuation: CheckedContinuation<Bool, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    /// Whoever takes it resumes it.
+    func take() -> CheckedContinuation<Bool, Never>? {
+        continuation.withLock { $0.take() }
+    }
+
+    deinit { take()?.resume(returning: false) }
+}
+
 extension CyclerMachine {
     /// The way to this Cycler in the session that `session` is a part of, on whatever loop it is.
     static func door(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
@@ -39,20 +56,20 @@ extension CyclerMachine {
             await Task.yield()
             let fault = Mutex<(any Error)?>(nil)
             let isApplied = await withCheckedContinuation { continuation in
-                reach(id) { table in
+                let waiter = Waiter(continuation)
+                _ = reach(id) { table in
                     table.fetch(id) { found in
                         guard case .session(let session) = found, session.life == .running,
                             let machine = session.machine as? CyclerMachine<C>
                         else {
                             fault.withLock { $0 = CyclerParentMissing() }
-                            return continuation.resume(returning: false)
+                            return
                         }
                         var receipt = Receipt()
                         if let error = machine.begin(action, &receipt) {
-                            fault.withLock { $0 = error }
-                            return continuation.resume(returning: false)
+                            return fault.withLock { $0 = error }
                         }
-                        session.answer(.applied(continuation))
+                        waiter.take().map { session.answer(.applied($0)) }
                     }
                 }
             }

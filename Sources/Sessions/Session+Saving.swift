@@ -70,7 +70,7 @@ extension Session {
     /// have written all the same. So memory is no longer believed; the next request, or the
     /// reactor's sources at once, bring the session back from what the journal really has.
     func doubt() {
-        let listens = !sources.isEmpty
+        let listens = isListening
         cancelTasks()
         // Whoever is between the journal and the stream needs a machine to go on.
         for stream in streams {
@@ -80,13 +80,15 @@ extension Session {
         }
         leaveMemory()
         guard !streams.isEmpty || listens else { return table.forget(self) }
-        if listens { table.wake(id) { _ in } }
+        if listens { table.listenAgain(id) }
     }
 
     /// Precondition: memory holds nothing that is not decided or unsaid.
     private func leaveMemory() {
         fallAsleepAtOnce()
         keys = nil
+        sources = []
+        endedSources = 0
         log = RecordLog(lastNumber: log.lastNumber, lastVersion: log.lastVersion)
     }
 
@@ -104,12 +106,15 @@ extension Session {
 
     /// Nothing of it is under way, and everybody who reads has everything.
     ///
-    /// A session that listens to sources is never at rest: whatever they bring would be lost.
+    /// A session that listens to sources is never at rest: whatever they bring would be lost. One
+    /// whose sources are all over is, and opens them again when it wakes.
     var isAtRest: Bool {
         guard let keeping, let machine, life == .running, keeping.pins == 0 else { return false }
-        return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && sources.isEmpty
+        return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && !isListening
             && machine.isQuiet && streams.allSatisfy(\.isAtRest)
     }
+
+    private var isListening: Bool { endedSources < sources.count }
 
     /// Whether nobody has used it for so many ticks.
     func isIdle(since count: UInt64) -> Bool {

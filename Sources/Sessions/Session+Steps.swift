@@ -222,11 +222,15 @@ extension Session {
         streams = []
     }
 
+    /// The process ends: what runs is cancelled, and decides nothing any more.
+    func stop() { end(cancelTasks) }
+
     func cancelTasks() {
         for task in tasks.values { task.cancel() }
         for task in sources { task.cancel() }
         tasks = [:]
         sources = []
+        endedSources = 0
     }
 
     // MARK: When a commit fails

@@ -54,6 +54,8 @@ package final class Session {
     var stateStreams = 0
     var tasks: [RunID: Task<Void, Never>] = [:]
     var sources: [Task<Void, Never>] = []
+    /// How many of them are over.
+    var endedSources = 0
     var waiting: [Waiting] = []
     var mayHaveSettled = false
     /// A step is being unsaid: what is cancelled with it is cancelled at once.

@@ -18,6 +18,16 @@ extension SessionTable {
         }
     }
 
+    /// Fetches a session whose sources have to be listened to again, after a commit that failed. As
+    /// long as the journal can't be read, it is tried again with each tick.
+    func listenAgain(_ id: SessionID) {
+        deaf.remove(id)
+        wake(id) { [unowned self] found in
+            guard case .unreadable = found else { return }
+            deaf.insert(id)
+        }
+    }
+
     /// Finds a session, in memory or, later, in the journal.
     func fetch(_ id: SessionID, then act: @escaping (Found) -> Void) {
         let found = find(id)
@@ -106,6 +116,7 @@ extension SessionTable {
     @discardableResult
     package func tick() -> Bool {
         ticks += 1
+        for id in deaf { listenAgain(id) }
         drowsy = idle(since: Self.drowsyTicks)
         return putToSleep()
     }

@@ -36,19 +36,23 @@ package struct SessionLimits: Sendable {
 /// Design: steps of all sessions that gather in one round go to the journal as one batch. Batches
 /// end in the order in which they were handed in, so the first in flight is the one that ended.
 package final class SessionTable {
-    /// Brings a job to the table's loop, from any thread, in order.
+    /// Brings a job to the table's loop, from any thread, in order. Returns false when the loop has
+    /// stopped: the job is let go of and never done, so whoever waits for it must be resumed.
     package typealias Hop =
-        @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Void
+        @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Bool
 
-    /// Brings a job to the table that owns the session, from any thread, in order.
+    /// Brings a job to the table that owns the session, from any thread, in order. Returns false as
+    /// ``Hop`` does.
     package typealias Reach =
-        @Sendable (SessionID, @escaping @Sendable (SessionTable) -> Void) -> Void
+        @Sendable (SessionID, @escaping @Sendable (SessionTable) -> Void) -> Bool
 
     package let journal: any Journal
     package let limits: SessionLimits
     /// Milliseconds since 1970 (UTC), for records.
     private let now: () -> Int64
     let hop: Hop
+    /// The proof that something runs on this loop.
+    let isolation: LoopIsolation
     /// Brings a job to the loop that owns a session.
     let reach: Reach
     /// What administrators publish, to the sessions of all loops.
@@ -61,6 +65,8 @@ package final class SessionTable {
     private var sessions: [SessionID: Session] = [:]
     /// What to do when a session has come from the journal.
     var waking: [SessionID: [(Found) -> Void]] = [:]
+    /// Those whose sources nobody listens to, until the journal can be read.
+    var deaf: Set<SessionID> = []
     /// Sessions that today's code can't rebuild, 10 000 at the most; others are tried again.
     private var quarantined: [SessionID: RecoveryFault] = [:]
     /// Counts calls of ``tick()``.
@@ -88,11 +94,13 @@ package final class SessionTable {
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may be of.
+    ///   - isolation: how tasks are kept on the loop that `hop` leads to.
     ///   - reach: default: this table owns every session.
     ///   - now: milliseconds since 1970 (UTC); asked for every record.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
         topics: TopicBus = TopicBus(), now: @escaping () -> Int64, hop: @escaping Hop,
+        isolation: LoopIsolation,
         reach: Reach? = nil
     ) {
         self.journal = journal
@@ -100,9 +108,10 @@ package final class SessionTable {
         self.registrations = registrations
         self.now = now
         self.hop = hop
+        self.isolation = isolation
         self.reach = reach ?? { _, job in hop(job) }
         self.topics = topics
-        turns = LoopTurns { hop { $0.turns.run() } }
+        turns = LoopTurns { _ = hop { $0.turns.run() } }
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -236,13 +245,14 @@ package final class SessionTable {
 
     /// The process ends: every task of every session is cancelled.
     package func stop() {
-        for session in sessions.values { session.cancelTasks() }
+        for session in sessions.values { session.stop() }
         for step in inFlight.flatMap({ $0 }) + gathering { step.giveUp() }
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
         drowsy = []
         gathering = []
         inFlight = []
+        waking = [:]
         turns.forgetAll()
         isStopped = true
         // Its caller waits for commits that end nowhere any more.
@@ -327,9 +337,23 @@ package final class SessionTable {
         gathering.removeAll { $0 === step }
     }
 
+    /// Batches that one ``commit()`` hands in at the most.
+    private static let batchesInARound = 8
+
     /// Hands what has gathered to the journal, as one batch. Called once a round.
+    ///
+    /// A journal that ends a batch at once lets actions continue that waited for it, and what they
+    /// decide gathers when the round is over: it is handed in here too. An action that decides
+    /// without end does so in later rounds, so that others have their turn.
     package func commit() {
-        guard !gathering.isEmpty else { return }
+        for _ in 0..<Self.batchesInARound {
+            guard !gathering.isEmpty else { return }
+            commitBatch()
+        }
+        if !gathering.isEmpty { _ = hop { $0.commit() } }
+    }
+
+    private func commitBatch() {
         finishRecord()
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
@@ -346,7 +370,7 @@ package final class SessionTable {
         inFlight.append(batch)
         let hop = hop
         let ending = journal.commit(whole) { failure in
-            hop { $0.batchEnded(failure) }
+            _ = hop { $0.batchEnded(failure) }
         }
         switch ending {
         case .done: batchEnded(nil)

@@ -48,5 +48,8 @@ final class Step {
     func giveUp() {
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         replies = []
+        // Of Cyclers that have ended: a task that is never carried on never ends.
+        for case .carryOn(let go) in effects { go(session) }
+        effects = []
     }
 }

@@ -18,8 +18,10 @@ final class Peers: Sendable {
         loops.withLock { $0 = all }
     }
 
-    func enqueue(on index: Int, _ job: @escaping @Sendable (Shard) -> Void) {
-        _ = loop(index).enqueue(job)
+    /// - Returns: false when that loop has stopped; the job will not run.
+    @discardableResult
+    func enqueue(on index: Int, _ job: @escaping @Sendable (Shard) -> Void) -> Bool {
+        loop(index).enqueue(job)
     }
 
     /// - Parameter drain: which counts the connection as on its way.

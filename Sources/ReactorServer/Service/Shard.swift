@@ -73,6 +73,7 @@ final class Shard: LoopHandler {
             registrations: service.reactors, topics: service.topics,
             now: { [unowned connections] in connections.wallClockMilliseconds },
             hop: { job in loop.enqueue { job($0.sessions) } },
+            isolation: LoopIsolation(loop.queue),
             reach: { id, job in
                 peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
             })

@@ -10,6 +10,7 @@ final class Rig {
     let output: RecordingOutput
     let inbox = Inbox()
     let clock = WallClock()
+    let seat = TestSeat()
     let table: SessionTable
     private(set) var lastToken: UInt64 = 0
 
@@ -41,7 +42,9 @@ final class Rig {
         let clock = clock
         table = SessionTable(
             journal: self.journal, limits: limits, registrations: registrations,
-            now: { clock.milliseconds }, hop: { inbox.put($0) })
+            now: { clock.milliseconds }, hop: { inbox.put($0) },
+            isolation: LoopIsolation(
+                check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }))
         table.output = output
     }
 

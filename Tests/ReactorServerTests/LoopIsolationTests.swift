@@ -1,0 +1,24 @@
+import Dispatch
+import Sessions
+import Testing
+
+@testable import ReactorServer
+
+@Suite("What runs on a loop's queue is told from what does not")
+struct LoopIsolationTests {
+    @Test func `on the queue it is the loop, and elsewhere the process ends`() async {
+        await #expect(processExitsWith: .failure) {
+            LoopIsolation(DispatchQueue(label: "loop")).check()
+        }
+        await #expect(processExitsWith: .success) {
+            let queue = DispatchQueue(label: "loop")
+            let isolation = LoopIsolation(queue)
+            await withCheckedContinuation { continuation in
+                isolation.runAfterStop {
+                    isolation.check()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+}

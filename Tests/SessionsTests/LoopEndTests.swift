@@ -1,0 +1,207 @@
+import Reactors
+import Sessions
+import Storage
+import Synchronization
+import Testing
+
+@Suite("A loop that stops leaves no task waiting, and nothing runs beside it")
+struct LoopEndTests {
+    private let ends = Ends()
+
+    private final class Ends: Sendable {
+        private let list = Mutex<[String]>([])
+        var all: [String] { list.withLock { $0 } }
+        func add(_ text: String) { list.withLock { $0.append(text) } }
+    }
+
+    /// Lets go of the table as a loop does that stops.
+    private func stop(_ rig: Rig) {
+        rig.table.stop()
+        rig.letIn()
+        rig.inbox.close()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an effect that sends when its loop has stopped gets its answer`() async throws {
+        let (gate, ended, ends) = (Gate(), Gate(), ends)
+        let rig = Rig()
+        let session = try rig.create(
+            "s", .of { Sender(gate: gate) { ends.add("sent \($0)"); await ended.pass() } })
+        try rig.act(#"{"_0":1}"#, on: session)
+        await gate.hasArrivals(1)
+        stop(rig)
+        gate.open()
+        await ended.hasArrivals(1)
+        #expect(ends.all == ["sent false"])
+        ended.open()
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `an action of a Cycler that waits when its loop stops comes to its end`(
+        isUncommitted: Bool
+    ) async throws {
+        let (gate, ends) = (Gate(), ends)
+        let rig = Rig(slow: true)
+        let session = try rig.create(
+            "s",
+            Registration(
+                name: "waiter", activities: [], examples: [],
+                makeCycler: { Waiting(gate: gate) { ends.add("ended") } }))
+        rig.settleAll()
+        try rig.act(#""go""#, on: session)
+        await gate.hasArrivals(1)
+        if isUncommitted {
+            // It has come back, and waits for its commit.
+            gate.open()
+            await rig.inbox.hasJob()
+            stop(rig)
+        } else {
+            stop(rig)
+            gate.open()
+        }
+        while ends.all.isEmpty, !Task.isCancelled {
+            await rig.inbox.hasJob()
+            for job in rig.inbox.takeLate() { job() }
+        }
+        #expect(ends.all == ["ended"])
+    }
+
+    @Test func `whether it is the loop is asked before an action of a Cycler begins`() throws {
+        let rig = Rig()
+        let session = try rig.create(
+            "s",
+            Registration(
+                name: "waiter", activities: [], examples: [],
+                makeCycler: { Waiting(gate: Gate()) {} }))
+        let before = rig.seat.checks
+        try rig.act(#""go""#, on: session)
+        #expect(rig.seat.checks > before)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what an action decides when its commit lets it continue is committed in the same round`()
+        async throws
+    {
+        let rig = Rig()
+        let session = try rig.create(
+            "s",
+            Registration(name: "twice", activities: [], examples: [], makeCycler: { Twice() }))
+        try rig.post(#""go""#, to: session)
+        await rig.inbox.hasJob()
+        rig.letIn()
+        #expect(session.version == 0)
+        rig.endRound()
+        #expect(session.version == 2)
+    }
+}
+
+@Suite("A session's sources are over, or deaf for a while")
+struct SourceLifeTests {
+    private func sleep(_ rig: Rig) {
+        for _ in 0..<6 {
+            rig.table.tick()
+            rig.endRound()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a session whose sources are over leaves memory`() async throws {
+        let registration = try Registration.of {
+            Worker(gate: Gate(), source: AsyncStream { $0.finish() })
+        }
+        let rig = Rig(answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        sleep(rig)
+        #expect(rig.table.awakeCount == 1, "it has not ended yet: it listens")
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.endRound()
+        sleep(rig)
+        #expect(rig.table.count == 0)
+        guard case .session(let again) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(again.position == session.position)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `sources come back after a commit that failed, as soon as the journal can be read`()
+        async throws
+    {
+        let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
+        let (second, later) = AsyncStream<Worker.Mutation>.makeStream()
+        let streams = Mutex([second, stream])
+        let registration = try Registration.of {
+            Worker(gate: Gate(), source: streams.withLock { $0.popLast() })
+        }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        rig.settleAll()
+        try rig.act(Post.count, on: session)
+        rig.journal.setUnreadable(.unavailable)
+        rig.settle(.unavailable)
+        #expect(rig.table.awakeCount == 0)
+        rig.table.tick()
+        rig.letIn()
+        #expect(rig.table.awakeCount == 0)
+        rig.journal.setUnreadable(nil)
+        rig.table.tick()
+        rig.letIn()
+        #expect(rig.table.awakeCount == 1)
+        later.yield(.worked(value: 7))
+        let again = try rig.session("s")
+        await rig.work { rig.state(again).contains("7") }
+        #expect(rig.state(again).contains("7"))
+        news.finish()
+    }
+}
+
+/// Its step tells what became of what it sent.
+private struct Sender: Reactor {
+    struct Action: Codable, Sendable {
+        var _0: Int
+    }
+    struct State: Codable, Sendable { var sum = 0 }
+    let initialState = State()
+    let gate: Gate
+    let sent: @Sendable (Bool) async -> Void
+
+    func mutate(action: Action) -> Effect<Action> {
+        .run { [gate, sent] send in
+            await gate.pass()
+            await sent(send(action))
+        }
+    }
+
+    func reduce(state: inout State, mutation: Action) { state.sum += mutation._0 }
+}
+
+/// Commits, and waits at a gate.
+private final class Waiting: ActionCycler {
+    enum Action: String, Codable, Sendable { case go }
+    struct State: Codable, Sendable { var count = 0 }
+    let state: Storage<State> = .init(.init())
+    private let gate: Gate
+    private let ended: @Sendable () -> Void
+
+    init(gate: Gate, ended: @escaping @Sendable () -> Void) {
+        (self.gate, self.ended) = (gate, ended)
+    }
+
+    func receive(_ action: Action) async throws {
+        commit { $0.update(1, \.count) }
+        await gate.pass()
+        ended()
+    }
+}
+
+/// Commits, lets others have their turn, commits again.
+private final class Twice: ActionCycler {
+    enum Action: String, Codable, Sendable { case go }
+    struct State: Codable, Sendable { var count = 0 }
+    let state: Storage<State> = .init(.init())
+
+    func receive(_ action: Action) async throws {
+        commit { $0.update($0.value.count + 1, \.count) }
+        await Task.yield()
+        commit { $0.update($0.value.count + 1, \.count) }
+    }
+}
