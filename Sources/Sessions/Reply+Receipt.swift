@@ -3,9 +3,10 @@ internal import Wire
 extension Reply.Content {
     private static let version = Array("{\"version\":".utf8)
     private static let position = Array(",\"position\":\"".utf8)
-    private static let end = Array("\"}".utf8)
+    private static let end = Array("\"}\n".utf8)
 
-    /// Appends `{"version":3,"position":"abcdefgh.3"}`, and what was rejected, if anything was.
+    /// Appends `{"version":3,"position":"abcdefgh.3"}`, with the rejected actions if there are any, and
+    /// a line break.
     package func appendReceipt(to body: inout [UInt8]) {
         body.append(contentsOf: Self.version)
         Decimal.append(version, to: &body)
@@ -19,6 +20,6 @@ extension Reply.Content {
             let places = rejected.map(String.init).joined(separator: ",")
             body.append(contentsOf: ",\"rejected\":[\(places)]".utf8)
         }
-        body.append(UInt8(ascii: "}"))
+        body.append(contentsOf: "}\n".utf8)
     }
 }

@@ -16,7 +16,7 @@ struct IdempotencyTests {
         let second = try rig.post(Post.set(1), to: session, key: "k")
         rig.endRound()
         #expect(rig.line(first) == "received v1 n1")
-        let body = #"{"version":1,"position":"\#(session.generation.text).1"}"#
+        let body = #"{"version":1,"position":"\#(session.generation.text).1"}"# + "\n"
         #expect(rig.line(second) == "replayed \(body) v1 n1")
         #expect(session.version == 1)
     }

@@ -53,6 +53,24 @@ extension Problem {
         }
     }
 
+    /// The same, and where the case of an action is what is wrong, which cases there are.
+    package init(_ refusal: ActionRefusal, by reactor: Registration) {
+        self.init(refusal)
+        guard case .json(.mismatch(let path, _)) = refusal, Self.namesAction(path) else { return }
+        let cases = reactor.exampleCases.joined(separator: ", ")
+        detail +=
+            cases.isEmpty
+            ? "; GET /v1/reactors lists the reactors"
+            : "; GET /v1/reactors has examples of \(cases)"
+    }
+
+    /// Whether a JSON pointer names an action of the body as a whole, or its `type`.
+    private static func namesAction(_ path: String) -> Bool {
+        var tokens = path.split(separator: "/")
+        if tokens.last == "type" { tokens.removeLast() }
+        return tokens.isEmpty || (tokens.count == 1 && UInt64(tokens[0]) != nil)
+    }
+
     package init(_ failure: JournalFailure) {
         switch failure.reason {
         case .full:

@@ -14,7 +14,7 @@ struct ReplyTemplates {
     static let allowedHeaders =
         "Content-Type, Last-Event-ID, If-Match, If-None-Match, Idempotency-Key, traceparent"
     private static let exposedHeaders =
-        "ETag, Location, Durability, Retry-After, Allow, traceparent"
+        "ETag, Location, Durability, Retry-After, Allow, traceparent, Idempotency-Replayed"
 
     init(_ service: Service) {
         var common: [(String, String)] = []

@@ -4,12 +4,6 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// Where a fork begins: `{"session":"<id>","version":<n>}`; without a version, the present one.
-struct Origin: Decodable, Equatable, Sendable {
-    var session: String
-    var version: UInt64?
-}
-
 // Forks: a new session that begins with the state that another one had at a version.
 extension Shard {
     func fork(

@@ -100,13 +100,9 @@ extension Shard {
     /// `{"reactor":"<name>"}`, and `"from":{"session":"<id>","version":<n>}` for a fork.
     private func wantedSession() throws(Problem) -> (Registration, Origin?) {
         try requireJSON()
-        struct Wanted: Decodable {
-            var reactor: String
-            var from: Origin?
-        }
-        let wanted: Wanted
+        let wanted: SessionBody
         do {
-            wanted = try JSON.decode(Wanted.self, from: body)
+            wanted = try JSON.decode(SessionBody.self, from: body)
         } catch {
             throw Problem(session: error)
         }

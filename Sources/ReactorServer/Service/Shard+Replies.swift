@@ -77,7 +77,7 @@ extension Shard: SessionOutput {
         case .unreadable(let failure):
             answer(connection, .unreadable(failure))
         case .refused(let refusal):
-            answer(connection, Problem(refusal))
+            answer(connection, Problem(refusal, by: content.session.registration))
         case .keyRunning:
             answer(connection, .keyRunning)
         case .keyReused:

@@ -109,7 +109,7 @@ extension Shard {
         do {
             try session.post(post)
         } catch {
-            throw Problem(error)
+            throw Problem(error, by: session.registration)
         }
         if waits { rearm(connection) }
     }

@@ -113,6 +113,8 @@ struct ListeningTests {
                     ]))
             #expect(preflight.status == 204)
             #expect(preflight["Access-Control-Allow-Origin"] == "https://app.example")
+            let exposed = try #require(preflight["Access-Control-Expose-Headers"])
+            #expect(exposed.contains("Idempotency-Replayed"))
             let methods = try #require(preflight["Access-Control-Allow-Methods"])
             #expect(methods.contains("POST"))
             let headers = try #require(preflight["Access-Control-Allow-Headers"])

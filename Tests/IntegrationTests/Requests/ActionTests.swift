@@ -13,6 +13,8 @@ struct ActionTests {
             try response.json == [
                 "version": 1, "position": .string("\(session.generation).1"),
             ])
+        // As every other answer does, so that a shell's prompt stands on a line of its own.
+        #expect(response.text.hasSuffix("}\n"))
     }
 
     @Test func `case 47: what was answered is there to be read`() async throws {
@@ -165,7 +167,11 @@ struct RefusedActionTests {
         (#"{'type':'alert'}"#, 400, "malformed_json", "byte"),
         (#"{"type":"alert","message":"\ud800"}"#, 400, "malformed_json", "byte"),
         ("nul", 400, "malformed_json", "byte"),
-        (#"{"type":"alarm"}"#, 422, "not_an_action", "type"),
+        (
+            #"{"type":"alarm"}"#, 422, "not_an_action",
+            "/type: unknown type \"alarm\"; GET /v1/reactors has examples of alert, doSomeAction"
+        ),
+        (#"[{"type":"alarm"}]"#, 422, "not_an_action", "examples of alert, doSomeAction"),
         (#"{"message":"Hello"}"#, 422, "not_an_action", "type"),
         (#"{"type":"alert","message":5}"#, 422, "not_an_action", "/message"),
         (#"{"type":7}"#, 422, "not_an_action", "type"),
