@@ -26,7 +26,12 @@ struct LoopEndTests {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
         let session = try rig.create(
-            "s", .of { Sender(gate: gate) { ends.add("sent \($0)"); await ended.pass() } })
+            "s",
+            .of {
+                Sender(gate: gate) {
+                    ends.add("sent \($0)"); await ended.pass()
+                }
+            })
         try rig.act(#"{"_0":1}"#, on: session)
         await gate.hasArrivals(1)
         stop(rig)

@@ -62,7 +62,9 @@ final class Inbox: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = book.withLock { book in
-                    guard book.jobs.isEmpty, book.late.isEmpty, !Task.isCancelled else { return true }
+                    guard book.jobs.isEmpty, book.late.isEmpty, !Task.isCancelled else {
+                        return true
+                    }
                     book.waiter = continuation
                     return false
                 }
