@@ -116,6 +116,9 @@ extension Session {
 
     private var isListening: Bool { endedSources < sources.count }
 
+    /// Ticks since it was last used; nil where nothing sleeps.
+    var age: UInt64? { keeping.map { table.ticks - $0.lastUse } }
+
     /// Whether nobody has used it for so many ticks.
     func isIdle(since count: UInt64) -> Bool {
         keeping.map { $0.lastUse + count <= table.ticks } ?? false

@@ -30,7 +30,12 @@ package final class Session {
         case asleep
     }
 
-    private(set) var life = Life.asleep
+    private(set) var life = Life.asleep {
+        didSet {
+            guard (life == .asleep) != (oldValue == .asleep) else { return }
+            table.noteSleep(of: self, life == .asleep)
+        }
+    }
     var log = RecordLog()
     /// Nil while the action log is not wanted: the journal keeps none and nobody has read it.
     var notes: NoteLog?

@@ -23,8 +23,10 @@ extension SessionTable {
     func listenAgain(_ id: SessionID) {
         deaf.remove(id)
         wake(id) { [unowned self] found in
-            guard case .unreadable = found else { return }
-            deaf.insert(id)
+            switch found {
+            case .unreadable, .noRoom: deaf.insert(id)
+            case .session, .ended, .nothing, .notInMemory, .quarantined: break
+            }
         }
     }
 
@@ -55,6 +57,7 @@ extension SessionTable {
                 remember(id)
                 return .ended
             }
+            guard makeRoom() else { return .noRoom }
             do {
                 let session = try restore(id, saved)
                 session.resume(saved)
@@ -117,6 +120,7 @@ extension SessionTable {
     package func tick() -> Bool {
         ticks += 1
         for id in deaf { listenAgain(id) }
+        eviction.tickBegan()
         drowsy = idle(since: Self.drowsyTicks)
         return putToSleep()
     }
@@ -140,15 +144,20 @@ extension SessionTable {
                 session.isAtRest
             else { continue }
             if session.isSaved {
-                session.fallAsleep()
-                sleepers += 1
-                if session.streams.isEmpty { forget(session) }
+                putToSleep(session)
             } else {
                 // It sleeps at the next tick, when this is committed.
                 session.takeSnapshot()
             }
         }
         return !drowsy.isEmpty
+    }
+
+    /// Precondition: at rest, and saved.
+    func putToSleep(_ session: Session) {
+        session.fallAsleep()
+        sleepers += 1
+        if session.streams.isEmpty { forget(session) }
     }
 
     /// Saves whatever is not saved, before the process ends; `act` comes when the journal has

@@ -5,7 +5,8 @@ package import Storage
 
 /// The bounds of one loop's sessions.
 package struct SessionLimits: Sendable {
-    /// Sessions; creating more is refused.
+    /// Sessions in memory. Creating more is refused; waking more puts the least recently used ones
+    /// to sleep, and is refused while none of them is at rest.
     package var sessions: Int
     /// Actions in one request.
     package var batch: Int
@@ -71,6 +72,9 @@ package final class SessionTable {
     private var quarantined: [SessionID: RecoveryFault] = [:]
     /// Counts calls of ``tick()``.
     var ticks: UInt64 = 0
+    /// Invariant: how many of `sessions` are asleep.
+    private var asleepCount = 0
+    var eviction = Eviction()
     /// Those that were idle at the last tick and have not been looked at since.
     var drowsy: [Session] = []
     /// How many have fallen asleep since memory was given back.
@@ -130,11 +134,13 @@ package final class SessionTable {
         case quarantined(RecoveryFault)
         /// The journal can't be read.
         case unreadable(JournalFailure)
+        /// It is in the journal, and memory holds as many sessions as it may.
+        case noRoom
     }
 
     package var count: Int { sessions.count }
-    /// Those in memory: who sleeps and is only read does not count.
-    package var awakeCount: Int { sessions.values.count { $0.life != .asleep } }
+    /// Those in memory: one that is asleep and only read does not count.
+    package var awakeCount: Int { sessions.count - asleepCount }
     /// Subscribers of all sessions.
     package var subscriberCount: Int {
         sessions.values.reduce(0) { sum, session in
@@ -158,7 +164,19 @@ package final class SessionTable {
     }
 
     /// Whether one more session fits.
-    package var hasRoomForSession: Bool { sessions.count < limits.sessions }
+    package var hasRoomForSession: Bool { awakeCount < limits.sessions }
+
+    /// One of the sessions falls asleep, or wakes.
+    func noteSleep(of session: Session, _ isAsleep: Bool) {
+        guard sessions[session.id] === session else { return }
+        asleepCount += isAsleep ? 1 : -1
+    }
+
+    /// It is no longer one of the table's.
+    private func drop(_ session: Session) {
+        sessions[session.id] = nil
+        if session.life == .asleep { asleepCount -= 1 }
+    }
 
     /// Creates a session; the answer comes when that is committed.
     /// Precondition: there is none with this id, and there is room.
@@ -197,7 +215,7 @@ package final class SessionTable {
     /// It leaves memory; the journal has it.
     func forget(_ session: Session) {
         guard sessions[session.id] === session else { return }
-        sessions[session.id] = nil
+        drop(session)
     }
 
     func remember(_ ended: SessionID) {
@@ -212,6 +230,9 @@ package final class SessionTable {
     func idle(since count: UInt64) -> [Session] {
         sessions.values.filter { $0.isIdle(since: count) }
     }
+
+    /// Every session of the table, in no order.
+    var all: some Collection<Session> { sessions.values }
 
     func takeSnapshots() {
         for session in sessions.values where session.life == .running && !session.isSaved {
@@ -249,7 +270,9 @@ package final class SessionTable {
         for step in inFlight.flatMap({ $0 }) + gathering { step.giveUp() }
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
+        asleepCount = 0
         drowsy = []
+        eviction = Eviction()
         gathering = []
         inFlight = []
         waking = [:]
@@ -263,7 +286,7 @@ package final class SessionTable {
 
     func remove(_ session: Session) {
         guard sessions[session.id] === session else { return }
-        sessions[session.id] = nil
+        drop(session)
         if session.life == .ended { ended.insert(session.id, limit: limits.remembered) }
     }
 

@@ -111,3 +111,111 @@ struct SelectionLimitTests {
         }
     }
 }
+
+@Suite("Case 153 — sessions in memory are bounded, those that come back too")
+struct SessionLimitTests {
+    /// `count` sessions that are all asleep.
+    private func asleep(
+        _ count: Int, limit: Int, slow: Bool = false, of registration: Registration? = nil
+    ) throws -> Rig {
+        let registration = try registration ?? .ledger()
+        let rig = Rig(answers: true, registrations: [registration], sessions: limit)
+        for number in 0..<count {
+            try rig.create("s\(number)", registration)
+            for _ in 0..<6 {
+                rig.table.tick()
+                rig.endRound()
+            }
+        }
+        #expect(rig.table.awakeCount == 0)
+        rig.journal.setImmediate(!slow)
+        return rig
+    }
+
+    private func isAwake(_ number: Int, _ rig: Rig) -> Bool {
+        guard let id = SessionID("s\(number)"), case .session = rig.table.find(id) else {
+            return false
+        }
+        return true
+    }
+
+    private func wake(_ number: Int, _ rig: Rig) throws -> Bool {
+        defer { rig.endRound() }
+        switch try rig.wake("s\(number)") {
+        case .session: return true
+        case .noRoom: return false
+        default: throw Rig.NoSession(id: "s\(number)")
+        }
+    }
+
+    @Test(arguments: [1, 2, 5, 40]) func `never more are awake than the limit`(limit: Int) throws {
+        let rig = try asleep(3 * limit, limit: limit)
+        for _ in 1...3 {
+            for number in 0..<(3 * limit) {
+                #expect(try wake(number, rig))
+                #expect(isAwake(number, rig))
+                #expect(rig.table.awakeCount == min(limit, rig.table.awakeCount))
+            }
+        }
+        #expect(rig.table.awakeCount == limit)
+    }
+
+    @Test func `the least recently used leaves`() throws {
+        let rig = try asleep(5, limit: 4)
+        for number in 0..<4 { #expect(try wake(number, rig)) }
+        rig.table.tick()
+        for number in [0, 1, 3] { _ = rig.read(try rig.session("s\(number)")) }
+        rig.endRound()
+        #expect(try wake(4, rig))
+        #expect((0...4).map { isAwake($0, rig) } == [true, true, false, true, true])
+    }
+
+    @Test func `one that is not saved is saved first, and nothing of it is lost`() throws {
+        let rig = try asleep(2, limit: 1)
+        #expect(try wake(0, rig))
+        try rig.act(Post.set(7), on: try rig.session("s0"))
+        #expect(try !wake(1, rig))
+        #expect(isAwake(0, rig))
+        #expect(try wake(1, rig))
+        #expect(!isAwake(0, rig))
+        #expect(try wake(0, rig))
+        #expect(rig.state(try rig.session("s0")).contains(#""a":7"#))
+    }
+
+    @Test func `one that is at work stays, and who comes is refused`() throws {
+        let rig = try asleep(2, limit: 1, slow: true)
+        _ = try rig.wake("s0")
+        let session = try rig.session("s0")
+        let posted = try rig.act(Post.set(1), on: session)
+        guard case .noRoom = try rig.wake("s1") else { throw Rig.NoSession(id: "s1") }
+        #expect(rig.table.awakeCount == 1)
+        rig.settleAll()
+        #expect(rig.line(posted) == "received v1 n1")
+        guard case .noRoom = try rig.wake("s1") else { throw Rig.NoSession(id: "s1") }
+        rig.settleAll()
+        guard case .session = try rig.wake("s1") else { throw Rig.NoSession(id: "s1") }
+        #expect(rig.table.awakeCount == 1)
+    }
+
+    @Test func `creating more is refused, and those asleep that are read do not count`() throws {
+        let rig = try asleep(1, limit: 1)
+        #expect(try wake(0, rig))
+        let reader = rig.subscribe(try rig.session("s0"), .allPulses, .now)
+        #expect(!rig.table.hasRoomForSession)
+        for _ in 0..<6 {
+            rig.table.tick()
+            rig.endRound()
+        }
+        #expect(rig.table.count == 1)
+        #expect(rig.table.awakeCount == 0)
+        #expect(rig.table.hasRoomForSession)
+        #expect(try wake(0, rig))
+        #expect(rig.table.awakeCount == 1)
+        rig.output.disconnect(reader)
+        let ended = rig.end(try rig.session("s0"))
+        rig.settleAll()
+        #expect(rig.line(ended) == "ended v0 n1")
+        #expect(rig.table.awakeCount == 0)
+        #expect(rig.table.count == 0)
+    }
+}

@@ -29,7 +29,9 @@ public struct Configuration: Sendable, Equatable {
     /// the process may have fewer descriptors (`RLIMIT_NOFILE`), as many as these without 64 and
     /// one for each loop; a warning says so, unless there are a thousand and nobody asked for more.
     public var connectionLimit = 65_536
-    /// Sessions; creating more is refused with 503. Default 1 000 000.
+    /// Sessions in memory, shared out among the loops. Creating more is refused with 503. A session
+    /// that comes back from the journal takes the place of one that is not in use, the least
+    /// recently used first; while there is none, the request is refused with 503. Default 1 000 000.
     public var sessionLimit = 1_000_000
     /// Records kept per session to resume from. Default 1000, at least 1.
     public var keptRecords = 1_000

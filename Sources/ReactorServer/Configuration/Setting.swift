@@ -50,7 +50,7 @@ package struct Setting: Sendable {
             "connection-limit", "65536", "open connections", 1...10_000_000,
             set: { $0.connectionLimit = $1 }),
         number(
-            "session-limit", "1000000", "sessions", 1...1_000_000_000,
+            "session-limit", "1000000", "sessions in memory", 1...1_000_000_000,
             set: { $0.sessionLimit = $1 }),
         number(
             "keep-records", "1000", "records kept per session to resume from",

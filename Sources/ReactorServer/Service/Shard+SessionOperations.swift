@@ -44,6 +44,7 @@ extension Shard {
         case .nothing: throw .unknownSession(id.text)
         case .quarantined(let fault): throw .quarantined(id.text, fault)
         case .unreadable(let failure): throw .unreadable(failure)
+        case .noRoom: throw .noRoomForSession
         case .notInMemory: preconditionFailure("it was fetched")
         }
     }
@@ -61,7 +62,7 @@ extension Shard {
         case .nothing:
             guard sessions.hasRoomForSession else { throw .noRoomForSession }
             try create(id, registration, connection)
-        case .ended, .quarantined, .unreadable, .notInMemory:
+        case .ended, .quarantined, .unreadable, .noRoom, .notInMemory:
             _ = try session(id, found)
         }
     }
@@ -176,6 +177,7 @@ extension Shard {
         case .quarantined(let fault):
             return answerStream(connection, with: .quarantined(id.text, fault))
         case .unreadable(let failure): return answerStream(connection, with: .unreadable(failure))
+        case .noRoom: return answerStream(connection, with: .noRoomForSession)
         case .nothing, .notInMemory: throw .unknownSession(id.text)
         }
         try requireEventStreamAccepted()
