@@ -224,9 +224,13 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         states.append(state)
         session.beginRecord(.mutation, of: present)
         if !pulses.isEmpty { pulses.record(state, in: session) }
-        guard session.wantsStates || session.keepsRecords else { return }
+        guard session.wantsStates || session.keepsRecords else {
+            if session.weighsNewest() { session.weigh(state) }
+            return
+        }
         var encoded: [UInt8] = []
         session.append(state, "the state", to: &encoded)
+        session.log.weigh(encoded.count)
         if session.wantsStates { session.record(.state, encoded) }
         guard session.keepsRecords else { return }
         session.recordContent(encoded)
@@ -268,11 +272,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// Nothing is folded.
     func endReplay() {}
 
-    func forget(before version: UInt64) {
-        guard version > oldestVersion else { return }
+    func forget(before version: UInt64, atOnce: Bool) -> Bool {
+        guard version > oldestVersion else { return true }
         states.removeFirst(Int(version - oldestVersion))
         oldestVersion = version
         stubVersions.forget(before: version)
+        return true
     }
 
     /// What waits is cancelled, and would go on with a state that never was: then another Cycler

@@ -33,8 +33,9 @@ package protocol Machine: AnyObject, SendableMetatype {
     /// States were shown one after the other, and no more will be just now.
     func endReplay()
 
-    /// States before this version will not be asked for any more. They are let go of in batches.
-    func forget(before version: UInt64)
+    /// States before this version will not be asked for any more. They are forgotten in batches,
+    /// or all of them at once. Returns whether they are.
+    func forget(before version: UInt64, atOnce: Bool) -> Bool
 
     /// Unsays every version after this one, and cancels every effect: what runs may belong to what
     /// was unsaid.

@@ -107,8 +107,15 @@ extension ReactorMachine {
             pulses.record(state, in: session)
             if wantsState { show(state) }
         }
-        if session.keepsRecords { keep(mutation) }
+        if session.keepsRecords {
+            keep(mutation)
+        } else if session.weighsNewest() {
+            weigh(mutation)
+        }
     }
+
+    @usableFromInline
+    func weigh(_ mutation: R.Mutation) { session.weigh(mutation) }
 
     @usableFromInline
     func show(_ state: R.State) {
@@ -127,6 +134,7 @@ extension ReactorMachine {
             session.recordContent(Framing.null)
             session.note(.unencodable("a mutation", String(describing: error)))
         }
+        session.log.weigh(table.pen.content.count)
         session.considerSnapshot()
     }
 }

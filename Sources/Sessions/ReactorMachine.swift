@@ -129,16 +129,19 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         replay = nil
     }
 
-    func forget(before version: UInt64) {
+    func forget(before version: UInt64, atOnce: Bool) -> Bool {
         // In batches: taking one off the front of an array moves all the others.
         let count = Int(version) - Int(oldestVersion)
-        guard count >= 256, count >= mutations.count / 2 else { return }
+        guard count > 0, atOnce || (count >= 256 && count >= mutations.count / 2) else {
+            return false
+        }
         replay = nil
         let mutationCount = mutationCount(through: version)
         compiled.fold(self, mutationCount)
         mutations.removeFirst(mutationCount)
         stubVersions.forget(before: version)
         oldestVersion = version
+        return true
     }
 
     func rollBack(to version: UInt64, in session: Session) {

@@ -29,6 +29,8 @@ package struct RecordLog {
         /// Milliseconds since 1970 (UTC).
         package var time: Int64
         fileprivate var firstEvent: Int
+        /// Bytes that memory keeps for it besides its events.
+        fileprivate var weight = 0
 
         package var isMutation: Bool { kind == .mutation }
     }
@@ -44,6 +46,10 @@ package struct RecordLog {
     /// The absolute index of `events.first`.
     private var firstEvent = 0
     private var payload = ByteLog()
+    /// Invariant: the sum over `entries`.
+    private var weight = 0
+    /// What the entries weighed that were dropped and whose versions are not forgotten yet.
+    private(set) var droppedWeight = 0
     /// The newest record's number; 0 while there is only the creation.
     package private(set) var lastNumber: UInt64
     package private(set) var lastVersion: UInt64
@@ -59,7 +65,8 @@ package struct RecordLog {
     /// Everything after this number is kept.
     package var keptAfter: UInt64 { lastNumber - UInt64(entries.count) }
     package var count: Int { entries.count }
-    package var payloadBytes: Int { payload.count }
+    /// What the session's kept history takes of memory: encoded events, and mutations or states.
+    package var keptBytes: Int { payload.count + weight }
 
     /// Begins the next record; its events follow with ``append(_:_:)``.
     package mutating func begin(_ kind: Record.Kind, action: UInt64 = 0, time: Int64 = 0) {
@@ -76,6 +83,16 @@ package struct RecordLog {
         let start = payload.append(data)
         events.append(Event(source: source, data: start..<(start + data.count)))
     }
+
+    /// Memory keeps as many bytes more for the newest record: its mutation, or its state.
+    package mutating func weigh(_ bytes: Int) {
+        guard !entries.isEmpty else { return }
+        entries[entries.count - 1].weight += bytes
+        weight += bytes
+    }
+
+    /// The versions of all entries that were dropped are forgotten.
+    mutating func noteForgotten() { droppedWeight = 0 }
 
     /// The record with this number. Precondition: `keptAfter < number <= lastNumber`.
     package func entry(_ number: UInt64) -> Entry {
@@ -96,9 +113,11 @@ package struct RecordLog {
     /// the newest.
     package mutating func trim(to retention: Retention, keeping number: UInt64) {
         while entries.count > 1, let first = entries.first, first.number < number,
-            entries.count > retention.records || payload.count > retention.bytes
+            entries.count > retention.records || keptBytes > retention.bytes
         {
             keptVersion = first.version
+            weight -= first.weight
+            droppedWeight += first.weight
             entries.removeFirst()
             dropEvents(before: entries[0].firstEvent)
         }
@@ -112,6 +131,7 @@ package struct RecordLog {
             }
             lastNumber -= 1
             if last.isMutation { lastVersion -= 1 }
+            weight -= last.weight
             entries.removeLast()
         }
     }
@@ -133,8 +153,11 @@ package struct RecordLog {
 package struct Retention: Sendable, Equatable {
     /// Records kept per session, at least 1.
     package var records: Int
-    /// Bytes of encoded events kept per session, and of framed events per stream; the newest
-    /// record is kept even if it alone is larger.
+    /// Bytes of history kept per session, and of framed events per stream; the newest record is
+    /// kept even if it alone is larger. A session's history is its encoded events, and its
+    /// mutations, or, where it is a Cycler's, its states, each measured by its JSON. Where the
+    /// journal has them encoded each is; elsewhere those of requests are measured every eighth
+    /// time, and between count as much as the last one or as the body that brought them.
     package var bytes: Int
 
     package init(records: Int = 1_000, bytes: Int = 1_048_576) {

@@ -156,13 +156,17 @@ extension Session {
         if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
         guard
-            log.count > retention.records || log.payloadBytes > retention.bytes
+            log.count > retention.records || log.keptBytes > retention.bytes
                 || streams.count > Self.fullStreams || (notes?.exceeds(retention) ?? false)
         else { return }
         log.trim(to: retention, keeping: committedNumber)
         notes?.trim(
             to: retention, after: log.keptAfter, keeping: committedPlace(for: .log))
-        machine?.forget(before: log.keptVersion)
+        // A quarter beyond the limit, so that what is forgotten is so in batches.
+        let isHeavy = log.droppedWeight > max(65_536, retention.bytes / 4)
+        if machine?.forget(before: log.keptVersion, atOnce: isHeavy) ?? false {
+            log.noteForgotten()
+        }
         let limit = streamLimitBytes
         for stream in streams {
             stream.trim(keptAfter: keptPlace(for: stream.selection), limit: limit)

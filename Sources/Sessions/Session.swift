@@ -69,6 +69,7 @@ package final class Session {
     private(set) var traceparent: String?
     /// The action that is being received as it came, if it came alone and on one line.
     private var arrived: ArraySlice<UInt8>?
+    var weighing = Weighing()
     /// Made for the first request that has one.
     var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
@@ -205,9 +206,11 @@ package final class Session {
         guard life == .running, let machine else { return answer(content(absence), post.token) }
         traceparent = post.traceparent
         arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
+        weighing.arrived = post.body.count
         defer {
             traceparent = nil
             arrived = nil
+            weighing.arrived = nil
         }
         let mayApply = post.condition?.holds(at: Position(generation, log.lastNumber)) ?? true
         guard

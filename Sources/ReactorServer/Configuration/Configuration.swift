@@ -35,7 +35,8 @@ public struct Configuration: Sendable, Equatable {
     public var sessionLimit = 1_000_000
     /// Records kept per session to resume from. Default 1000, at least 1.
     public var keptRecords = 1_000
-    /// Bytes of events kept per session; the newest event is kept in any case. Default 1 MiB.
+    /// Bytes of history kept in memory per session: its events and mutations, or, of a Cycler, its
+    /// states, each measured by its JSON. The newest is kept in any case. Default 1 MiB.
     public var keptBytes = 1_048_576
 
     /// Records kept per session in the journal's file, beyond which the oldest go, up to a

@@ -59,7 +59,7 @@ package struct Setting: Sendable {
             "history-records", "100000", "records kept per session in the journal's file",
             1...1_000_000_000, set: { $0.historyRecords = $1 }),
         bytes(
-            "keep-bytes", "1048576", "bytes of events kept per session", 0...Int.max, \.keptBytes),
+            "keep-bytes", "1048576", "bytes of history kept per session", 0...Int.max, \.keptBytes),
     ]
 
     private static let times: [Setting] = [
