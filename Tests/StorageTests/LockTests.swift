@@ -21,6 +21,38 @@ struct LockTests {
         #expect(throws: JournalFileFault.self) { try FileJournal(path: link) }
     }
 
+    // Case 152.
+    @Test func `by a hard link it is the same file, and being refused costs no lock`()
+        async throws
+    {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 5)) == nil)
+        let link = rig.directory + "/hard.sqlite"
+        try FileManager.default.linkItem(atPath: rig.path, toPath: link)
+        let watcher = unsafe open(rig.path, O_RDWR)
+        #expect(try Self.isLocked(watcher))
+        let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: link) }
+        #expect(fault == .locked(by: nil))
+        #expect(fault?.sentence("x") == "x is in use already, perhaps under another name")
+        // A descriptor that is closed takes the process' POSIX locks with it, SQLite's among them.
+        #expect(try Self.isLocked(watcher))
+        #expect(await rig.commit([.mutation("s", 6)]) == nil)
+        await rig.journal.close()
+        let other = try FileJournal(path: link, looksEvery: nil)
+        await other.close()
+        close(watcher)
+    }
+
+    /// Whether anybody has a POSIX lock on the file, this process included.
+    private static func isLocked(_ descriptor: Int32) throws -> Bool {
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        let code = unsafe fcntl(descriptor, 36 /* F_OFD_GETLK: as another open file */, &lock)
+        try #require(code == 0)
+        return lock.l_type != F_UNLCK
+    }
+
     @Test func `another process that has it is named, and killing it is enough`() async throws {
         let directory = JournalRig.makeDirectory()
         let path = directory + "/journal.sqlite"

@@ -54,11 +54,13 @@ final class FileArchive: Archive {
         return configuration
     }
 
-    func close() {
+    /// False if a read is still under way: the file stays as it is, which any start can read.
+    func close() -> Bool {
         do {
             try become(.closed)?.close()
+            return true
         } catch {
-            // A read is still under way; the file stays as it is, which any start can read.
+            return false
         }
     }
 

@@ -74,7 +74,7 @@ package final class FileJournal: Journal {
             try writer.open()
             reader = try FileArchive(path: path, tail: writer.tail)
         } catch {
-            lock.release()
+            lock.release(isClosed: writer.close())
             throw error
         }
         if let pause { look(every: pause) }
@@ -132,9 +132,9 @@ package final class FileJournal: Journal {
                 _ = writer.regainPlace()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
                 // The last connection to go empties the write-ahead log, and must be able to write.
-                reader.close()
-                writer.close()
-                lock.release()
+                let isReaderClosed = reader.close()
+                let isWriterClosed = writer.close()
+                lock.release(isClosed: isReaderClosed && isWriterClosed)
                 continuation.resume()
             }
         }

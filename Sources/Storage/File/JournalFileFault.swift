@@ -12,7 +12,7 @@ package enum JournalFileFault: Error, Sendable, Equatable {
     case notAJournal
     /// A later version of this program wrote it.
     case newer(Int)
-    /// Another process uses it, or this one does already; its id, if it said so.
+    /// Another process uses it, or this one does already; its id, if that is known.
     case locked(by: Int32?)
     /// It was removed or replaced while it was in use.
     case replaced
@@ -40,8 +40,8 @@ package enum JournalFileFault: Error, Sendable, Equatable {
                 + "\(JournalSchema.version)"
         case .locked(let process) where process == getpid():
             "\(path) is in use by this process already"
-        case .locked(let process):
-            "\(path) is in use by another process\(process.map { " (\($0))" } ?? "")"
+        case .locked(let process?): "\(path) is in use by another process (\(process))"
+        case .locked(nil): "\(path) is in use already, perhaps under another name"
         case .replaced: "\(path) was removed or replaced while it was in use"
         case .unusable(let reason): "\(path) can't be used as a journal: \(reason)"
         }

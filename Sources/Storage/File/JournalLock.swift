@@ -6,21 +6,40 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Makes this process the only writer of a journal: an advisory lock on `<file>.lock`.
+/// Makes this process the only writer of a journal: advisory locks on `<file>.lock` and, on Linux,
+/// on the file itself.
 ///
-/// Why a file of its own: SQLite's locks on the database are POSIX locks of the process, which
-/// closing any other descriptor of that file would drop. `flock` belongs to the open file, so a
-/// second journal in this process is refused too, and the kernel lets go of it when the process
-/// ends, however it ends. The lock's file stays: removing it would let two hold it.
+/// Why a file of its own: it names the holder, and it is there when the journal itself is moved.
+/// Why the journal as well: a hard link, or a mount, gives one file two paths, each with a lock's
+/// file of its own, and of two writers one would overwrite what the other acknowledged.
+///
+/// Both are taken with `flock`. It belongs to the open file, so a second journal in this process is
+/// refused too, and the kernel lets go of it when the process ends, however it ends. On Linux it
+/// has nothing to do with SQLite's locks on ranges of the file; elsewhere the two collide. The
+/// lock's file stays: removing it would let two hold it.
 final class JournalLock: Sendable {
     private let name: String
     /// Nil once it was released.
     private let descriptor: Mutex<Int32?>
+    /// Of the journal itself; nil once it was released, and where it is not locked.
+    ///
+    /// Invariant: never closed while SQLite has the file open in this process. Its locks are POSIX
+    /// locks, which closing *any* descriptor of the file drops (fcntl(2)).
+    private let journal: Mutex<Int32?>
 
-    /// - Throws: `locked`, with the holder's process id, or `unusable`.
+    /// Creates the file if there is none.
+    ///
+    /// - Throws: `locked`, with the holder's process id where that is known, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
         name = Self.file(path) + ".lock"
-        descriptor = Mutex(try Self.take(name))
+        let taken = try Self.take(name)
+        do {
+            journal = Mutex(try Self.takeJournal(path))
+        } catch {
+            Self.unlock(taken)
+            throw error
+        }
+        descriptor = Mutex(taken)
     }
 
     private static func take(_ name: String) throws(JournalFileFault) -> Int32 {
@@ -40,6 +59,21 @@ final class JournalLock: Sendable {
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, 0)
         }
         return descriptor
+    }
+
+    private static func takeJournal(_ path: String) throws(JournalFileFault) -> Int32? {
+        #if os(Linux)
+            // The mode that SQLite would give it.
+            let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { throw .unusable(words(errno)) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                // Left open: it may be this process that has the journal, by another path.
+                throw errno == EWOULDBLOCK ? .locked(by: nil) : .unusable(words(errno))
+            }
+            return descriptor
+        #else
+            return nil
+        #endif
     }
 
     /// Whether the file that says so is still there: without it another process could take a lock.
@@ -67,18 +101,26 @@ final class JournalLock: Sendable {
 
     deinit { release() }
 
-    func release() {
-        let held = descriptor.withLock { descriptor in
-            defer { descriptor = nil }
-            return descriptor
+    /// Lets others have the journal.
+    ///
+    /// - Parameter isClosed: SQLite has it open no more in this process; otherwise a descriptor
+    ///   stays open without a lock.
+    func release(isClosed: Bool = true) {
+        let journal = self.journal.withLock { $0.take() }
+        if let journal {
+            flock(journal, LOCK_UN)
+            if isClosed { Self.shut(journal) }
         }
-        guard let held else { return }
-        // Said, not left to `close`: a child between fork and exec still has the open file.
-        flock(held, LOCK_UN)
-        Self.shut(held)
+        if let held = descriptor.withLock({ $0.take() }) { Self.unlock(held) }
     }
 
-    /// What the path leads to, so that two links to a file have one lock.
+    private static func unlock(_ descriptor: Int32) {
+        // Said, not left to `close`: a child between fork and exec still has the open file.
+        flock(descriptor, LOCK_UN)
+        shut(descriptor)
+    }
+
+    /// What the path leads to, so that two symbolic links to a file have one lock.
     private static func file(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }

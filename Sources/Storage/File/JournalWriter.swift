@@ -130,26 +130,33 @@ final class JournalWriter: @unchecked Sendable {
         try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
     }
 
-    func close() {
+    /// False if the file stays open in this process.
+    @discardableResult
+    func close() -> Bool {
         checkpointer.stop()
         if isInDoubt, let database {
             // Closed, it would empty the log; left open it does not, and any start can go on.
             _ = unsafe Unmanaged.passRetained(database)
             self.database = nil
+            return false
         }
-        letGo()
+        return letGo()
     }
 
     /// After a failure nothing that the connection believes is believed: a flush that failed may
     /// have lost pages that it would not write again. The index of the tail stays for those who
     /// read: it says what was committed before.
-    private func letGo() {
+    ///
+    /// False if it could not be closed; every commit that was acknowledged is on disk already.
+    @discardableResult
+    private func letGo() -> Bool {
+        defer { database = nil }
         do {
             try database?.close()
+            return true
         } catch {
-            // Every commit that was told of is on disk already.
+            return false
         }
-        database = nil
     }
 
     // MARK: Writing

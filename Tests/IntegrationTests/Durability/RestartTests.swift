@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite("Contract §4 — kill -9 loses nothing and repeats nothing", .timeLimit(.minutes(5)))
@@ -229,6 +230,27 @@ struct RestartTests {
             #expect(second.exit == .code(1))
             #expect(second.errors.contains("is in use by another process (\(first.pid))"))
             #expect(try await first.client().get("/readyz").status == 200)
+        }
+    }
+
+    @Test func `case 152: by a hard link or another spelling it is the same file`() async throws {
+        try await withJournal { journal in
+            let first = try await journal.start()
+            let session = try await first.client().session("alerts")
+            try await session.alert("one")
+            let folder = (journal.path as NSString).deletingLastPathComponent
+            let link = folder + "/link.sqlite"
+            try FileManager.default.linkItem(atPath: journal.path, toPath: link)
+            for path in [link, folder + "/./journal.sqlite"] {
+                let second = try await ServerProcess.run(
+                    .server, ["--journal", "file:" + path, "--port", "0"])
+                #expect(second.exit == .code(1))
+                #expect(second.errors.contains("is in use"))
+            }
+            #expect(try await session.alert("two").version == 2)
+            try await first.murder()
+            let again = session.on(try await journal.start())
+            #expect(try await again.state()["alertMessage"] == "two")
         }
     }
 }
