@@ -57,6 +57,10 @@ package struct RecordPlace: Sendable, Hashable {
 }
 
 extension RecordPlace {
+    /// Numbers, versions and actions are below it: what a column can hold in order, with room for
+    /// as many more as anybody can post. What says otherwise is damaged.
+    static let limit: UInt64 = 1 << 62
+
     /// The number of whatever comes next.
     package var nextNumber: UInt64 { part == 0 ? number + 1 : number }
 }

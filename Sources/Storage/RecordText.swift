@@ -63,10 +63,10 @@ enum RecordText {
         }
 
         private mutating func read() -> Record? {
-            guard let number = takeNumber(), let part = takeNumber().flatMap(UInt32.init(exactly:)),
+            guard let number = takePlace(), let part = takeNumber().flatMap(UInt32.init(exactly:)),
                 let kind = takeNumber().flatMap(UInt8.init(exactly:)).flatMap(
                     Record.Kind.init(rawValue:)),
-                let version = takeNumber(), let action = takeNumber(), let time = takeNumber(),
+                let version = takePlace(), let action = takePlace(), let time = takeNumber(),
                 let contentBytes = takeNumber(), let traceBytes = takeNumber()
             else { return nil }
             var lengths: [(name: UInt64, data: UInt64)] = []
@@ -94,6 +94,11 @@ enum RecordText {
             }
             guard takeBytes(1)?.first == lineFeed else { return nil }
             return record
+        }
+
+        /// A number that counts records, versions or actions.
+        private mutating func takePlace() -> UInt64? {
+            takeNumber().flatMap { $0 < RecordPlace.limit ? $0 : nil }
         }
 
         /// Digits, and the space or the end of the line behind them.

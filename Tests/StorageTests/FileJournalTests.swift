@@ -140,7 +140,7 @@ struct FileJournalTests {
             Record.Event(name: "a", data: []),
             Record.Event(name: "b", data: Array("\"é\\n\"".utf8)),
         ]
-        batch.records[1].action = .max
+        batch.records[1].action = RecordPlace.limit - 1
         batch.records[1].time = -5
         var answer = StoredAnswer.of("s", "é \"'")
         answer.bodyDigest = []

@@ -48,7 +48,8 @@ struct LockTests {
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
         lock.l_whence = Int16(SEEK_SET)
-        let code = unsafe fcntl(descriptor, 36 /* F_OFD_GETLK: as another open file */, &lock)
+        // F_OFD_GETLK: asks as another open file would, to which this process is a stranger.
+        let code = unsafe fcntl(descriptor, 36, &lock)
         try #require(code == 0)
         return lock.l_type != F_UNLCK
     }

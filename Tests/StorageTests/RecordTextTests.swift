@@ -8,14 +8,15 @@ struct RecordTextTests {
 
     private static let records: [Record] = {
         var odd = Record(
-            session: "s", reactor: "alerts", generation: "g1", number: .max, version: .max,
+            session: "s", reactor: "alerts", generation: "g1", number: RecordPlace.limit - 1,
+            version: RecordPlace.limit - 1,
             kind: .failure, content: Array("1 2 3\n4\t\u{0}é".utf8),
             events: [
                 Record.Event(name: "", data: []),
                 Record.Event(name: "a b\n", data: Array("\n0 0 0\n".utf8)),
             ], traceparent: "00-aa-bb-01")
         odd.part = .max - 1
-        odd.action = 10_000_000_000_000_000_000
+        odd.action = 4_000_000_000_000_000_000
         odd.time = -1
         return [.created("s"), .mutation("s", 9), .note("s", before: 10, 1, version: 9), odd]
     }()

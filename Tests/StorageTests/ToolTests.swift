@@ -23,7 +23,11 @@ struct ExportTests {
     @Test func `every kind of line is as its description says`() async throws {
         let text = String(decoding: try await JournalRig.withEverything().export(), as: UTF8.self)
         let lines = text.split(separator: "\n").map(String.init)
-        #expect(lines.first == #"{"journal":1}"#)
+        #expect(
+            lines.last
+                == #"{"end":28,"sessions":3,"records":19,"snapshots":2,"answers":1,"running":1,"#
+                + #""tombstones":1}"#)
+        #expect(lines.first == #"{"journal":2}"#)
         for line in [
             #"{"session":"a","reactor":"alerts","generation":"g1","created":0,"keptAfter":0,"#
                 + #""keptVersion":0}"#,
@@ -67,13 +71,13 @@ struct ExportTests {
         for first: UInt64 in stride(from: 1, to: 600, by: 20) {
             #expect(await rig.commit((first..<first + 20).map { .mutation("s", $0) }) == nil)
             let lines = try rig.export().split(separator: 0x0A)
-            #expect(lines.count == Int(first) + 19 + 3)
+            #expect(lines.count == Int(first) + 19 + 4)
         }
     }
 
     @Test func `an import never touches a file that is there`() async throws {
         let rig = try JournalRig()
-        #expect(throws: JournalFileFault.unusable("it exists already")) {
+        #expect(throws: JournalFileFault.unusable("\(rig.path) exists already")) {
             try JournalImport(into: rig.path)
         }
     }
@@ -91,7 +95,7 @@ struct ExportTests {
     ) throws {
         let directory = JournalRig.makeDirectory()
         let importing = try JournalImport(into: directory + "/new.sqlite")
-        try importing.take(Array(#"{"journal":1}"#.utf8))
+        try importing.take(Array(#"{"journal":2}"#.utf8))
         let fault = #expect(throws: JournalTextFault.self) {
             try importing.take(Array(line.utf8))
         }

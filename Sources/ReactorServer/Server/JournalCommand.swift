@@ -95,13 +95,22 @@ struct JournalCommand: ParsableCommand {
     struct Import: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a new journal of what export wrote, from standard input.",
-            discussion: "A file that exists is left alone. Without an error it is whole.")
+            discussion: """
+                A file that exists is left alone. Without an error it is whole: text that was cut \
+                off, or lacks a record, is refused with the line, and nothing is left behind.
+                """)
 
         @Argument(help: "The file to make.") var file: String
 
+        @Flag(
+            help: ArgumentHelp(
+                "Also take what an earlier version wrote, without an end.",
+                discussion: "Nobody can tell whether its last lines were cut off."))
+        var acceptUnmarked = false
+
         func run() throws {
             try JournalCommand.tellFaults(of: file) {
-                let importing = try JournalImport(into: file)
+                let importing = try JournalImport(into: file, acceptsUnmarked: acceptUnmarked)
                 do {
                     while let line = readLine() { try importing.take(Array(line.utf8)) }
                     try importing.finish()

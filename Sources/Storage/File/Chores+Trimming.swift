@@ -155,7 +155,7 @@ extension Chores {
                 ORDER BY version DESC, number DESC LIMIT 1
                 """
         ).first(.integer(row), .number(beyond), .integer(now() - retention.age)) {
-            (number: $0.number(0), version: $0.number(1))
+            (number: try $0.number(0), version: try $0.number(1))
         }
         guard let cut, cut.number > 0 else { return (0, true, 0) }
         try database.cachedStatement(

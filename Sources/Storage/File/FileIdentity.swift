@@ -41,10 +41,22 @@ struct FileIdentity: Equatable {
     }
 
     /// Gives a file that is whole its name, unless another one has it.
+    ///
+    /// Why a link: `rename` would replace what has come there since anybody looked.
     static func move(_ path: String, to name: String) throws(JournalFileFault) {
-        guard FileIdentity(name) == nil else { throw .unusable("it exists already") }
-        guard unsafe rename(path, name) == 0 else {
-            throw .unusable(unsafe String(cString: strerror(errno)))
+        if unsafe link(path, name) == 0 {
+            _ = unsafe unlink(path)
+            return
         }
+        guard errno != EEXIST else { throw .unusable("\(name) exists already") }
+        // A file system without links.
+        guard [EPERM, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(errno) else {
+            throw .unusable(systemWords())
+        }
+        guard FileIdentity(name) == nil else { throw .unusable("\(name) exists already") }
+        guard unsafe rename(path, name) == 0 else { throw .unusable(systemWords()) }
     }
+
+    /// What the system said to the last call that failed.
+    static func systemWords() -> String { unsafe String(cString: strerror(errno)) }
 }

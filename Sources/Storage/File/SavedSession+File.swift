@@ -52,7 +52,7 @@ extension SavedSession {
         ).each(.integer(row)) { row in
             found.append(
                 RunningAction(
-                    session: key.session, generation: key.generation, action: row.number(0),
+                    session: key.session, generation: key.generation, action: try row.number(0),
                     content: row.bytes(1)))
             return true
         }

@@ -172,7 +172,7 @@ extension SessionHeads.Head {
         let living = try sessions.first(.string(session)) { found in
             Self(
                 row: found.integer(0), generation: found.string(1), number: 0, notes: 0,
-                isDeleted: false, trimmed: found.number(2))
+                isDeleted: false, trimmed: try found.number(2))
         }
         if var living {
             let newest = try NewestPlace(of: living.row, tail.newest(of: living.row), database)

@@ -60,7 +60,14 @@ extension Statement {
     func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
 
     /// What was written with ``BoundValue/number(_:)``.
-    func number(_ column: CInt) -> UInt64 { UInt64(bitPattern: integer(column)) }
+    ///
+    /// - Throws: ``JournalFileFault``: somebody else has written a negative number.
+    func number(_ column: CInt) throws(JournalFileFault) -> UInt64 {
+        guard let number = UInt64(exactly: integer(column)) else {
+            throw .unusable("\(integer(column)) stands where a number from 0 on should")
+        }
+        return number
+    }
 
     func isNull(_ column: CInt) -> Bool {
         unsafe sqlite3_column_type(statement, column) == SQLITE_NULL

@@ -19,7 +19,8 @@ struct Life {
             Self(
                 row: row.integer(0),
                 key: SessionKey(session: session, generation: row.string(2)),
-                reactor: row.string(1), keptAfter: row.number(3), keptVersion: row.number(4))
+                reactor: row.string(1), keptAfter: try row.number(3),
+                keptVersion: try row.number(4))
         }
         guard let found else { return nil }
         self = found
@@ -68,8 +69,8 @@ struct NewestPlace {
                 ORDER BY number DESC, part DESC LIMIT 1
                 """)
         return try newest.first(.integer(row)) { row in
-            let part = RecordPlace.part(stored: row.integer(1))
-            return (RecordPlace(row.number(0), part: part), row.number(2))
+            let part = try RecordPlace.part(stored: row.integer(1))
+            return (RecordPlace(try row.number(0), part: part), try row.number(2))
         }
     }
 
@@ -84,8 +85,13 @@ extension RecordPlace {
     /// As the column `part` has it: in the order of events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
-    static func part(stored part: Int64) -> UInt32 {
-        part == JournalSchema.recordPart ? 0 : UInt32(part)
+    /// - Throws: ``JournalFileFault``: somebody else has written what is no part.
+    static func part(stored part: Int64) throws(JournalFileFault) -> UInt32 {
+        guard part != JournalSchema.recordPart else { return 0 }
+        guard part > 0, let note = UInt32(exactly: part) else {
+            throw .unusable("\(part) stands where the part of a record should")
+        }
+        return note
     }
 }
 
@@ -112,14 +118,14 @@ extension Snapshot {
                 ORDER BY version DESC, number DESC LIMIT 1
                 """)
         return try rows.first(.integer(life.row), .integer(Int64(clamping: version))) {
-            Snapshot($0, of: life.key)
+            try Snapshot($0, of: life.key)
         }
     }
 
-    init(_ row: FoundRow, of key: SessionKey) {
+    init(_ row: FoundRow, of key: SessionKey) throws(JournalFileFault) {
         self.init(
-            session: key.session, generation: key.generation, number: row.number(0),
-            version: row.number(1), lastAction: row.number(2),
+            session: key.session, generation: key.generation, number: try row.number(0),
+            version: try row.number(1), lastAction: try row.number(2),
             stateVersion: Int(row.integer(3)), state: row.bytes(5), time: row.integer(4))
     }
 }

@@ -41,8 +41,8 @@ final class TailIndex: Sendable {
             sql: "SELECT place, session, number, part, version, count FROM tail ORDER BY place")
         try rows.each { row in
             let entry = Entry(
-                place: row.integer(0), number: row.number(2), version: row.number(4),
-                part: RecordPlace.part(stored: row.integer(3)),
+                place: row.integer(0), number: try row.number(2), version: try row.number(4),
+                part: try RecordPlace.part(stored: row.integer(3)),
                 count: UInt32(clamping: row.integer(5)))
             fresh.runs[row.integer(1), default: []].append(entry)
             fresh.count += Int(entry.count)

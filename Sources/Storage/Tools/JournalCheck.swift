@@ -54,20 +54,22 @@ package struct JournalCheck: Sendable {
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ report: inout Report
     ) throws {
         let life = session.life
-        var expected = Expected(life)
+        var sequence = RecordSequence(keptAfter: life.keptAfter, version: life.keptVersion)
         var problems: [String] = []
         var versions: [UInt64: UInt64] = [:]
         var count: UInt64 = 0
         do {
             try walk.eachRecord(of: session) { record in
                 count += 1
-                if let problem = expected.problem(with: record) { problems.append(problem) }
+                if let problem = sequence.problem(with: record) ?? Self.problem(in: record) {
+                    problems.append(problem)
+                }
                 if record.part == 0 { versions[record.number] = record.version }
             }
         } catch let damage as RecordText.Damage {
             problems.append("\(damage)")
         }
-        if problems.isEmpty, let problem = expected.problem(withEnd: session.newest) {
+        if problems.isEmpty, let problem = sequence.problem(withEnd: session.newest) {
             problems.append(problem)
         }
         let rows = try walk.rowProblems(of: session)
@@ -86,6 +88,11 @@ package struct JournalCheck: Sendable {
                 problems.append("the snapshot of record \(snapshot.number) is no line of JSON")
             }
         }
+        try walk.eachRunning(of: life) { action in
+            if !JSON.isLine(action.content) {
+                problems.append("the running action \(action.action) is no line of JSON")
+            }
+        }
         if life.keptAfter > 0,
             try Snapshot.read(of: life, at: life.keptVersion, from: walk.database) == nil
         {
@@ -98,63 +105,15 @@ package struct JournalCheck: Sendable {
         }
     }
 
-    /// What the next record of a session has to be.
-    private struct Expected {
-        private var number: UInt64
-        private var notes: UInt32 = 0
-        private var version: UInt64
-        private let keptAfter: UInt64
-
-        init(_ life: Life) {
-            keptAfter = life.keptAfter
-            number = life.keptAfter > 0 ? life.keptAfter + 1 : 0
-            version = life.keptVersion
+    /// What is no JSON in a record.
+    private static func problem(in record: Record) -> String? {
+        guard record.content.isEmpty || JSON.isLine(record.content) else {
+            return "\(record.words): what it holds is no line of JSON"
         }
-
-        mutating func problem(with record: Record) -> String? {
-            // The newest one, which stays when all are trimmed.
-            if record.number <= keptAfter, keptAfter > 0 { return nil }
-            let place = "record \(record.number)" + (record.part > 0 ? " note \(record.part)" : "")
-            let wanted = (number, record.part > 0 ? notes + 1 : 0)
-            defer { moveOn(record) }
-            guard (record.number, record.part) == wanted else {
-                return "\(place) where record \(number) should be"
-            }
-            guard record.kind != .deleted else {
-                return "\(place) is the end of a session that lives"
-            }
-            guard (record.kind == .created) == (record.number == 0),
-                (record.part > 0) == (record.kind == .note)
-            else {
-                return "\(place) is of the kind \(record.kind.word)"
-            }
-            let step = record.version &- version
-            guard step == 0 || (step == 1 && record.part == 0),
-                record.kind != .mutation || step == 1
-            else { return "\(place) has version \(record.version) after \(version)" }
-            guard record.content.isEmpty || JSON.isLine(record.content) else {
-                return "\(place): what it holds is no line of JSON"
-            }
-            for event in record.events where !JSON.isLine(event.data) {
-                return "\(place): the event \(event.name) is no line of JSON"
-            }
-            return nil
+        for event in record.events where !JSON.isLine(event.data) {
+            return "\(record.words): the event \(event.name) is no line of JSON"
         }
-
-        /// Where the rows say that the session stands, its records have to end.
-        func problem(withEnd newest: NewestPlace) -> String? {
-            guard number > 0 else { return "it has no record, not even its creation" }
-            guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
-            else { return nil }
-            return "its records end at \(number - 1) of version \(version), and it stands at "
-                + "\(newest.number) of version \(newest.version)"
-        }
-
-        private mutating func moveOn(_ record: Record) {
-            version = record.version
-            notes = record.part
-            number = record.part == 0 ? record.number + 1 : record.number
-        }
+        return nil
     }
 
     // MARK: All together

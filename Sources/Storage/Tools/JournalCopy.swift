@@ -13,18 +13,16 @@ package struct JournalBackup: Sendable {
         to copy: String, _ progress: ToolProgress = .silent
     ) throws(JournalFileFault) {
         let file = try JournalFile(path)
-        guard FileIdentity(copy) == nil else { throw .unusable("\(copy) exists already") }
-        let partial = copy + ".backup"
-        FileIdentity.remove(partial)
+        let partial = try PartialFile(of: copy, suffix: ".backup")
         do {
-            let other = try DatabaseQueue(path: partial)
+            let other = try DatabaseQueue(path: partial.path)
             try file.copy(to: other, progress)
             try other.close()
         } catch {
-            FileIdentity.remove(partial)
+            partial.abandon()
             throw JournalFileFault(error)
         }
-        try FileIdentity.move(partial, to: copy)
+        try partial.finish()
     }
 }
 

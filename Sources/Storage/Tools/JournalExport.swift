@@ -1,7 +1,7 @@
 internal import GRDB
 
 /// Writes a journal as text: every session with its records, snapshots, stored answers and
-/// running actions, and all tombstones. Safe while a server uses the file.
+/// running actions, all tombstones, and an end without which it is not whole. Safe while a server uses the file.
 package struct JournalExport: Sendable {
     private let path: String
 
@@ -13,26 +13,31 @@ package struct JournalExport: Sendable {
         _ progress: ToolProgress = .silent, write: @escaping ([UInt8]) throws -> Void
     ) throws {
         var output = Output(write: write)
+        var counts = LineCounts()
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)
             try output.append(JournalLine.head)
             try walk.eachSession(progress) { session in
-                try Self.export(session, walk, &output)
+                try Self.export(session, walk, &counts, &output)
             }
             try walk.eachTombstone { id, reactor, generation, deleted in
                 var line = JournalLine("tombstone", id)
                 line.add("reactor", reactor)
                 line.add("generation", generation)
                 line.add("deleted", deleted)
+                counts.tombstones += 1
                 try output.append(line.finished)
             }
         }
+        try output.append(JournalLine.end(counts))
         try output.flush()
     }
 
     private static func export(
-        _ session: JournalWalk.Session, _ walk: JournalWalk, _ output: inout Output
+        _ session: JournalWalk.Session, _ walk: JournalWalk, _ counts: inout LineCounts,
+        _ output: inout Output
     ) throws {
+        counts.sessions += 1
         let life = session.life
         var line = JournalLine("session", life.key.session)
         line.add("reactor", life.reactor)
@@ -41,10 +46,22 @@ package struct JournalExport: Sendable {
         line.add("keptAfter", life.keptAfter)
         line.add("keptVersion", life.keptVersion)
         try output.append(line.finished)
-        try walk.eachRecord(of: session) { try output.append(JournalLine.record($0)) }
-        try walk.eachSnapshot(of: life) { try output.append(JournalLine.snapshot($0)) }
-        try walk.eachAnswer(of: life) { try output.append(JournalLine.answer($0)) }
-        try walk.eachRunning(of: life) { try output.append(JournalLine.running($0)) }
+        try walk.eachRecord(of: session) {
+            counts.records += 1
+            try output.append(JournalLine.record($0))
+        }
+        try walk.eachSnapshot(of: life) {
+            counts.snapshots += 1
+            try output.append(JournalLine.snapshot($0))
+        }
+        try walk.eachAnswer(of: life) {
+            counts.answers += 1
+            try output.append(JournalLine.answer($0))
+        }
+        try walk.eachRunning(of: life) {
+            counts.running += 1
+            try output.append(JournalLine.running($0))
+        }
     }
 
     private struct Output {

@@ -23,8 +23,11 @@ struct JournalFields {
         return text
     }
 
+    /// Below ``RecordPlace/limit``.
     func number(_ name: String) throws(Missing) -> UInt64 {
-        guard let number = UInt64(try digits(name)) else { throw Missing(name: name) }
+        guard let number = UInt64(try digits(name)), number < RecordPlace.limit else {
+            throw Missing(name: name)
+        }
         return number
     }
 
@@ -82,6 +85,13 @@ struct JournalFields {
             version: try number("version"), lastAction: try number("lastAction"),
             stateVersion: Int(try integer("stateVersion")), state: try json("state"),
             time: try integer("time"))
+    }
+
+    func counts() throws(Missing) -> LineCounts {
+        LineCounts(
+            sessions: try number("sessions"), records: try number("records"),
+            snapshots: try number("snapshots"), answers: try number("answers"),
+            running: try number("running"), tombstones: try number("tombstones"))
     }
 
     func answer(_ key: SessionKey) throws(Missing) -> StoredAnswer {

@@ -45,9 +45,20 @@ struct JournalFile {
         }
     }
 
-    func copy(to other: DatabaseQueue, _ progress: ToolProgress) throws {
-        try queue.backup(to: other, pagesPerStep: 4_096) { step in
-            progress.tell(UInt64(step.completedPageCount), of: UInt64(step.totalPageCount))
+    /// Copies it as it is at one moment, while others commit.
+    ///
+    /// SQLite begins a copy anew when the file changes between two steps, unless the connection has
+    /// looked into it before, in the same transaction: then all steps see that moment.
+    /// Source: `sqlite3_backup_step`, `bCloseTrans`.
+    func copy(to other: DatabaseQueue, pagesPerStep: Int32 = 4_096, _ progress: ToolProgress) throws
+    {
+        try other.inDatabase { copy in
+            try queue.read { database in
+                _ = try database.integer("SELECT max(row) FROM sessions")
+                try database.backup(to: copy, pagesPerStep: pagesPerStep) { step in
+                    progress.tell(UInt64(step.completedPageCount), of: UInt64(step.totalPageCount))
+                }
+            }
         }
     }
 }

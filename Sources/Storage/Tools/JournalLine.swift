@@ -1,10 +1,12 @@
 internal import JSONCoding
 
-// A journal as text, version 1: one JSON object a line (NDJSON, UTF-8). The first line says what it
+// A journal as text, version 2: one JSON object a line (NDJSON, UTF-8). The first line says what it
 // is; then all living sessions in the order of their ids, each with what belongs to it behind it;
-// then the tombstones, the oldest first. The first member of a line says what kind it is:
+// then the tombstones, the oldest first; then the end, which counts the lines before it by their
+// kinds: without it the text was cut off. (Version 1 had no end.) The first member of a line says
+// what kind it is:
 //
-//   {"journal":1}
+//   {"journal":2}
 //   {"session":"s1","reactor":"alerts","generation":"k3m9x0ab","created":1700000000000,
 //    "keptAfter":0,"keptVersion":0}
 //   {"record":1,"kind":"mutation","version":1,"action":1,"time":…,"content":{…},
@@ -14,6 +16,7 @@ internal import JSONCoding
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…}}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
+//   {"end":8,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1}
 //
 // Members that would be empty are left out. What is JSON in the file stands there as it is; what
 // is not (it was tampered with, or is a body of another kind) stands as a string under the same name
@@ -82,8 +85,37 @@ struct JournalLine {
     }
 }
 
+/// How many lines of each kind there are in a journal as text.
+struct LineCounts: Equatable {
+    var sessions: UInt64 = 0
+    var records: UInt64 = 0
+    var snapshots: UInt64 = 0
+    var answers: UInt64 = 0
+    var running: UInt64 = 0
+    var tombstones: UInt64 = 0
+
+    /// The first line, too.
+    var lines: UInt64 { 1 + sessions + records + snapshots + answers + running + tombstones }
+}
+
 extension JournalLine {
-    static let head = JournalLine("journal", UInt64(JournalSchema.version)).finished
+    /// Of a journal as text.
+    static let version: UInt64 = 2
+    /// The first version with an end.
+    static let firstWithEnd: UInt64 = 2
+
+    static let head = JournalLine("journal", version).finished
+
+    static func end(_ counts: LineCounts) -> [UInt8] {
+        var line = JournalLine("end", counts.lines)
+        line.add("sessions", counts.sessions)
+        line.add("records", counts.records)
+        line.add("snapshots", counts.snapshots)
+        line.add("answers", counts.answers)
+        line.add("running", counts.running)
+        line.add("tombstones", counts.tombstones)
+        return line.finished
+    }
 
     static func record(_ record: Record) -> [UInt8] {
         var line = JournalLine("record", record.number)

@@ -76,8 +76,11 @@ struct JournalWalk {
             } catch is RecordText.Damage {
                 return true  // whoever reads the records tells it
             }
-            let place = RecordPlace(row.number(0), part: RecordPlace.part(stored: row.integer(1)))
-            if run.last != place || run.version != row.number(2) || run.count != row.integer(3) {
+            let place = RecordPlace(
+                try row.number(0), part: try RecordPlace.part(stored: row.integer(1)))
+            if run.last != place || Int64(clamping: run.version) != row.integer(2)
+                || run.count != row.integer(3)
+            {
                 problems.append("the row of record \(place.number) does not describe what it has")
             }
             return true
@@ -92,7 +95,7 @@ struct JournalWalk {
                 FROM snapshots WHERE session = ? ORDER BY version, number
                 """)
         try rows.each(.integer(life.row)) { row in
-            try act(Snapshot(row, of: life.key))
+            try act(try Snapshot(row, of: life.key))
             return true
         }
     }
@@ -115,7 +118,7 @@ struct JournalWalk {
             try act(
                 RunningAction(
                     session: life.key.session, generation: life.key.generation,
-                    action: row.number(0), content: row.bytes(1)))
+                    action: try row.number(0), content: row.bytes(1)))
             return true
         }
     }

@@ -32,6 +32,8 @@ extension JournalRig {
 extension JournalRig {
     func run(_ sql: String) throws { try Self.run(sql, in: path) }
 
+    static func queue(_ path: String) throws -> DatabaseQueue { try DatabaseQueue(path: path) }
+
     static func run(_ sql: String, in path: String) throws {
         let file = try DatabaseQueue(path: path)
         try file.writeWithoutTransaction { try $0.execute(sql: sql) }

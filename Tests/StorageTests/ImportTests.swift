@@ -1,0 +1,237 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import Storage
+
+@Suite("Case 147 — what an import makes is whole, or is not made")
+struct ImportTests {
+    /// Imports the text into an empty directory, and looks that a refusal leaves it empty.
+    private func refusal(
+        of text: some Sequence<UInt8>, acceptsUnmarked: Bool = false
+    ) throws -> JournalTextFault? {
+        let directory = JournalRig.makeDirectory()
+        let importing = try JournalImport(
+            into: directory + "/journal.sqlite", acceptsUnmarked: acceptsUnmarked)
+        do {
+            for line in Array(text).split(separator: 0x0A) { try importing.take(Array(line)) }
+            try importing.finish()
+        } catch let fault as JournalTextFault {
+            importing.abandon()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+            return fault
+        }
+        #expect(try JournalCheck(directory + "/journal.sqlite").run().problems == [])
+        return nil
+    }
+
+    private func lines(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    @Test func `text that was cut off is refused with its last line`() async throws {
+        let text = try await JournalRig.withEverything().export()
+        #expect(try refusal(of: text) == nil)
+        var start = 0
+        var number = 0
+        for end in text.indices where text[end] == 0x0A {
+            number += 1
+            // Inside of the line, and behind it.
+            for cut in [start + (end - start) / 2, end + 1] where cut < text.count {
+                let fault = try refusal(of: text[..<cut])
+                #expect(fault?.line == number, "cut at \(cut): \(String(describing: fault))")
+            }
+            start = end + 1
+        }
+        #expect(number > 20)
+    }
+
+    @Test func `text without an end is refused, and taken where that is asked for`() throws {
+        let text = lines(
+            """
+            {"journal":1}
+            {"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":0,"keptVersion":0}
+            {"record":0,"kind":"created","version":0,"action":0,"time":0}
+            """)
+        let fault = try refusal(of: text)
+        #expect(fault?.line == 1)
+        #expect(fault?.reason.contains("--accept-unmarked") == true)
+        #expect(try refusal(of: text, acceptsUnmarked: true) == nil)
+        // It is no excuse for text that says it has one.
+        let newer = lines(String(decoding: text, as: UTF8.self).replacing(":1}", with: ":2}"))
+        #expect(try refusal(of: newer, acceptsUnmarked: true)?.line == 3)
+    }
+
+    @Test(arguments: [
+        (3, nil, "line 3: record 1 where record 0 should be"),
+        (4, nil, "line 4: record 2 where record 1 should be"),
+        (5, nil, "line 5: it counts other lines than came"),
+        (6, nil, "line 5: the text was cut off behind it: there is no end"),
+        (
+            5, #"{"record":2,"kind":"mutation","version":3,"action":1,"time":0}"#,
+            "version 3 after 1"
+        ),
+        (5, #"{"record":2,"kind":"deleted","version":1,"action":1,"time":0}"#, "end of a session"),
+        (5, #"{"snapshot":9,"version":9,"lastAction":1,"stateVersion":1,"time":0}"#, "record 9"),
+        (
+            6,
+            #"{"end":5,"sessions":2,"records":3,"snapshots":0,"answers":0,"running":0,"tombstones":0}"#,
+            "line 6: it counts other lines than came"
+        ),
+        (6, #"{"end":5,"sessions":1,"records":3}"#, "\"snapshots\" is missing"),
+    ])
+    func `a line that is missing or changed is found`(
+        _ number: Int, _ replacement: String?, _ sentence: String
+    ) throws {
+        var text = [
+            #"{"journal":2}"#,
+            #"{"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":0,"#
+                + #""keptVersion":0}"#,
+            #"{"record":0,"kind":"created","version":0,"action":0,"time":0}"#,
+            #"{"record":1,"kind":"mutation","version":1,"action":1,"time":0}"#,
+            #"{"record":2,"kind":"mutation","version":2,"action":1,"time":0}"#,
+            #"{"end":5,"sessions":1,"records":3,"snapshots":0,"answers":0,"running":0,"#
+                + #""tombstones":0}"#,
+        ]
+        #expect(try refusal(of: lines(text.joined(separator: "\n"))) == nil)
+        text.replaceSubrange(number - 1..<number, with: replacement.map { [$0] } ?? [])
+        let fault = try refusal(of: lines(text.joined(separator: "\n")))
+        #expect(fault?.description.contains(sentence) == true, "\(String(describing: fault))")
+    }
+
+    @Test func `a session without a record, or a trimmed one without a snapshot, is refused`()
+        throws
+    {
+        for kept in [0, 5] {
+            let text = """
+                {"journal":2}
+                {"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":\(kept),\
+                "keptVersion":\(kept)}
+                \(kept == 0 ? "" : #"{"record":6,"kind":"mutation","version":6,"action":0,"time":0}"#)
+                {"tombstone":"t","reactor":"r","generation":"g","deleted":1}
+                """
+            let fault = try refusal(of: lines(text))
+            #expect(fault?.reason.contains("the session s") == true, "\(String(describing: fault))")
+        }
+    }
+
+    @Test func `nothing comes behind the end`() async throws {
+        let text = try await JournalRig.withEverything().export()
+        #expect(try refusal(of: text + text)?.reason == "it comes behind the end")
+    }
+
+    @Test(arguments: ["18446744073709551615", "9223372036854775807", "4611686018427387904"])
+    func `numbers that no session can reach are refused`(_ number: String) throws {
+        let session =
+            #"{"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":0,"#
+            + #""keptVersion":0}"#
+        for (line, name) in [
+            (session.replacing("\"keptAfter\":0", with: "\"keptAfter\":\(number)"), "keptAfter"),
+            (
+                session.replacing("\"keptVersion\":0", with: "\"keptVersion\":\(number)"),
+                "keptVersion"
+            ),
+            (#"{"record":\#(number),"kind":"mutation","version":1,"action":0,"time":0}"#, "record"),
+            (#"{"record":0,"kind":"created","version":\#(number),"action":0,"time":0}"#, "version"),
+            (#"{"record":0,"kind":"created","version":0,"action":\#(number),"time":0}"#, "action"),
+            (#"{"running":\#(number),"action":{}}"#, "running"),
+        ] {
+            let isSession = line.contains("session")
+            let text = ["{\"journal\":2}", isSession ? line : session, line].joined(separator: "\n")
+            let fault = try refusal(of: lines(text))
+            #expect(fault?.reason == "\"\(name)\" is missing or not what it should be", "\(line)")
+        }
+    }
+}
+
+@Suite("A file that somebody has changed is told of, and ends nobody")
+struct ChangedFileTests {
+    @Test(arguments: [
+        "UPDATE records SET number = -1 WHERE session = 1",
+        "UPDATE records SET part = -5 WHERE session = 1",
+        "UPDATE records SET part = 4294967296 WHERE session = 1",
+        "UPDATE records SET version = -9 WHERE session = 1",
+        "UPDATE records SET lines = replace(lines, '3 0 1 3 3', '18446744073709551615 0 1 3 3')",
+        "UPDATE records SET lines = replace(lines, '3 0 1 3 3', '3 0 1 9223372036854775808 3')",
+        "UPDATE tail SET part = -5",
+        "UPDATE tail SET number = -1",
+        "UPDATE snapshots SET version = -1 WHERE session = 1",
+        "UPDATE snapshots SET last_action = -1 WHERE session = 1",
+        "UPDATE sessions SET kept_after = -1 WHERE row = 1",
+        "UPDATE running SET action = -1",
+    ])
+    func `numbers that are none`(_ change: String) async throws {
+        let rig = try await JournalRig.withEverything()
+        if change.contains("tail") { #expect(await rig.commit([.mutation("a", 4)]) == nil) }
+        await rig.journal.close()
+        try rig.tamper(change)
+        // Each says so, or has nothing to do with it.
+        _ = try? JournalStatistics(of: rig.path)
+        _ = try? rig.export()
+        let report = try? JournalCheck(rig.path).run()
+        #expect(report?.problemCount != 0)
+        guard let journal = try? FileJournal(path: rig.path, looksEvery: nil) else { return }
+        let archive = try #require(journal.archive)
+        let saved = await withCheckedContinuation { continuation in
+            archive.load("a") { continuation.resume(returning: $0) }
+        }
+        if case .success(let saved?) = saved {
+            #expect(saved.lastNumber < RecordPlace.limit && saved.lastVersion < RecordPlace.limit)
+        }
+        await journal.trimNow()
+        await journal.close()
+    }
+}
+
+@Suite("A copy is of one moment, and there is one of a name")
+struct BackupTests {
+    @Test func `commits between its steps neither hold it up nor get into it`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 4_000)) == nil)
+        let copy = JournalRig.makeDirectory() + "/copy.sqlite"
+        let steps = Steps()
+        let path = rig.path
+        let progress = ToolProgress { _, all in
+            // As often as a copy that begins anew each time would need for ever.
+            guard steps.next() < 200 else { return }
+            try? JournalRig.run(
+                "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(hex(randomblob(8)), "
+                    + "'r', 'g', 1)", in: path)
+        }
+        let other = try JournalRig.queue(copy)
+        try JournalFile(rig.path).copy(to: other, pagesPerStep: 4, progress)
+        try other.close()
+        let pages = try rig.count("PRAGMA page_count")
+        #expect(steps.count > 10 && steps.count <= pages / 4 + 1)
+        #expect(try JournalCheck(copy).run().problems == [])
+        #expect(try JournalStatistics(of: copy).tombstones == 0)
+        #expect(try JournalStatistics(of: rig.path).tombstones == steps.count)
+    }
+
+    private final class Steps: @unchecked Sendable {
+        // Law: one thread at a time.
+        private(set) var count = 0
+        func next() -> Int {
+            count += 1
+            return count
+        }
+    }
+
+    @Test func `two of one name do not write into each other`() async throws {
+        let rig = try await JournalRig.withEverything()
+        let copy = JournalRig.makeDirectory() + "/copy.sqlite"
+        let first = try PartialFile(of: copy, suffix: ".backup")
+        let fault = #expect(throws: JournalFileFault.self) {
+            try JournalBackup(rig.path).run(to: copy)
+        }
+        #expect(fault?.sentence("x").contains("is being written by another process") == true)
+        // A file that came there meanwhile is not replaced.
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: copy))
+        #expect(throws: JournalFileFault.unusable("\(copy) exists already")) { try first.finish() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data("mine".utf8))
+        #expect(!FileManager.default.fileExists(atPath: copy + ".backup"))
+        try FileManager.default.removeItem(atPath: copy)
+        // What a process left behind that was killed does not hold up the next one.
+        try Data("half a copy".utf8).write(to: URL(fileURLWithPath: copy + ".backup"))
+        try JournalBackup(rig.path).run(to: copy)
+        #expect(try JournalCheck(copy).run().problems == [])
+    }
+}
