@@ -3,7 +3,7 @@ internal import Wire
 /// The project's events in the field order `event`, `id`, `data` (WHATWG HTML §9.2.6).
 ///
 /// What is the same for every event of a name is made once: `event: <name>` and the beginning of
-/// the id line.
+/// the id line. On a chunked stream each event is one chunk (RFC 9112 §7.1).
 enum Framing {
     static let state = prefix("state")
     static let snapshot = prefix("snapshot")
@@ -23,24 +23,34 @@ enum Framing {
 
     /// `data` is one line of JSON.
     static func append(
-        _ prefix: [UInt8], _ position: Position, _ data: ArraySlice<UInt8>, to out: inout [UInt8]
+        _ prefix: [UInt8], _ position: Position, _ data: ArraySlice<UInt8>, isChunked: Bool,
+        to out: inout [UInt8]
     ) {
+        if isChunked {
+            let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
+            ChunkEncoder.appendSize(fields + data.count, to: &out)
+        }
         out.append(contentsOf: prefix)
         position.append(to: &out)
         out.append(contentsOf: dataField)
         out.append(contentsOf: data)
         out.append(contentsOf: blankLine)
+        if isChunked { ChunkEncoder.appendEnd(to: &out) }
     }
 
-    /// Tells that what follows does not continue what the client has.
-    static func appendReset(_ reason: ResetReason, _ position: Position, to out: inout [UInt8]) {
-        append(reset, position, Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)[...], to: &out)
+    /// The block that says that what follows does not continue what the client has; in no chunk.
+    static func resetBlock(_ reason: ResetReason, _ position: Position) -> [UInt8] {
+        var block: [UInt8] = []
+        let data = Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)
+        append(reset, position, data[...], isChunked: false, to: &block)
+        return block
     }
 
-    /// Sets Last-Event-ID and dispatches nothing.
-    static func appendPriming(_ position: Position, to out: inout [UInt8]) {
-        out.append(contentsOf: idField)
-        position.append(to: &out)
-        out.append(contentsOf: blankLine)
+    /// The block that sets Last-Event-ID and dispatches nothing; in no chunk.
+    static func idBlock(_ position: Position) -> [UInt8] {
+        var block = idField
+        position.append(to: &block)
+        block.append(contentsOf: blankLine)
+        return block
     }
 }

@@ -155,7 +155,8 @@ struct LogEntry {
     }
 
     /// Appends the entry as an event that is named after its kind.
-    func appendEvent(_ generation: Generation, to out: inout [UInt8]) {
+    func appendEvent(_ generation: Generation, isChunked: Bool, to out: inout [UInt8]) {
+        let start = out.count
         out.append(contentsOf: "event: ".utf8)
         out.append(contentsOf: body.dropFirst(Self.kindField.count).prefix { $0 != 0x22 })
         out.append(contentsOf: "\nid: ".utf8)
@@ -163,6 +164,7 @@ struct LogEntry {
         out.append(contentsOf: "\ndata: ".utf8)
         append(generation, to: &out)
         out.append(contentsOf: "\n\n".utf8)
+        if isChunked { ChunkEncoder.wrap(from: start, in: &out) }
     }
 
     private static let kindField = Array("{\"kind\":\"".utf8)

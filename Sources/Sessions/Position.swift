@@ -6,6 +6,7 @@ internal import Wire
 /// They are kept as the eight bytes of one integer, first character in the highest byte.
 package struct Generation: Hashable, Sendable {
     private let packed: UInt64
+    static let byteCount = 8
 
     package init(using generator: inout some RandomNumberGenerator) {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
@@ -95,6 +96,12 @@ package struct Position: Hashable, Sendable {
         guard part > 0 else { return }
         out.append(UInt8(ascii: "."))
         Decimal.append(UInt64(part), to: &out)
+    }
+
+    /// How many bytes ``append(to:)`` appends.
+    var byteCount: Int {
+        let bare = Generation.byteCount + 1 + Decimal.count(number)
+        return part == 0 ? bare : bare + 1 + Decimal.count(UInt64(part))
     }
 
     package var text: String {

@@ -21,16 +21,24 @@ final class Replay {
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
     private var shownPart: [UInt8]?
+    /// The client has no id yet, and nothing it could continue from if it is cut off here.
+    private var needsID: Bool
     private var isAsking = false
     private var isOver = false
 
     /// Precedent: a socket's send buffer takes a few hundred KB; more would only wait here.
     private static let sliceBytes = 65_536
 
-    /// - Parameter place: what the client has seen.
-    init(_ subscriber: Subscriber, of session: Session, after place: RecordPlace) {
+    /// - Parameters:
+    ///   - place: what the client has seen.
+    ///   - needsID: whether the client has no id to continue from.
+    init(
+        _ subscriber: Subscriber, of session: Session, after place: RecordPlace,
+        needsID: Bool = false
+    ) {
         self.session = session
         self.subscriber = subscriber
+        self.needsID = needsID
         reached = place
         // Law: behind everything in the stream, so that the stream leaves it alone.
         subscriber.cursor = .max
@@ -55,6 +63,7 @@ final class Replay {
     }
 
     private var isLog: Bool { subscriber.stream.selection.log }
+    private var isChunked: Bool { subscriber.stream.selection.isChunked }
 
     /// Everything after here has to be read.
     private var needed: RecordPlace {
@@ -68,7 +77,13 @@ final class Replay {
 
     private func join() {
         cancel()
-        subscriber.cursor = subscriber.stream.offset(after: Position(session.generation, reached))
+        let position = Position(session.generation, reached)
+        subscriber.cursor = subscriber.stream.offset(after: position)
+        if needsID, subscriber.cursor == subscriber.stream.end {
+            var opening = StreamOpening(isChunked: isChunked)
+            opening.block = Framing.idBlock(position)
+            guard subscriber.send(opening) else { return }
+        }
         subscriber.goOn()
     }
 
@@ -180,8 +195,8 @@ final class Replay {
     }
 
     private func send(_ framed: [UInt8]) {
-        subscriber.unsent = framed[...]
-        if subscriber.sendUnsent() { proceed() }
+        if !framed.isEmpty { needsID = false }
+        if subscriber.send(framed) { proceed() }
     }
 
     /// Nil: it can't be shown, and the connection ends.
@@ -200,7 +215,7 @@ final class Replay {
 
     private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {
         guard !isLog else {
-            LogEntry(record)?.appendEvent(session.generation, to: &out)
+            LogEntry(record)?.appendEvent(session.generation, isChunked: isChunked, to: &out)
             return reached = RecordPlace(record.number, part: record.part)
         }
         let skipped = record.number == reached.number ? reached.part : 0
@@ -215,11 +230,14 @@ final class Replay {
             guard index > skipped else { continue }
             let position = Position(
                 session.generation, record.number, part: index == last ? 0 : index)
-            Framing.append(session.prefix(of: event.source), position, event.data[...], to: &out)
+            Framing.append(
+                session.prefix(of: event.source), position, event.data[...],
+                isChunked: isChunked, to: &out)
         }
         if let state, stateIndex > skipped {
             Framing.append(
-                Framing.state, Position(session.generation, record.number), state[...], to: &out)
+                Framing.state, Position(session.generation, record.number), state[...],
+                isChunked: isChunked, to: &out)
         }
         reached = RecordPlace(record.number)
     }

@@ -33,9 +33,9 @@ extension Reply {
         case logPage([UInt8])
         /// No state of this version can be shown; those of `kept` can.
         case versionUnknown(kept: ClosedRange<UInt64>)
-        /// A stream begins: write `opening`, then `snapshot` (shared by many), then leave the
-        /// rest to the subscriber.
-        case subscribed(Subscriber, opening: [UInt8], snapshot: [UInt8])
+        /// A stream begins: write the opening, then its snapshot, then leave the rest to the
+        /// subscriber.
+        case subscribed(Subscriber, StreamOpening)
         /// A stream of one more selection than a session frames at once.
         case tooManySelections(limit: Int)
         case ended

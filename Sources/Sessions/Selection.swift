@@ -1,6 +1,6 @@
 package import JSONCoding
 
-/// Which events of a session a stream carries.
+/// Which events of a session a stream carries, and how they are framed.
 ///
 /// Two subscribers with the same selection read the same bytes; that is why it is `Hashable`.
 package struct Selection: Hashable, Sendable {
@@ -16,6 +16,9 @@ package struct Selection: Hashable, Sendable {
     package var pulses: UInt64
     package var activities: Bool
     package var states: States
+    /// Whether each event is one chunk (RFC 9112 §7.1): for HTTP/1.1. HTTP/1.0 does not know
+    /// chunks; its readers share a log of their own.
+    package var isChunked = false
     /// The action log, and nothing else.
     package private(set) var log = false
 

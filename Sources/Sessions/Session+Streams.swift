@@ -1,4 +1,5 @@
 internal import Storage
+internal import Wire
 
 // Streams: who reads what from where, and what they are shown first.
 extension Session {
@@ -33,7 +34,7 @@ extension Session {
             let limit = table.limits.selections
             return table.output.reply(content(.tooManySelections(limit: limit)), to: request.token)
         }
-        var opening: [UInt8] = []
+        var opening = StreamOpening(isChunked: request.selection.isChunked)
         let present = present(request, number)
         var after = present
         var wantsSnapshot = false
@@ -46,7 +47,7 @@ extension Session {
             case .success(let position): after = position
             case .failure(let reason):
                 wantsSnapshot = true
-                Framing.appendReset(reason, present, to: &opening)
+                opening.block = Framing.resetBlock(reason, present)
             }
         }
         if keeping != nil, after.place < keptPlace(for: request.selection) {
@@ -64,9 +65,9 @@ extension Session {
     /// The history was there and is too large to show: the same as trimmed. It begins at the
     /// newest that is committed, which may be later than the moment it was asked for.
     private func openAnew(_ request: SubscriptionRequest) {
-        var opening: [UInt8] = []
+        var opening = StreamOpening(isChunked: request.selection.isChunked)
         let position = Position(generation, committedPlace(for: request.selection))
-        Framing.appendReset(.trimmed, position, to: &opening)
+        opening.block = Framing.resetBlock(.trimmed, position)
         guard let stream = stream(request.selection, covering: position) else {
             preconditionFailure("a stream always covers the present")
         }
@@ -83,29 +84,34 @@ extension Session {
             preconditionFailure("a stream always covers the present")
         }
         let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
-        let replay = Replay(subscriber, of: self, after: position.place)
-        finish(request, subscriber, [], false, at: position, nil)
+        let replay = Replay(
+            subscriber, of: self, after: position.place,
+            needsID: request.start.needsIDIfEmpty)
+        let opening = StreamOpening(isChunked: request.selection.isChunked)
+        finish(request, subscriber, opening, false, at: position, nil)
         if !subscriber.isBlocked { replay.proceed() }
     }
 
     private func finish(
-        _ request: SubscriptionRequest, _ subscriber: Subscriber, _ opening: [UInt8],
+        _ request: SubscriptionRequest, _ subscriber: Subscriber, _ opening: StreamOpening,
         _ wantsSnapshot: Bool, at after: Position, _ snapshot: [UInt8]?
     ) {
         var opening = opening
         let stream = subscriber.stream
-        var shared: [UInt8] = []
         if wantsSnapshot, request.selection.hasSnapshot {
-            shared = stream.snapshotBlock(at: after.number) {
+            opening.snapshot = stream.snapshotBlock(at: after.number) {
                 snapshotBlock(
-                    snapshot ?? snapshotData(request.selection, at: committedVersion), at: after)
+                    snapshot ?? snapshotData(request.selection, at: committedVersion), at: after,
+                    isChunked: request.selection.isChunked)
             }
-        } else {
-            Framing.appendPriming(after, to: &opening)
+        } else if opening.block.isEmpty,
+            request.start.needsID
+                || (request.start.needsIDIfEmpty && subscriber.cursor == stream.end)
+        {
+            opening.block = Framing.idBlock(after)
         }
         stream.add(subscriber)
-        table.output.reply(
-            content(.subscribed(subscriber, opening: opening, snapshot: shared)), to: request.token)
+        table.output.reply(content(.subscribed(subscriber, opening)), to: request.token)
         guard !subscriber.isBlocked, !subscriber.isReplaying else { return }
         stream.advance(subscriber, through: table.output)
     }
@@ -176,25 +182,27 @@ extension Session {
     }
 
     /// Makes the opening of a stream for a subscriber that was left behind.
-    func reset(_ subscriber: Subscriber) -> [UInt8] {
-        var bytes: [UInt8] = []
+    func reset(_ subscriber: Subscriber) -> StreamOpening {
         let stream = subscriber.stream
+        var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(generation, stream.framedThrough)
-        Framing.appendReset(.trimmed, position, to: &bytes)
-        guard stream.selection.hasSnapshot else {
-            Framing.appendPriming(position, to: &bytes)
-            return bytes
+        opening.block = Framing.resetBlock(.trimmed, position)
+        guard stream.selection.hasSnapshot else { return opening }
+        opening.snapshot = stream.snapshotBlock(at: position.number) {
+            snapshotBlock(
+                snapshotData(stream.selection, at: committedVersion), at: position,
+                isChunked: subscriber.isChunked)
         }
-        bytes += stream.snapshotBlock(at: position.number) {
-            snapshotBlock(snapshotData(stream.selection, at: committedVersion), at: position)
-        }
-        return bytes
+        return opening
     }
 
-    private func snapshotBlock(_ data: [UInt8], at position: Position) -> [UInt8] {
+    private func snapshotBlock(
+        _ data: [UInt8], at position: Position, isChunked: Bool
+    ) -> [UInt8] {
         var block: [UInt8] = []
         block.reserveCapacity(data.count + 64)
-        Framing.append(Framing.snapshot, position, data[...], to: &block)
+        Framing.append(Framing.snapshot, position, data[...], isChunked: false, to: &block)
+        if isChunked { ChunkEncoder.appendEnd(to: &block) }
         return block
     }
 

@@ -275,7 +275,7 @@ final class StreamLog {
             return out.count <= limit || count == 1
         }
         session.forEachEntry(after: start, through: end) { entry in
-            entry.appendEvent(session.generation, to: &out)
+            entry.appendEvent(session.generation, isChunked: selection.isChunked, to: &out)
             ended(entry.place, out.count)
             count += 1
             return out.count <= limit || count == 1
@@ -305,12 +305,14 @@ final class StreamLog {
             let position = Position(
                 session.generation, entry.number, part: index == last ? 0 : index)
             Framing.append(
-                session.prefix(of: event.source), position, session.log.data(of: event), to: &out)
+                session.prefix(of: event.source), position, session.log.data(of: event),
+                isChunked: selection.isChunked, to: &out)
             ended(RecordPlace(entry.number, part: index), out.count)
         }
         if let state {
             Framing.append(
-                Framing.state, Position(session.generation, entry.number), state, to: &out)
+                Framing.state, Position(session.generation, entry.number), state,
+                isChunked: selection.isChunked, to: &out)
             ended(RecordPlace(entry.number, part: stateIndex), out.count)
         }
     }
@@ -343,7 +345,9 @@ final class StreamLog {
     /// The last event of a session's life.
     func appendEnd(_ position: Position, scratch: inout [UInt8]) {
         scratch.removeAll(keepingCapacity: true)
-        Framing.append(Framing.end, position, Framing.deleted[...], to: &scratch)
+        Framing.append(
+            Framing.end, position, Framing.deleted[...], isChunked: selection.isChunked,
+            to: &scratch)
         ending = (bytes.append(scratch), position)
     }
 }

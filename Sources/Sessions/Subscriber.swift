@@ -30,6 +30,9 @@ package final class Subscriber {
     /// Its place in `stream.subscribers`.
     var index = 0
 
+    /// Whether the connection gets its body in chunks.
+    package var isChunked: Bool { stream.selection.isChunked }
+
     init(id: UInt64, session: Session, stream: StreamLog, cursor: Int) {
         self.id = id
         self.session = session
@@ -69,8 +72,7 @@ package final class Subscriber {
         if isLost {
             isLost = false
             if replayLost() { return }
-            unsent = comeBack()[...]
-            guard sendUnsent() else { return }
+            guard let opening = comeBack(), send(opening) else { return }
         }
         stream.advance(self, through: output)
         if stream.isEnded { finishIfDone() }
@@ -122,16 +124,33 @@ package final class Subscriber {
         output.finish(self)
     }
 
-    /// Moves on to what is there; answers what tells of the gap.
-    private func comeBack() -> [UInt8] {
+    /// Moves on to what is there; answers what tells of the gap, nil without a session.
+    private func comeBack() -> StreamOpening? {
         if let ending = stream.ending {
             cursor = ending.offset
-            var bytes: [UInt8] = []
-            Framing.appendReset(.trimmed, ending.position, to: &bytes)
-            return bytes
+            var opening = StreamOpening(isChunked: isChunked)
+            opening.block = Framing.resetBlock(.trimmed, ending.position)
+            return opening
         }
         cursor = stream.end
-        return session?.reset(self) ?? []
+        return session?.reset(self)
+    }
+
+    /// Writes these bytes behind what is unsent. Answers whether everything went out.
+    func send(_ bytes: [UInt8]) -> Bool {
+        guard unsent.isEmpty, !isBlocked else {
+            unsent.append(contentsOf: bytes)
+            return false
+        }
+        unsent = bytes[...]
+        return sendUnsent()
+    }
+
+    /// The same of what precedes the events of the stream.
+    func send(_ opening: StreamOpening) -> Bool {
+        var bytes: [UInt8] = []
+        opening.append(retryMilliseconds: nil, to: &bytes)
+        return send(bytes + opening.snapshot)
     }
 
     /// Answers whether everything went out.

@@ -9,6 +9,20 @@ package struct SubscriptionRequest {
         case start
         /// Everything after this position, as the client sent it.
         case after(String)
+
+        /// Whether a stream that has no snapshot begins with an id: the client has none it could
+        /// continue from, if it is cut off before the first event.
+        var needsID: Bool {
+            switch self {
+            case .now, .snapshot: true
+            case .start, .after: false
+            }
+        }
+
+        /// Whether it does so if it shows no event at once, which would bring an id.
+        var needsIDIfEmpty: Bool {
+            if case .start = self { true } else { false }
+        }
     }
 
     /// What the floor above calls the connection, in replies and as a subscriber.

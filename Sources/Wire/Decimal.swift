@@ -33,6 +33,17 @@ package enum Decimal {
         }
     }
 
+    /// How many digits ``append(_:to:)`` appends.
+    package static func count(_ number: UInt64) -> Int {
+        var count = 0
+        var rest = number
+        while rest >= 100_000_000 {
+            rest /= 100_000_000
+            count += 8
+        }
+        return count + digitCount(UInt32(truncatingIfNeeded: rest))
+    }
+
     private static func digitCount(_ number: UInt32) -> Int {
         if number < 10_000 {
             return number < 100 ? (number < 10 ? 1 : 2) : (number < 1_000 ? 3 : 4)

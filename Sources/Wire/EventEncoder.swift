@@ -106,11 +106,12 @@ package enum EventEncoder {
         out.append(0x0a)
     }
 
-    /// Appends a block that tells a reader how long to wait before it connects again.
+    /// Appends the line that tells a reader how long to wait before it connects again.
+    ///
+    /// It counts as soon as it is read (HTML §9.2.6), whatever the rest of its block is.
     package static func appendRetry(milliseconds: Int, to out: inout [UInt8]) {
         out.append(contentsOf: retry)
         Decimal.append(UInt64(max(milliseconds, 0)), to: &out)
-        out.append(0x0a)
         out.append(0x0a)
     }
 

@@ -9,6 +9,7 @@ package enum ResponseEncoder {
     private static let date: [UInt8] = Array("Date: ".utf8)
     private static let contentLength: [UInt8] = Array("Content-Length: ".utf8)
     private static let close: [UInt8] = Array("Connection: close\r\n".utf8)
+    private static let chunked: [UInt8] = Array("Transfer-Encoding: chunked\r\n".utf8)
     private static let keepAlive: [UInt8] = Array("Connection: keep-alive\r\n".utf8)
 
     /// Appends a whole response.
@@ -84,21 +85,27 @@ package enum ResponseEncoder {
         return hasBody(status)
     }
 
-    /// Appends the head of a response that ends when the connection does, such as an event
-    /// stream: RFC 9112 §6.3 rule 8. It says `Connection: close` and no length.
+    /// Appends the head of a response whose length nobody knows, such as an event stream. It says
+    /// `Connection: close`.
+    ///
+    /// - Parameter isChunked: whether the body comes in chunks (RFC 9112 §7.1), which HTTP/1.0
+    ///   does not know; else it ends with the connection (§6.3 rule 8).
     package static func appendStreamHead(
-        status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
+        status: Int, lines: FieldLines, date: [UInt8], isChunked: Bool, to out: inout [UInt8]
     ) {
         appendHead(status: status, lines: lines, date: date, to: &out)
+        if isChunked { out.append(contentsOf: chunked) }
         out.append(contentsOf: Self.close)
         appendLineEnd(to: &out)
     }
 
     /// The same, for fields that are made for this response.
     package static func appendStreamHead(
-        status: Int, fields: [(String, String)], date: [UInt8], to out: inout [UInt8]
+        status: Int, fields: [(String, String)], date: [UInt8], isChunked: Bool,
+        to out: inout [UInt8]
     ) {
-        appendStreamHead(status: status, lines: FieldLines(fields), date: date, to: &out)
+        appendStreamHead(
+            status: status, lines: FieldLines(fields), date: date, isChunked: isChunked, to: &out)
     }
 
     /// RFC 9110 §6.4.1: which responses have content.

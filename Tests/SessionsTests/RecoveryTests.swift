@@ -54,7 +54,7 @@ struct RecoveryTests {
         let later = try next(rig)
         let reader = later.subscribe(try woken(later), .allPulses, .after(last))
         #expect(later.transcript(reader).events.isEmpty)
-        #expect(later.transcript(reader).lastEventID == last)
+        #expect(later.output.bytes(of: reader).isEmpty, "it has its id")
         try later.act(Post.set(2), on: later.session("s"))
         #expect(later.transcript(reader).events.map(\.name) == ["a"])
         #expect(later.transcript(reader).events.first?.id == "\(session.generation.text).3")

@@ -49,7 +49,7 @@ struct EventEncoderTests {
         #expect(text { EventEncoder.appendComment(to: &$0) } == ":\n\n")
         #expect(text { EventEncoder.appendComment("a\ndata: b", to: &$0) } == ": a\n: data: b\n\n")
         #expect(
-            text { EventEncoder.appendRetry(milliseconds: 2_000, to: &$0) } == "retry: 2000\n\n")
+            text { EventEncoder.appendRetry(milliseconds: 2_000, to: &$0) } == "retry: 2000\n")
         #expect(text { EventEncoder.appendIDOnly(Array("g.1".utf8), to: &$0) } == "id: g.1\n\n")
     }
 

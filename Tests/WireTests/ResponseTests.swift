@@ -229,15 +229,18 @@ struct ResponseEncoderTests {
         }
     }
 
-    @Test func `a stream has no length and ends with the connection`() {
+    @Test(arguments: [(true, "Transfer-Encoding: chunked\r\n"), (false, "")])
+    func `a stream has no length; it has chunks or ends with the connection`(
+        isChunked: Bool, coding: String
+    ) {
         var out: [UInt8] = []
         ResponseEncoder.appendStreamHead(
             status: 200, fields: [("Content-Type", "text/event-stream")],
-            date: Array("D".utf8), to: &out)
+            date: Array("D".utf8), isChunked: isChunked, to: &out)
         #expect(
             String(decoding: out, as: UTF8.self)
                 == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/event-stream\r\n"
-                + "Connection: close\r\n\r\n")
+                + coding + "Connection: close\r\n\r\n")
     }
 
     @Test func `a value cannot end its line`() {

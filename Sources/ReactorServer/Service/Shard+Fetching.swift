@@ -48,9 +48,12 @@ extension Shard {
     /// status but 200, so it gets one, is told, and comes back (contract §3.2).
     func answerStream(_ connection: ConnectionID, with problem: Problem) {
         let slot = Int(connection.slot)
-        guard isCurrent(connection), case .answering = exchanges[slot].phase else { return }
+        guard isCurrent(connection), case .answering(let asked, _) = exchanges[slot].phase
+        else { return }
+        let isChunked = asked.minorVersion > 0
         ResponseEncoder.appendStreamHead(
-            status: 200, lines: templates.stream, date: date, to: &out)
+            status: 200, lines: templates.stream, date: date, isChunked: isChunked, to: &out)
+        let start = out.count
         EventEncoder.appendRetry(milliseconds: jitteredRetry(), to: &out)
         var data = problem.body
         // The document ends with a line break, which would be a second line of data.
@@ -58,6 +61,10 @@ extension Shard {
         out.append(contentsOf: "event: problem\ndata: ".utf8)
         out.append(contentsOf: data)
         out.append(contentsOf: "\n\n".utf8)
+        if isChunked {
+            ChunkEncoder.wrap(from: start, in: &out)
+            out.append(contentsOf: ChunkEncoder.last)
+        }
         counters.note(status: 200)
         exchanges[slot].phase = .closing
     }

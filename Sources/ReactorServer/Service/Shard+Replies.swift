@@ -11,11 +11,11 @@ extension Shard: SessionOutput {
         let connection = ConnectionID(token)
         guard isCurrent(connection) else {
             // Whoever asked is gone; what they asked for has happened.
-            if case .subscribed(let subscriber, _, _) = content.kind { subscriber.cancel() }
+            if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
         }
-        if case .subscribed(let subscriber, let opening, let snapshot) = content.kind {
-            return begin(subscriber, opening, snapshot, on: connection)
+        if case .subscribed(let subscriber, let opening) = content.kind {
+            return begin(subscriber, opening, on: connection)
         }
         if case .received = content.kind, readingConnection == nil {
             return sendActionAnswer(connection, content)
@@ -151,8 +151,7 @@ extension Shard: SessionOutput {
     // MARK: Streams
 
     private func begin(
-        _ subscriber: Subscriber, _ opening: [UInt8], _ snapshot: [UInt8],
-        on connection: ConnectionID
+        _ subscriber: Subscriber, _ opening: StreamOpening, on connection: ConnectionID
     ) {
         let slot = Int(connection.slot)
         guard case .answering(let asked, let wishes) = exchanges[slot].phase else {
@@ -170,14 +169,14 @@ extension Shard: SessionOutput {
         // The head goes out behind answers that are still in `out`, or unsent.
         if readingConnection != connection { out.removeAll(keepingCapacity: true) }
         ResponseEncoder.appendStreamHead(
-            status: 200, lines: templates.stream, date: date, to: &out)
-        EventEncoder.appendRetry(milliseconds: jitteredRetry(), to: &out)
-        out.append(contentsOf: opening)
-        if snapshot.count <= 4_096 {
-            out.append(contentsOf: snapshot)
+            status: 200, lines: templates.stream, date: date, isChunked: subscriber.isChunked,
+            to: &out)
+        opening.append(retryMilliseconds: jitteredRetry(), to: &out)
+        if opening.snapshot.count <= 4_096 {
+            out.append(contentsOf: opening.snapshot)
             send(connection, out)
         } else {
-            send(connection, out, snapshot[...])
+            send(connection, out, opening.snapshot[...])
         }
         out.removeAll(keepingCapacity: true)
         if exchanges[slot].hasUnsent {
@@ -210,8 +209,31 @@ extension Shard: SessionOutput {
         let connection = ConnectionID(subscriber.id)
         guard isCurrent(connection) else { return }
         guard case .streaming(let streaming) = exchanges[Int(connection.slot)].phase else { return }
+        // The session has forgotten it.
         streaming.subscriber = nil
-        closeStream(connection, streaming)
+        endStream(connection, streaming, subscriber, [])
+    }
+
+    /// Ends a stream behind these bytes and the last chunk, or cuts it off in the event that the
+    /// client is in the middle of: then it sees a broken body, and resumes.
+    func endStream(
+        _ connection: ConnectionID, _ streaming: Exchange.Streaming, _ subscriber: Subscriber,
+        _ bytes: [UInt8]
+    ) {
+        let exchange = exchanges[Int(connection.slot)]
+        // What is unsent here are answers of before and the opening, which are whole.
+        guard exchange.hasUnsent || !subscriber.isBlocked else {
+            return close(connection, .lingering)
+        }
+        logStreamEnd(streaming)
+        streaming.subscriber?.cancel()
+        exchange.phase = .closing
+        var last = bytes
+        if subscriber.isChunked {
+            ChunkEncoder.wrap(from: 0, in: &last)
+            last.append(contentsOf: ChunkEncoder.last)
+        }
+        sendLast(connection, last)
     }
 
     // MARK: Notes

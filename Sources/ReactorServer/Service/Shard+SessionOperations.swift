@@ -188,9 +188,12 @@ extension Shard {
             return answer(connection, 200, [("Content-Type", "text/event-stream")], [])
         }
         if query.heartbeatIsEvent { wish(connection) { $0.heartbeatIsEvent = true } }
+        var selection = query.selection
+        // RFC 9112 §6.1: chunks only in answer to HTTP/1.1.
+        selection.isChunked = head.minorVersion > 0
         session.subscribe(
             SubscriptionRequest(
-                token: connection.token, selection: query.selection, start: query.start))
+                token: connection.token, selection: selection, start: query.start))
     }
 
     /// RFC 9110 §12.5.1: a stream is all there is at these paths.

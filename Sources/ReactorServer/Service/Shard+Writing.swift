@@ -157,6 +157,13 @@ extension Shard {
         }
     }
 
+    /// Sends the last bytes of a connection in phase `closing`, and closes behind them.
+    func sendLast(_ connection: ConnectionID, _ bytes: [UInt8]) {
+        send(connection, bytes)
+        closeIfDone(connection, exchanges[Int(connection.slot)])
+        rearm(connection)
+    }
+
     /// An answer went out that came later than its request: whatever the client has sent meanwhile
     /// is read next.
     func answerIsSent(_ connection: ConnectionID) {

@@ -16,6 +16,9 @@ struct Reader {
         let last = lastEventID(rig)
         let start: SubscriptionRequest.Start =
             last.map { .after($0) } ?? (fromNow ? .now : .snapshot)
+        // It comes back by HTTP/1.1 and HTTP/1.0 in turn.
+        var selection = selection
+        selection.isChunked = connections.count.isMultiple(of: 2)
         let token = rig.subscribe(session, selection, start, capacity: capacity)
         connections.append((token, last))
     }
@@ -45,7 +48,8 @@ struct Reader {
         var place: Int?
         for connection in connections {
             let bytes = rig.output.bytes(of: connection.token)
-            if bytes.isEmpty { continue }
+            // Who has an id and has missed nothing is sent nothing.
+            if bytes.isEmpty, connection.after == nil { continue }
             place = connection.after.flatMap { Self.place(after: $0, in: all) }
             if place == nil, let id = Self.primed(bytes) { place = Self.place(after: id, in: all) }
             for heard in rig.transcript(connection.token).events {
@@ -94,7 +98,7 @@ struct Reader {
 
     /// The id of a first block that has nothing else.
     private static func primed(_ bytes: [UInt8]) -> String? {
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = String(decoding: StreamBody(bytes).content, as: UTF8.self)
         guard text.hasPrefix("id: "), let end = text.firstRange(of: "\n\n") else { return nil }
         return String(text[..<end.lowerBound].dropFirst(4))
     }

@@ -28,11 +28,11 @@ final class RecordingOutput: SessionOutput {
 
     func reply(_ content: Reply.Content, to token: UInt64) {
         answers.append(Answer(token: token, content: content))
-        guard case .subscribed(let subscriber, let opening, let snapshot) = content.kind else {
-            return
-        }
+        guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
-        let start = opening + snapshot
+        var start: [UInt8] = []
+        opening.append(retryMilliseconds: nil, to: &start)
+        start += opening.snapshot
         let taken = write(start.span, to: token)
         subscriber.hold(start[taken...])
     }

@@ -19,9 +19,10 @@ struct Transcript {
     /// What it would send as `Last-Event-ID`.
     private(set) var lastEventID = ""
 
+    /// - Parameter bytes: in chunks, or not.
     init(_ bytes: some Sequence<UInt8>) {
         var decoder = EventStreamDecoder()
-        events = Self.read(Array(bytes), &decoder)
+        events = Self.read(StreamBody(Array(bytes)).content, &decoder)
         lastEventID = decoder.lastEventID
     }
 

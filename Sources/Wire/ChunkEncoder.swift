@@ -1,0 +1,41 @@
+/// Bodies of unknown length as bytes: the chunked transfer coding (RFC 9112 §7.1).
+///
+/// Design: pieces that append to bytes the caller owns, as `EventEncoder` has them. The size stands
+/// before the content, so what many readers get is framed once, where it is kept.
+package enum ChunkEncoder {
+    /// The end of the body: a chunk of no bytes, and no trailer fields (RFC 9112 §7.1).
+    package static let last: [UInt8] = Array("0\r\n\r\n".utf8)
+    /// What follows the content of each chunk.
+    package static let endBytes = 2
+
+    /// Appends the line before the content of a chunk.
+    ///
+    /// - Parameter count: the bytes of content, at least 1: a chunk of none would end the body.
+    package static func appendSize(_ count: Int, to out: inout [UInt8]) {
+        var shift = (Int.bitWidth - 1 - count.leadingZeroBitCount) & ~3
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: count &>> shift) & 0x0f
+            out.append(digit &+ (digit < 10 ? 0x30 : 0x57))
+            shift -= 4
+        }
+        appendEnd(to: &out)
+    }
+
+    /// Appends the line end behind the content of a chunk.
+    package static func appendEnd(to out: inout [UInt8]) {
+        out.append(0x0d)
+        out.append(0x0a)
+    }
+
+    /// Makes one chunk of what `out` has from `start` on; nothing stays nothing.
+    ///
+    /// It moves the content by the few bytes of its size: for content whose size is known before
+    /// it is written, `appendSize` costs less.
+    package static func wrap(from start: Int, in out: inout [UInt8]) {
+        guard start < out.count else { return }
+        var size: [UInt8] = []
+        appendSize(out.count - start, to: &size)
+        out.insert(contentsOf: size, at: start)
+        appendEnd(to: &out)
+    }
+}
