@@ -2,6 +2,7 @@
 package enum ChunkFault: Error, Sendable, Equatable {
     /// Not hexadecimal digits and CR LF, or more than 16 digits.
     case malformedSize
+    /// Not `;name`, `;name=token` or `;name="text"`.
     case malformedExtension
     case extensionsTooLarge(limit: Int)
     /// No CR LF behind a chunk's data.
@@ -36,7 +37,8 @@ package enum ChunkFault: Error, Sendable, Equatable {
     package var detail: String {
         switch self {
         case .malformedSize: "A chunk's size is not a hexadecimal number and a line end."
-        case .malformedExtension: "A chunk's extension has a control character."
+        case .malformedExtension:
+            "A chunk's extension is not a semicolon, a name, and maybe an equals sign and a value."
         case .extensionsTooLarge(let limit):
             "The chunk extensions of the body are larger than \(limit) bytes."
         case .dataTooLong: "A chunk's data is not followed by a line end."

@@ -27,6 +27,7 @@ struct ChunkReader: Sendable {
     }
 
     private var part = Part.sizeStart
+    private var extensions = ChunkExtension()
     /// Law: at most 16 in `size`, so that zeros cannot go on for ever.
     private var digits: UInt8 = 0
     private var extensionBytes: UInt32 = 0
@@ -99,13 +100,17 @@ struct ChunkReader: Sendable {
         case (.sizeFeed, _):
             guard byte == 0x0a else { throw .malformedSize }
             part = remaining == 0 ? .trailerStart : .data
-        case (.extension, 0x0d), (.size, 0x0d):
+        case (.size, 0x0d):
+            part = .sizeFeed
+        case (.extension, 0x0d):
+            guard extensions.isComplete else { throw .malformedExtension }
             part = .sizeFeed
         case (.extension, _):
-            guard ByteClass.isFieldValue(byte) else { throw .malformedExtension }
+            guard extensions.accepts(byte) else { throw .malformedExtension }
             try countExtension(limits)
         case (_, 0x3b):
             try countExtension(limits)
+            extensions = ChunkExtension()
             part = .extension
         case (_, 0x20), (_, 0x09):
             try countExtension(limits)

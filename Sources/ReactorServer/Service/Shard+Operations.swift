@@ -115,6 +115,7 @@ extension Shard {
     /// RFC 9110 §8.3: the body's type decides what it is.
     func requireJSON() throws(Problem) {
         let head = head
+        if head.range(of: .contentEncoding) != nil { try refuseCoding(head) }
         guard let range = head.range(of: .contentType) else {
             throw Problem(
                 415, "media_type_missing", "Content-Type is missing; send application/json")
@@ -126,6 +127,17 @@ extension Shard {
         guard type.lowercased() == "application/json" else {
             throw Problem(
                 415, "unsupported_media_type", "Content-Type is \(text); send application/json")
+        }
+    }
+
+    /// RFC 9110 §8.4: a body in a coding that is not understood is refused, not read as it is.
+    private func refuseCoding(_ head: RequestHead) throws(Problem) {
+        let coding = head.text(of: .contentEncoding) ?? ""
+        guard coding.lowercased() == "identity" else {
+            throw Problem(
+                415, "unsupported_content_encoding",
+                "Content-Encoding is \(coding); send the body without one",
+                fields: [("Accept-Encoding", "identity")])
         }
     }
 

@@ -265,4 +265,23 @@ struct RefusedActionTests {
         try await session.alert(text)
         #expect(try await session.state()["alertMessage"] == .string(text))
     }
+
+    @Test(arguments: [("gzip", 415), ("br, gzip", 415), ("x", 415), ("Identity", 200)])
+    func `a body in a content coding is refused, not read`(
+        coding: String, status: Int
+    ) async throws {
+        let session = try await sharedServer().session("alerts")
+        let answer = try await session.client.send(
+            Request(
+                method: "POST", path: "\(session.path)/actions",
+                fields: [("Content-Type", "application/json"), ("Content-Encoding", coding)],
+                body: .bytes(Array(#"{"type":"doSomeAction"}"#.utf8))))
+        guard status == 415 else {
+            #expect(answer.status == status)
+            return
+        }
+        try expectProblem(answer, 415, "unsupported_content_encoding", detail: "Content-Encoding")
+        #expect(answer["Accept-Encoding"] == "identity")
+        #expect(try await session.read()["version"] == 0)
+    }
 }
