@@ -39,12 +39,18 @@ extension Shard {
         switch exchanges[slot].phase {
         case .vacant: return
         case .reading:
+            // Never later than the silence after the request that is under way may last: the
+            // deadline is not moved when that is answered.
             next =
-                exchanges[slot].requestBegan.map { $0 + configuration.requestTimeout }
-                ?? (last + configuration.idleTimeout)
+                exchanges[slot].requestBegan.map {
+                    min(
+                        $0 + configuration.requestTimeout,
+                        connections.now + configuration.idleTimeout)
+                } ?? (last + configuration.idleTimeout)
         case .answering(_, let wishes):
             // A commit has no deadline of its own; look again now and then.
-            next = wishes?.patience ?? (connections.now + configuration.idleTimeout)
+            next = connections.now + configuration.idleTimeout
+            if let patience = wishes?.patience { next = min(next, patience) }
         case .streaming(let streaming):
             let isBlocked = streaming.subscriber?.isBlocked ?? true
             let quiet = last + (isBlocked ? configuration.stallTimeout : configuration.heartbeat)

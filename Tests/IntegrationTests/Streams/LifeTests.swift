@@ -157,6 +157,17 @@ struct StalledReaderTests {
         }
     }
 
+    @Test func `one that takes no byte is closed though it sends some`() async throws {
+        try await withServer(.server, "--stall-timeout", "1s") { server in
+            let session = try await server.client().session("alerts")
+            let stalled = try await stall(server, session)
+            for _ in 1...40 { try await session.alert(text) }
+            // Each byte is sent when the server has answered somebody else.
+            while await stalled.send("x") { _ = try await server.client().get("/livez") }
+            #expect(try await server.client().metric("stalled_total") == 1)
+        }
+    }
+
     @Test func `one that is slow but takes bytes gets a reset, never a gap`() async throws {
         // It is not to be closed, however long the posts take.
         try await withServer(
