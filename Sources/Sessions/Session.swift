@@ -217,6 +217,7 @@ package final class Session {
             let receipt = try machine.receive(
                 post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         else { return answer(content(.conditionFailed), post.token) }
+        if let step = uncommitted.last { table.charge(post.body.count, to: step) }
         let content = content(
             .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {

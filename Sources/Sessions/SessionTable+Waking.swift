@@ -125,8 +125,8 @@ extension SessionTable {
         return putToSleep()
     }
 
-    /// Whether so many have fallen asleep since this was last true that what they held is worth
-    /// giving back.
+    /// Whether so many have fallen asleep or ended since this was last true that what they held is
+    /// worth giving back.
     package func takeRelief() -> Bool {
         guard sleepers >= 10_000 else { return false }
         sleepers = 0

@@ -13,6 +13,9 @@ package struct SessionLimits: Sendable {
     package var retention: Retention
     /// Answers that wait for the journal; further actions are refused with 503.
     package var unanswered = 20_000
+    /// Bytes of posted bodies whose commit is under way or about to be; further actions are refused
+    /// with 503. The last body that is received may pass it.
+    package var uncommittedBytes = 64 << 20
     /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
     package var remembered = 100_000
     /// Distinct selections of a session that are read at once; a stream of one more is turned away,
@@ -77,13 +80,15 @@ package final class SessionTable {
     var eviction = Eviction()
     /// Those that were idle at the last tick and have not been looked at since.
     var drowsy: [Session] = []
-    /// How many have fallen asleep since memory was given back.
+    /// How many have fallen asleep or ended since memory was given back.
     var sleepers = 0
     private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []
     private var inFlight: Deque<[Step]> = []
     private var unanswered = 0
+    /// Bytes of posted bodies in steps that are not committed.
+    private var uncommittedBytes = 0
     private var isStopped = false
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
@@ -287,6 +292,7 @@ package final class SessionTable {
     func remove(_ session: Session) {
         guard sessions[session.id] === session else { return }
         drop(session)
+        sleepers += 1
         if session.life == .ended { ended.insert(session.id, limit: limits.remembered) }
     }
 
@@ -300,7 +306,15 @@ package final class SessionTable {
     // MARK: Steps
 
     /// Whether one more answer may wait for the journal.
-    var hasRoom: Bool { unanswered < limits.unanswered }
+    var hasRoom: Bool {
+        unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
+    }
+
+    /// A body that was posted is part of the step.
+    func charge(_ bytes: Int, to step: Step) {
+        step.postedBytes += bytes
+        uncommittedBytes += bytes
+    }
 
     func gather(_ step: Step) {
         gathering.append(step)
@@ -356,6 +370,7 @@ package final class SessionTable {
     func withdraw(_ step: Step) {
         step.hasFallen = true
         unanswered -= step.replies.count
+        uncommittedBytes -= step.postedBytes
         guard step.isGathering else { return }
         gathering.removeAll { $0 === step }
     }
@@ -413,6 +428,7 @@ package final class SessionTable {
         }
         for step in batch where !step.hasFallen {
             unanswered -= step.replies.count
+            uncommittedBytes -= step.postedBytes
             step.session.commit(step)
         }
         for step in batch where !step.hasFallen { step.session.publish() }

@@ -22,6 +22,8 @@ final class Step {
     /// It was unsaid, itself or with one before it: whatever the journal says of it now, it is
     /// neither shown nor unsaid again.
     var hasFallen = false
+    /// Bytes of the bodies that were posted to it.
+    var postedBytes = 0
     /// Due after the commit, in this order.
     var replies: [Reply] = []
     /// Answers to requests with an `Idempotency-Key` that are decided with it, by their token.

@@ -27,6 +27,7 @@ struct ConfigurationTests {
         let texts = [
             "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
+            "body-budget": "65537",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
             "keep-bytes": "9", "session-idle": "17s",
             "history-records": "18", "history-age": "19s", "heartbeat": "10s",
@@ -46,6 +47,7 @@ struct ConfigurationTests {
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
         (expected.grace, expected.allowedOrigin) = (.seconds(16), "https://o")
+        expected.bodyBudgetBytes = 65_537
         expected.sessionIdle = .seconds(17)
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))

@@ -28,6 +28,7 @@ struct ProblemTests {
         (.endedSession("s"), 410, "session_ended"),
         (.unknownReactor("\"r\n"), 422, "unknown_reactor"),
         (.noRoomForSession, 503, "session_limit"),
+        (.tooManyBodies, 503, "too_many_bodies"),
         (.draining, 503, "draining"),
     ]
 

@@ -99,6 +99,24 @@ struct ActionTests {
         #expect(rig.state(session).hasPrefix(#"{"a":5,"#))
     }
 
+    @Test func `case 153: posted bytes that wait for the journal refuse the next action`() throws {
+        let rig = Rig(slow: true, uncommittedBytes: 1)
+        let session = try rig.create("s", .ledger())
+        rig.settle()
+        try rig.act(Post.set(1), on: session)
+        #expect {
+            try rig.act(Post.set(2), on: session)
+        } throws: {
+            if case ActionRefusal.overloaded? = $0 as? ActionRefusal { true } else { false }
+        }
+        rig.settle()
+        try rig.act(Post.set(3), on: session)
+        rig.settle(.full)
+        try rig.act(Post.set(4), on: session)
+        rig.settleAll()
+        #expect(rig.state(session).hasPrefix(#"{"a":4,"#))
+    }
+
     @Test func `A session is greeted by whoever wants it too`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())

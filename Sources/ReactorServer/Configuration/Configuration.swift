@@ -23,6 +23,11 @@ public struct Configuration: Sendable, Equatable {
     public var headLimitBytes = 16_384
     /// Bytes of a request's body, beyond which it is refused with 413. Default 1 048 576.
     public var bodyLimitBytes = 1_048_576
+    /// Bytes of memory that bodies which have arrived in part may take, of all connections together.
+    /// A further one is refused with 503 and its connection closed. Default 256 MiB: some 128 bodies
+    /// of the default limit at a time (memory grows by doubling), or thousands of small ones; at
+    /// least twice ``bodyLimitBytes`` in any case.
+    public var bodyBudgetBytes = 268_435_456
     /// Actions in one batch, beyond which it is refused with 422. Default 1000.
     public var batchLimit = 1_000
     /// Open connections; further ones are refused, old ones never evicted. Default 65 536. Where

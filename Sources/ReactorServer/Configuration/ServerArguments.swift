@@ -11,6 +11,7 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("journal")) var journal: String?
     @Option(help: help("head-limit")) var headLimit: String?
     @Option(help: help("body-limit")) var bodyLimit: String?
+    @Option(help: help("body-budget")) var bodyBudget: String?
     @Option(help: help("batch-limit")) var batchLimit: String?
     @Option(help: help("connection-limit")) var connectionLimit: String?
     @Option(help: help("session-limit")) var sessionLimit: String?
@@ -35,7 +36,7 @@ struct ServerArguments: ParsableArguments {
         let pairs: [(String, String?)] = [
             ("host", host), ("port", port), ("unix", unix), ("loops", loops),
             ("poller", poller), ("journal", journal), ("head-limit", headLimit),
-            ("body-limit", bodyLimit), ("batch-limit", batchLimit),
+            ("body-limit", bodyLimit), ("body-budget", bodyBudget), ("batch-limit", batchLimit),
             ("connection-limit", connectionLimit), ("session-limit", sessionLimit),
             ("keep-records", keepRecords), ("keep-bytes", keepBytes),
             ("history-records", historyRecords), ("history-age", historyAge),

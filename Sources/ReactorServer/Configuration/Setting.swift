@@ -43,6 +43,9 @@ package struct Setting: Sendable {
             "head-limit", "16384", "bytes of a request head", 1_024...1_048_576, \.headLimitBytes),
         bytes(
             "body-limit", "1048576", "bytes of a request body", 2...1_073_741_824, \.bodyLimitBytes),
+        bytes(
+            "body-budget", "268435456", "bytes of all request bodies that are arriving",
+            65_536...Int.max / 4, \.bodyBudgetBytes),
         number(
             "batch-limit", "1000", "actions in one batch", 1...1_000_000,
             set: { $0.batchLimit = $1 }),

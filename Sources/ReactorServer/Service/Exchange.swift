@@ -26,7 +26,8 @@ final class Exchange {
 
     /// What every answer has to respect of its request.
     struct Asked: Sendable {
-        var operation: Operation
+        /// nil for a path or method that there is not, and for what is no request.
+        var operation: Operation?
         var isHead: Bool
         /// The connection ends with this answer.
         var closes: Bool
@@ -73,6 +74,8 @@ final class Exchange {
         var pending: ArraySlice<UInt8> = []
         /// What the kernel did not take. Invariant: nothing is written past it.
         var unsent = UnsentBytes()
+        /// What `body` was counted as in the budget of all bodies; it is given back with the body.
+        var chargedBytes = 0
         /// A part of a request is in `head` and `body`.
         var hasPartialRequest = false
         /// The whole request is in `head` and `body`, and waits for its session.
@@ -89,7 +92,8 @@ final class Exchange {
     var reader: RequestReader
     var phase = Phase.vacant
     var work: Work?
-    /// Bytes went in or out.
+    /// When the peer last did what it is waited for: it sent bytes of a request, or took bytes of
+    /// answers and events. What it sends while it takes nothing is no progress.
     var lastProgress: LoopInstant
     /// When the first byte of the present request came.
     var requestBegan: LoopInstant?

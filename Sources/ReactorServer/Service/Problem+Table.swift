@@ -155,6 +155,11 @@ extension Problem {
             "\(limit) distinct selections of this session are read already; ask for one of those")
     }
 
+    static let tooManyBodies = Problem(
+        503, "too_many_bodies",
+        "the bodies that are arriving take all of --body-budget; nothing was applied",
+        fields: [("Retry-After", "1")])
+
     /// What is wrong with the body that names a reactor.
     init(session refusal: JSONRefusal) {
         self.init(refusal)

@@ -19,6 +19,7 @@ final class Service: Sendable {
     /// Law: only ever goes from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
+    let bodies: BodyBudget
     let topics = TopicBus()
 
     init(
@@ -30,6 +31,9 @@ final class Service: Sendable {
         self.logger = logger
         self.logLevel = logger.logLevel
         self.drain = Drain(loops: configuration.loops)
+        // One body as large as a body may be always has room.
+        self.bodies = BodyBudget(
+            limitBytes: max(configuration.bodyBudgetBytes, 2 * configuration.bodyLimitBytes))
         var limits = RequestLimits()
         limits.headBytes = configuration.headLimitBytes
         limits.bodyBytes = configuration.bodyLimitBytes

@@ -5,10 +5,11 @@ internal import Wire
 // Requests for sessions that have to come from the journal first.
 extension Shard {
     /// Puts the request aside until its session is there.
-    func fetch(_ id: SessionID, for operation: Operation, _ connection: ConnectionID) {
+    func fetch(
+        _ id: SessionID, for operation: Operation, _ connection: ConnectionID
+    ) throws(Problem) {
         let work = work(Int(connection.slot))
-        swap(&work.head, &head)
-        swap(&work.body, &body)
+        guard putAside(in: work) else { throw .tooManyBodies }
         work.isParked = true
         sessions.wake(id) { [unowned self] found in
             goOn(operation, id, found, connection)
@@ -21,8 +22,7 @@ extension Shard {
     ) {
         let slot = Int(connection.slot)
         guard isCurrent(connection), let work = exchanges[slot].work, work.isParked else { return }
-        swap(&work.head, &head)
-        swap(&work.body, &body)
+        takeBack(work)
         work.isParked = false
         serveLate(connection) { () throws(Problem) in
             try self.carryOut(operation, on: id, found, connection)

@@ -16,7 +16,10 @@ extension Shard {
         let slot = Int(connection.slot)
         out.removeAll(keepingCapacity: true)
         readingConnection = connection
-        defer { readingConnection = nil }
+        defer {
+            readingConnection = nil
+            if body.capacity > Self.scratchLimitBytes { body = [] }
+        }
         takePartialRequest(slot)
         var offset = 0
         var requests = 0
@@ -34,11 +37,11 @@ extension Shard {
             }
             switch progress {
             case .needsMore:
-                keepPartialRequest(slot)
+                keepPartialRequest(connection)
             case .continueExpected:
                 // The body is yet to come: nothing of it was in this input.
                 out.append(contentsOf: ResponseEncoder.continueResponse)
-                keepPartialRequest(slot)
+                keepPartialRequest(connection)
             case .complete:
                 requests += 1
                 exchanges[slot].requestBegan = nil
@@ -136,21 +139,49 @@ extension Shard {
     /// A request that came in part goes on where it stopped.
     private func takePartialRequest(_ slot: Int) {
         guard let work = exchanges[slot].work, work.hasPartialRequest else { return }
-        swap(&work.head, &head)
-        swap(&work.body, &body)
+        takeBack(work)
         work.hasPartialRequest = false
     }
 
-    private func keepPartialRequest(_ slot: Int) {
+    /// Keeps what came of the request until more comes; refuses it when all bodies together take
+    /// too much memory.
+    private func keepPartialRequest(_ connection: ConnectionID) {
+        let slot = Int(connection.slot)
         guard !exchanges[slot].reader.isBetweenRequests else { return }
         let work = work(slot)
-        swap(&work.head, &head)
-        swap(&work.body, &body)
+        guard putAside(in: work) else { return refuse(connection, .tooManyBodies) }
         work.hasPartialRequest = true
         if exchanges[slot].requestBegan == nil {
             exchanges[slot].requestBegan = connections.now
-            rearm(exchanges[slot].connection)
+            rearm(connection)
         }
+    }
+
+    /// Moves `head` and `body` into the connection's own memory. False, and nothing is moved, if
+    /// the budget of all bodies has no room for it.
+    func putAside(in work: Exchange.Work) -> Bool {
+        // A small body is not to keep what a large one needed before it.
+        if body.capacity > 2 * body.count + 4_096 { body = Array(body) }
+        let bytes = body.isEmpty ? 0 : body.capacity
+        guard bytes == 0 || service.bodies.charge(bytes) else { return false }
+        work.chargedBytes = bytes
+        swap(&work.head, &head)
+        swap(&work.body, &body)
+        return true
+    }
+
+    /// Moves them back.
+    func takeBack(_ work: Exchange.Work) {
+        swap(&work.head, &head)
+        swap(&work.body, &body)
+        giveBackCharge(of: work)
+    }
+
+    func giveBackCharge(of work: Exchange.Work) {
+        guard work.chargedBytes > 0 else { return }
+        service.bodies.giveBack(work.chargedBytes)
+        free(work.chargedBytes)
+        work.chargedBytes = 0
     }
 
     /// A whole request: finds the operation and carries it out, here or on the session's loop.
@@ -158,8 +189,8 @@ extension Shard {
         // Once, for each look at the property would copy all of it.
         let head = head
         let match = service.router.match(head.method, head.bytes, head.path)
-        let operation: Operation =
-            if case .operation(let operation, _) = match { operation } else { .livez }
+        let operation: Operation? =
+            if case .operation(let operation, _) = match { operation } else { nil }
         let asked = Exchange.Asked(
             operation: operation, isHead: head.method == .head,
             closes: !head.keepsAlive || service.isDraining, minorVersion: head.minorVersion,
@@ -229,8 +260,11 @@ extension Shard {
         guard isCurrent(connection) else { return }
         guard !exchanges[slot].hasUnsent else {
             let work = work(slot)
-            swap(&work.head, &head)
-            swap(&work.body, &body)
+            guard putAside(in: work) else {
+                answer(connection, .tooManyBodies)
+                flushOut(connection)
+                return hold(connection, rest, from: 0)
+            }
             work.isParked = true
             work.destination = owner
             return hold(connection, rest, from: 0)
@@ -244,8 +278,7 @@ extension Shard {
     func departIfParked(_ connection: ConnectionID) {
         guard let work = exchanges[Int(connection.slot)].work, let owner = work.destination
         else { return }
-        swap(&work.head, &head)
-        swap(&work.body, &body)
+        takeBack(work)
         move(connection, to: owner, with: work.pending)
     }
 

@@ -12,7 +12,7 @@ extension Shard {
         _ operation: Operation, on id: SessionID, _ connection: ConnectionID
     ) throws(Problem) {
         let found = sessions.find(id)
-        if case .notInMemory = found { return fetch(id, for: operation, connection) }
+        if case .notInMemory = found { return try fetch(id, for: operation, connection) }
         try carryOut(operation, on: id, found, connection)
     }
 

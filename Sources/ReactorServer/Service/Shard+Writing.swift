@@ -28,9 +28,9 @@ extension Shard {
         guard isCurrent(connection) else { return }
         exchanges[slot].phase = .answering(
             Exchange.Asked(
-                operation: .livez, isHead: false, closes: true, minorVersion: 1,
+                operation: nil, isHead: false, closes: true, minorVersion: 1,
                 since: connections.now), nil)
-        counters.malformed += 1
+        if problem.status < 500 { counters.malformed += 1 }
         answer(connection, problem)
         flushOut(connection)
     }
@@ -133,6 +133,9 @@ extension Shard {
         closes: Bool, code: String?
     ) {
         exchange.phase = closes ? .closing : .reading
+        // The time until the next request counts from the answer, however late that was. (While
+        // answers are unsent the peer is waited for, not the request.)
+        if exchange.work == nil { exchange.lastProgress = connections.now }
         counters.note(status: status)
         logRequest(asked, wishes, status: status, code: code)
     }
@@ -202,7 +205,9 @@ extension Shard {
         if wasEmpty { waitForRoom(connection) }
     }
 
+    /// From here on the peer is waited for, which may have been long since it sent its request.
     private func waitForRoom(_ connection: ConnectionID) {
+        exchanges[Int(connection.slot)].lastProgress = connections.now
         connections.pauseReading(connection)
         rearm(connection)
     }
@@ -212,9 +217,11 @@ extension Shard {
         guard let work = exchanges[Int(connection.slot)].work else { return true }
         while !work.unsent.isEmpty {
             let taken = connections.send(connection, gathering: work.unsent.pieces)
-            work.unsent.removeFirst(taken)
             // Once the kernel has taken less than it was offered, it takes nothing.
             if taken == 0 { return false }
+            work.unsent.removeFirst(taken)
+            free(taken)
+            exchanges[Int(connection.slot)].lastProgress = connections.now
         }
         return true
     }
@@ -246,7 +253,7 @@ extension Shard {
         let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
         guard level >= service.logLevel else { return }
         var metadata: Logger.Metadata = [
-            "operation": "\(asked.operation.rawValue)", "status": "\(status)",
+            "operation": "\(asked.operation?.rawValue ?? "none")", "status": "\(status)",
             "duration": "\(connections.now - asked.since)",
         ]
         if let code { metadata["code"] = "\(code)" }

@@ -29,6 +29,9 @@ final class Shard: LoopHandler {
     /// Bytes of answers' bodies that were made so far, sent or not (HEAD, 304): the measure of
     /// work for turns and rounds.
     var answered = 0
+    /// Bytes that connections have let go of since memory was given back to the system.
+    private var freedBytes = 0
+    private var relievedAt: LoopInstant
     /// `answered` when the present round began.
     private var answeredBefore = 0
     /// Questions to all loops whose answers are coming in.
@@ -62,6 +65,7 @@ final class Shard: LoopHandler {
         self.loop = loop
         self.connections = connections
         self.templates = ReplyTemplates(service)
+        self.relievedAt = connections.now
         let configuration = service.configuration
         self.sessions = SessionTable(
             journal: service.journal,
@@ -78,7 +82,7 @@ final class Shard: LoopHandler {
                 peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
             })
         sessions.output = self
-        if service.journal.keepsRecords { setTick() }
+        setTick()
     }
 
     // MARK: LoopHandler
@@ -87,12 +91,11 @@ final class Shard: LoopHandler {
         occupy(connection)
         counters.connectionsOpened += 1
         connections.setDeadline(
-            connection, connections.now + service.configuration.requestTimeout)
+            connection, connections.now + service.configuration.idleTimeout)
     }
 
     func received(_ connection: ConnectionID, _ bytes: RawSpan) {
         let slot = Int(connection.slot)
-        exchanges[slot].lastProgress = connections.now
         switch exchanges[slot].phase {
         case .reading where exchanges[slot].hasUnsent:
             hold(connection, bytes, from: 0)
@@ -101,6 +104,7 @@ final class Shard: LoopHandler {
             hold(connection, bytes, from: 0)
             postponed.append(connection)
         case .reading:
+            exchanges[slot].lastProgress = connections.now
             let consumed = read(connection, bytes)
             if consumed < bytes.byteCount { hold(connection, bytes, from: consumed) }
             dropIdleWork(slot)
@@ -124,7 +128,6 @@ final class Shard: LoopHandler {
 
     func writable(_ connection: ConnectionID) {
         let slot = Int(connection.slot)
-        exchanges[slot].lastProgress = connections.now
         guard sendUnsent(connection) else { return }
         switch exchanges[slot].phase {
         case .vacant: break
@@ -143,6 +146,11 @@ final class Shard: LoopHandler {
 
     /// Sessions that are not used fall asleep, some at a time.
     func timerReached(_ token: UInt64) {
+        if token == Self.relief {
+            freedBytes = 0
+            relievedAt = connections.now
+            return MemoryRelief.begin()
+        }
         let areMore: Bool
         if token == Self.tick {
             areMore = sessions.tick()
@@ -159,6 +167,21 @@ final class Shard: LoopHandler {
 
     private static let tick: UInt64 = 0
     private static let sleep: UInt64 = 1
+    private static let relief: UInt64 = 2
+
+    /// Notes that a connection has let go of memory. After a flood, of 16 MiB, it is given back to
+    /// the system: a second later, when more may have followed, and every ten seconds at the most.
+    func free(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        let was = freedBytes
+        freedBytes += bytes
+        guard was < Self.floodBytes, freedBytes >= Self.floodBytes else { return }
+        connections.setTimer(
+            token: Self.relief,
+            at: max(connections.now + .seconds(1), relievedAt + .seconds(10)))
+    }
+
+    private static let floodBytes = 16 << 20
 
     private func setTick() {
         connections.setTimer(
@@ -266,6 +289,10 @@ final class Shard: LoopHandler {
 
     /// Makes the slot vacant.
     func release(_ slot: Int) {
+        if let work = exchanges[slot].work {
+            giveBackCharge(of: work)
+            free(work.unsent.count + work.pending.count)
+        }
         exchanges[slot].end(limits: service.limits)
         occupied -= 1
         if occupied == 0, service.isDraining {

@@ -75,6 +75,30 @@ struct OutputBudgetTests {
         }
     }
 
+    // Without the trim the process keeps it for ever.
+    @Test func `case 144: what a flood of bodies took comes back`() async throws {
+        try await withServer(.server, "--journal", "memory", "--loops", "1") { server in
+            let client = server.client()
+            let before = try server.residentKilobytes()
+            let part =
+                "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"
+                + String(repeating: "x", count: 60_000)
+            var connections: [RawConnection] = []
+            for _ in 1...600 {
+                let connection = try RawConnection(port: server.port)
+                await connection.send(part)
+                connections.append(connection)
+            }
+            while try await client.metric("connections") ?? 0 < 601 {}
+            #expect(try server.residentKilobytes() - before > 30_000)
+            connections = []
+            while try await client.metric("connections") ?? 0 > 1 {}
+            while try server.residentKilobytes() - before > 20_000 {
+                #expect(try await client.get("/livez").status == 200)
+            }
+        }
+    }
+
     @Test func `HEAD and 304 of a large state are a turn's work too`() async throws {
         try await withServer(.server, "--body-limit", "4194304") { server in
             let session = try await server.client().session("alerts")

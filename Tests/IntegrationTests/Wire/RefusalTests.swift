@@ -150,6 +150,63 @@ struct RefusalTests {
         }
     }
 
+    @Test func `a connection that never sends anything is idle from its first moment`() async throws
+    {
+        try await withServer(.server, "--idle-timeout", "300ms", "--request-timeout", "10m") {
+            server in
+            let connection = try RawConnection(port: server.port)
+            #expect(await connection.receiveAll().ending == .finished)
+        }
+    }
+
+    @Test func `case 153: the bodies that are arriving have a budget`() async throws {
+        try await withServer(
+            .server, "--loops", "1", "--body-budget", "600000", "--body-limit", "300000",
+            "--request-timeout", "10m"
+        ) { server in
+            let client = server.client()
+            let session = try await client.session("alerts")
+            let text = String(repeating: "x", count: 250_000)
+            let body = #"{"type":"alert","message":"\#(text)"}"#
+            let part =
+                "POST \(session.path)/actions HTTP/1.1\r\nHost: a\r\n"
+                + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                + body.dropLast(10)
+            // Each takes 256 KiB of memory: there is room for two.
+            var open: [RawConnection] = []
+            for _ in 1...3 {
+                let connection = try RawConnection(port: server.port)
+                await connection.send(part)
+                for _ in 1...3 { _ = try await client.get("/livez") }
+                open.append(connection)
+            }
+            let (refused, ending) = await open[2].answersToTheEnd()
+            #expect(refused.map(\.head.status) == [503])
+            #expect(refused.first?.body.contains("too_many_bodies") ?? false)
+            #expect(refused.first?.head["Retry-After"] == "1")
+            #expect(ending == .finished)
+            // What has arrived before is not hurt, and makes room when it is whole.
+            for connection in open.prefix(2) {
+                await connection.send(String(body.suffix(10)))
+                #expect(await connection.answers(1).map(\.head.status) == [200])
+            }
+            let again = try RawConnection(port: server.port)
+            await again.send(part + body.suffix(10))
+            #expect(await again.answers(1).map(\.head.status) == [200])
+        }
+    }
+
+    @Test func `a path that there is not is logged as no operation`() async throws {
+        try await withServer { server in
+            _ = try await server.client().get("/nothing")
+            try await server.log.wait { $0.errors.contains("code=unknown_path") }
+            let line = server.log.present.errors.split(separator: "\n").first {
+                $0.contains("code=unknown_path")
+            }
+            #expect(line?.contains("operation=none") ?? false)
+        }
+    }
+
     @Test func `limits are settings`() async throws {
         try await withServer(
             .server, "--body-limit", "100", "--head-limit", "1024", "--batch-limit", "2"

@@ -24,7 +24,8 @@ final class Rig {
         seesGaps: Bool = true, journal: ScriptedJournal? = nil, after last: Rig? = nil,
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
-        snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000
+        snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
+        uncommittedBytes: Int = 64 << 20
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -38,6 +39,7 @@ final class Rig {
         limits.remembered = remembered
         limits.snapshotEvery = snapshotEvery
         limits.runningActions = runningActions
+        limits.uncommittedBytes = uncommittedBytes
         let inbox = inbox
         let clock = clock
         table = SessionTable(
