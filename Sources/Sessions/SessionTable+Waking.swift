@@ -22,6 +22,8 @@ extension SessionTable {
     /// long as the journal can't be read, it is tried again with each tick.
     func listenAgain(_ id: SessionID) {
         deaf.remove(id)
+        // A request may have brought it back.
+        guard case .notInMemory = find(id) else { return }
         wake(id) { [unowned self] found in
             switch found {
             case .unreadable, .noRoom: deaf.insert(id)

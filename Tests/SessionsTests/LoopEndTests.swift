@@ -159,6 +159,25 @@ struct SourceLifeTests {
     }
 }
 
+extension SourceLifeTests {
+    @Test func `a session that a request has brought back is not loaded again`() throws {
+        let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
+        let registration = try Registration.of { Worker(gate: Gate(), source: stream) }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        rig.settleAll()
+        try rig.act(Post.count, on: session)
+        rig.journal.setUnreadable(.unavailable)
+        rig.settle(.unavailable)
+        rig.journal.setUnreadable(nil)
+        _ = try rig.wake("s")
+        rig.settleAll()
+        rig.table.tick()
+        #expect(rig.inbox.isEmpty)
+        news.finish()
+    }
+}
+
 /// Its step tells what became of what it sent.
 private struct Sender: Reactor {
     struct Action: Codable, Sendable {
