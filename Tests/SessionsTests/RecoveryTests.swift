@@ -85,6 +85,28 @@ struct RecoveryTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `case 155: a heartbeat that went out in part is finished before what the journal has`(
+        isChunked: Bool
+    ) throws {
+        let rig = Rig(answers: true)
+        let start = try rig.create("s", .ledger()).position.text
+        for a in 1...3 { try rig.act(Post.set(a), on: rig.session("s")) }
+        let later = try next(rig)
+        var selection = Selection.allPulses
+        selection.isChunked = isChunked
+        let reader = later.subscribe(try woken(later), selection, .after(start))
+        // The slice is on its way.
+        #expect(later.output.bytes(of: reader).isEmpty)
+        later.output.holdBack("ng\n", of: reader)
+        for _ in 1...4 { later.letIn() }
+        later.output.setCapacity(nil, of: reader)
+        for _ in 1...4 { later.letIn() }
+        let bytes = later.output.bytes(of: reader)
+        #expect(bytes.starts(with: Array("ng\n".utf8)), "nothing comes before its rest")
+        #expect(Transcript(bytes.dropFirst(3)).events.map(\.data) == ["1", "2", "3"])
+    }
+
     @Test(arguments: Simulation.selections)
     func `What is committed while its session does not know yet is told once`(
         selection: Selection

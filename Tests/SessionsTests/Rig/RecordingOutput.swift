@@ -54,6 +54,12 @@ final class RecordingOutput: SessionOutput {
         subscribers[subscriber]?.resume()
     }
 
+    /// The connection took a part of a heartbeat; this is the rest.
+    func holdBack(_ text: String, of subscriber: UInt64) {
+        let bytes = Array(text.utf8)
+        subscribers[subscriber]?.hold(bytes[...])
+    }
+
     /// The reader's connection is gone.
     func disconnect(_ subscriber: UInt64) {
         subscribers.removeValue(forKey: subscriber)?.cancel()
