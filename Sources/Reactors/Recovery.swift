@@ -5,6 +5,8 @@ public enum Recovery: Sendable {
     case abandon
 
     /// The action is received again, as if it had just come, once the session wakes: whatever its
-    /// effects do in the world outside may happen twice.
+    /// effects do in the world outside may happen twice. It is begun three
+    /// times at most, counted over all processes: then a failure is recorded, because its effects
+    /// may be what ended them.
     case runAgain
 }

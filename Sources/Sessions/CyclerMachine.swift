@@ -363,10 +363,14 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         do {
             let saved = try JSON.decode(C.Action.self, stored: action.content)
             switch cycler.recovery(of: saved) {
+            case .runAgain where action.begun >= RunningAction.beginLimit:
+                fail(Abandoned.tooOften, of: ActionTag(action.action))
             case .runAgain:
-                var receipt = Receipt()
-                if let error = begin(saved, &receipt) as? TooManyActionsRunning {
-                    fail(error.description, of: ActionTag(action.action))
+                session.runAgain(action) {
+                    var receipt = Receipt()
+                    if let error = begin(saved, &receipt) as? TooManyActionsRunning {
+                        fail(error.description, of: ActionTag(action.action))
+                    }
                 }
             case .abandon:
                 fail(Abandoned.runningAtEnd, of: ActionTag(action.action))

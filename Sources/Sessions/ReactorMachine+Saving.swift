@@ -36,9 +36,13 @@ extension ReactorMachine {
         do {
             let saved = try JSON.decode(R.Action.self, stored: action.content)
             switch reactor.recovery(of: saved) {
+            case .runAgain where action.begun >= RunningAction.beginLimit:
+                abandon(action, Abandoned.tooOften)
             case .runAgain:
-                var receipt = Receipt()
-                receive(saved, at: 0, &receipt)
+                session.runAgain(action) {
+                    var receipt = Receipt()
+                    receive(saved, at: 0, &receipt)
+                }
             case .abandon:
                 abandon(action, Abandoned.runningAtEnd)
             }
@@ -60,6 +64,10 @@ struct Abandoned: Error, CustomStringConvertible {
     let description: String
 
     static let runningAtEnd = "abandoned: the server ended while it ran"
+
+    static let tooOften =
+        "abandoned: it was begun \(RunningAction.beginLimit) times, and each time the server ended "
+        + "while it ran"
 
     static func unreadable(_ refusal: JSONRefusal) -> String {
         "abandoned: the action can't be read any more: \(refusal.sentence)"

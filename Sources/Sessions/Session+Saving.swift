@@ -30,7 +30,16 @@ extension Session {
     func noteRunning(_ action: UInt64, _ content: [UInt8]) {
         step().batch.started.append(
             RunningAction(
-                session: id.text, generation: generation.text, action: action, content: content))
+                session: id.text, generation: generation.text, action: action, content: content,
+                begun: begunBefore + 1))
+    }
+
+    /// Receives an action again that ran when a process ended. How often it was begun is committed
+    /// before its effects begin once more.
+    func runAgain(_ action: RunningAction, _ receive: () -> Void) {
+        begunBefore = action.begun
+        receive()
+        begunBefore = 0
     }
 
     /// Law: what is settled while a step is unsaid is said with the next one: the step in which

@@ -63,6 +63,8 @@ package final class Session {
     var endedSources = 0
     var waiting: [Waiting] = []
     var mayHaveSettled = false
+    /// How often the action that is being received was begun by earlier processes.
+    var begunBefore = 0
     /// A step is being unsaid: what is cancelled with it is cancelled at once.
     var isUnsaying = false
     /// Of the request that is being received; it goes into the records that it leaves.

@@ -68,12 +68,21 @@ package struct RunningAction: Sendable, Equatable {
     package var action: UInt64
     /// The action as one line of JSON.
     package var content: [UInt8]
+    /// How often it was begun: once, and once more by each process that received it again.
+    package var begun: Int
 
-    package init(session: String, generation: String, action: UInt64, content: [UInt8]) {
+    /// A process that ends while an action runs may have ended because of it: an effect that traps
+    /// would end every process that receives it again. So it is begun so often at the most.
+    package static let beginLimit = 3
+
+    package init(
+        session: String, generation: String, action: UInt64, content: [UInt8], begun: Int = 1
+    ) {
         self.session = session
         self.generation = generation
         self.action = action
         self.content = content
+        self.begun = begun
     }
 }
 

@@ -77,7 +77,7 @@ struct DeletedRowTests {
         "INSERT INTO records VALUES(7, 1, 4294967295, 1, 1, '')",
         "INSERT INTO snapshots VALUES(7, 1, 1, 1, 1, 1, '{}')",
         "INSERT INTO answers VALUES(7, 'k', x'00', 200, 1, '{}')",
-        "INSERT INTO running VALUES(7, 1, '{}')",
+        "INSERT INTO running VALUES(7, 1, '{}', 1)",
     ])
     func `a row that anything is left of is not used again`(_ leftover: String) async throws {
         let rig = try JournalRig()

@@ -12,7 +12,8 @@ struct FileJournalTests {
         batch.snapshots = [.of("s", 1)]
         batch.answers = [.of("s", "k")]
         batch.started = [
-            RunningAction(session: "s", generation: "g1", action: 2, content: Array("{}".utf8))
+            RunningAction(
+                session: "s", generation: "g1", action: 2, content: Array("{}".utf8), begun: 2)
         ]
         #expect(await rig.commit(batch) == nil)
         for _ in 0..<2 {

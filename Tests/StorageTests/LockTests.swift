@@ -103,7 +103,7 @@ struct SchemaTests {
     @Test func `a new file says whose it is and which form it has`() async throws {
         let rig = try JournalRig()
         #expect(try rig.pragma("application_id") == "1382249586")
-        #expect(try rig.pragma("user_version") == "1")
+        #expect(try rig.pragma("user_version") == "2")
         #expect(try rig.pragma("journal_mode") == "wal")
     }
 
@@ -124,14 +124,31 @@ struct SchemaTests {
     @Test func `a file of a later version is refused and left alone`() async throws {
         let rig = try JournalRig()
         await rig.journal.close()
-        try rig.run("PRAGMA user_version = 2")
+        try rig.run("PRAGMA user_version = 3")
         let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
-        #expect(fault == .newer(2))
+        #expect(fault == .newer(3))
         #expect(
             fault?.sentence("x")
-                == "x has version 2 of the journal's form; this program knows up to 1")
+                == "x has version 3 of the journal's form; this program knows up to 2")
         #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == before)
+    }
+
+    @Test func `a file of version 1 is brought up to date and loses nothing`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: Record.life("s", 3))
+        batch.started = [
+            RunningAction(session: "s", generation: "g1", action: 3, content: Array("{}".utf8))
+        ]
+        #expect(await rig.commit(batch) == nil)
+        await rig.journal.close()
+        try rig.run("ALTER TABLE running DROP COLUMN begun; PRAGMA user_version = 1")
+        try await rig.reopen()
+        #expect(try rig.pragma("user_version") == "2")
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.running == batch.started)
+        #expect(saved.lastVersion == 3)
+        #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
     @Test(arguments: [

@@ -41,7 +41,7 @@ struct ExportTests {
                 + #""state":{"at":2}}"#,
             #"{"answer":"k","digest":"010203","status":200,"time":1000000,"#
                 + #""body":{"version":1}}"#,
-            #"{"running":2,"action":{"type":"run"}}"#,
+            #"{"running":2,"action":{"type":"run"},"begun":2}"#,
             #"{"tombstone":"gone","reactor":"alerts","generation":"g1","deleted":1000000}"#,
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -128,7 +128,7 @@ struct CheckTests {
         ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, the record 2"),
         ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
         ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
-        ("INSERT INTO running VALUES(77, 1, '{}')", "running: 1 rows belong to no session"),
+        ("INSERT INTO running VALUES(77, 1, '{}', 1)", "running: 1 rows belong to no session"),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),
     ])
     func `what was tampered with is told`(_ tampering: String, _ sentence: String) async throws {
@@ -228,7 +228,8 @@ extension JournalRig {
         batch.answers = [.of("a", "k")]
         batch.started = [
             RunningAction(
-                session: "a", generation: "g1", action: 2, content: Array(#"{"type":"run"}"#.utf8))
+                session: "a", generation: "g1", action: 2, content: Array(#"{"type":"run"}"#.utf8),
+                begun: 2)
         ]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit(Record.life("é \"quoted\"", 2)) == nil)

@@ -1,4 +1,4 @@
-// The file of a journal, version 1. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 2. SQLite, `application_id` 0x52637472 ("Rctr").
 //
 //   sessions    one row for each life of a session: its id, reactor and generation. Records up to
 //               `kept_after` (of the version `kept_version`) were trimmed. A row without an id is
@@ -20,7 +20,8 @@
 //   snapshots   the state after the record `number`, as `reduce` made it, in the form of the
 //               reactor's `state_version`.
 //   answers     what requests with an Idempotency-Key were answered.
-//   running     actions whose effects had not ended when they were last heard of.
+//   running     actions whose effects had not ended when they were last heard of; `begun` counts
+//               how often they were begun, each time by another process but the first.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -32,7 +33,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// `part` of a record itself: behind all the notes that stand before it.
     static let recordPart = Int64(UInt32.max)
@@ -129,6 +130,7 @@ enum JournalSchema {
             content TEXT NOT NULL,
             PRIMARY KEY(session, action)
         ) STRICT, WITHOUT ROWID;
-        """
+        """,
+        "ALTER TABLE running ADD COLUMN begun INTEGER NOT NULL DEFAULT 1;",
     ]
 }

@@ -136,10 +136,13 @@ struct RowWriter {
     private func writeRunning(_ batch: Batch) throws {
         for action in batch.started where isLiving(action.session, action.generation) {
             try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO running(session, action, content) VALUES(?, ?, ?)"
+                sql: """
+                    INSERT OR REPLACE INTO running(session, action, content, begun)
+                    VALUES(?, ?, ?, ?)
+                    """
             ).run(
                 .integer(heads.row(of: action.session)), .number(action.action),
-                .text(action.content))
+                .text(action.content), .integer(Int64(action.begun)))
         }
         for action in batch.settled where isLiving(action.session, action.generation) {
             try database.cachedStatement(

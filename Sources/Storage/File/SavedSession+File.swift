@@ -48,12 +48,13 @@ extension SavedSession {
         let key = key
         var found: [RunningAction] = []
         try database.cachedStatement(
-            sql: "SELECT action, content FROM running WHERE session = ? ORDER BY action"
+            sql: "SELECT action, content, begun FROM running WHERE session = ? ORDER BY action"
         ).each(.integer(row)) { row in
             found.append(
                 RunningAction(
                     session: key.session, generation: key.generation, action: try row.number(0),
-                    content: row.bytes(1)))
+                    content: row.bytes(1),
+                    begun: Int(clamping: row.integer(2))))
             return true
         }
         running = found

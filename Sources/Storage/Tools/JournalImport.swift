@@ -236,9 +236,10 @@ package final class JournalImport {
 
     private func takeRunning(_ fields: JournalFields, _ database: Database) throws {
         counts.running += 1
-        try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?)").run(
+        try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?, ?)").run(
             .integer(rows), .number(try fields.number("running")),
-            .text(try fields.json("action")))
+            .text(try fields.json("action")),
+            .integer(fields.has("begun") ? try fields.integer("begun") : 1))
     }
 }
 

@@ -14,7 +14,7 @@ internal import JSONCoding
 //   {"record":2,"part":1,"kind":"note",…}          a note of the action log before record 2
 //   {"snapshot":1,"version":1,"lastAction":1,"stateVersion":1,"time":…,"state":{…}}
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
-//   {"running":3,"action":{…}}
+//   {"running":3,"action":{…},"begun":2}           `begun` where it is not 1
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":8,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1}
 //
@@ -152,6 +152,7 @@ extension JournalLine {
     static func running(_ action: RunningAction) -> [UInt8] {
         var line = JournalLine("running", action.action)
         line.add("action", json: action.content)
+        if action.begun != 1 { line.add("begun", Int64(action.begun)) }
         return line.finished
     }
 
