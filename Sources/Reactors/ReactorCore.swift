@@ -181,6 +181,10 @@ package final class ReactorCore<R: Reactor> {
                 return observer.dropped(mutation, by: tag, because: .transform)
             }
             reactor.reduce(state: &current, mutation: mutation)
+            if let before = observer.replacement(forStateOf: self) {
+                current = before
+                return observer.refused(tag)
+            }
             count += 1
             observer.mutated(mutation, by: tag, core: self)
         } catch {

@@ -138,6 +138,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         let done = deeds ?? []
         deeds = nil
+        if case .success = outcome, let refusal = stateRefusal(of: done) {
+            outcome = .failure(refusal)
+        }
         if case .failure(let error) = outcome {
             cycler.restore(state, version: version)
             refuse(done, action, error)
@@ -148,6 +151,16 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if outcome == nil { wait(for: task, action, tag, &receipt) }
         present = .none
         return nil
+    }
+
+    /// Why what a synchronous part did can't be; nil if it can. One that waits is not taken back:
+    /// its state is measured with the next action.
+    private func stateRefusal(of deeds: [Deed]) -> StateTooLarge? {
+        var newest: C.State?
+        for case .committed(let state) in deeds { newest = state }
+        guard let newest, session.isMeasureDue(), !session.admits(newest) else { return nil }
+        defer { session.stateRefusal = nil }
+        return session.stateRefusal
     }
 
     /// Why no action may begin; nil if one may.
@@ -402,6 +415,7 @@ extension ActionRefusal {
     fileprivate init(_ error: any Error) {
         switch error {
         case is CyclerParentMissing: self = .parentMissing
+        case let error as StateTooLarge: self = .stateTooLarge(limit: error.limit)
         case let error as TooManyActionsRunning: self = .tooManyRunning(limit: error.limit)
         default: self = .failed(String(describing: error))
         }

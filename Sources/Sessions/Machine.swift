@@ -121,6 +121,8 @@ package enum ActionRefusal: Error, Sendable {
     case parentMissing
     /// As many actions of the session's Cycler wait for something as may.
     case tooManyRunning(limit: Int)
+    /// The state would be larger than it may be; nothing was applied.
+    case stateTooLarge(limit: Int)
     /// A session remembers as many `Idempotency-Key`s as it may.
     case tooManyKeys(limit: Int)
 }

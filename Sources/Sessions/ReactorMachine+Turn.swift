@@ -135,6 +135,7 @@ extension ReactorMachine {
             session.note(.unencodable("a mutation", String(describing: error)))
         }
         session.log.weigh(table.pen.content.count)
+        session.stateMeter.bring(table.pen.content.count)
         session.considerSnapshot()
     }
 }

@@ -35,6 +35,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     unowned let session: Session
     /// What the action log calls the steps that run, as far as they have names.
     var effectIDs: [RunID: EffectID] = [:]
+    /// A request is being carried out.
+    private(set) var isReceiving = false
     /// What is ending just now, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
@@ -64,7 +66,10 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        try compiled.take(self, body, batchLimit, mayApply)
+        let version = core.version
+        isReceiving = true
+        defer { isReceiving = false }
+        return try endReceiving(compiled.take(self, body, batchLimit, mayApply), since: version)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {

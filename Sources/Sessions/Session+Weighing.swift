@@ -31,6 +31,7 @@ extension Session {
         var scratch = table.takeScratch()
         // What has no JSON weighs as much as was written of it; others say that it has none.
         try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
+        if weighing.arrived == nil { stateMeter.bring(scratch.count) }
         weighing.last = scratch.count
         log.weigh(scratch.count)
         table.giveBack(scratch)

@@ -72,6 +72,9 @@ package final class Session {
     /// The action that is being received as it came, if it came alone and on one line.
     private var arrived: ArraySlice<UInt8>?
     var weighing = Weighing()
+    var stateMeter = StateMeter()
+    /// Why something of what is being received was taken back.
+    var stateRefusal: StateTooLarge?
     /// Made for the first request that has one.
     var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
@@ -209,6 +212,7 @@ package final class Session {
         traceparent = post.traceparent
         arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         weighing.arrived = post.body.count
+        stateMeter.bring(post.body.count)
         defer {
             traceparent = nil
             arrived = nil

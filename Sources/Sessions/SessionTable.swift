@@ -28,8 +28,14 @@ package struct SessionLimits: Sendable {
     /// Records between two snapshots of a session, where the journal keeps them.
     package var snapshotEvery = 1_000
 
-    package init(sessions: Int, batch: Int, retention: Retention) {
+    /// Bytes of a state's JSON; what would make one larger is refused.
+    package var stateBytes: Int
+
+    package init(
+        sessions: Int, batch: Int, retention: Retention, stateBytes: Int = 16_777_216
+    ) {
         self.sessions = sessions
+        self.stateBytes = stateBytes
         self.batch = batch
         self.retention = retention
     }

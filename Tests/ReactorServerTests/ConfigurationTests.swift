@@ -27,7 +27,7 @@ struct ConfigurationTests {
         let texts = [
             "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
-            "body-budget": "65537",
+            "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
             "keep-bytes": "9", "session-idle": "17s",
             "history-records": "18", "history-age": "19s", "heartbeat": "10s",
@@ -42,7 +42,7 @@ struct ConfigurationTests {
         (expected.loops, expected.poller) = (3, .dispatch)
         (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)
         (expected.batchLimit, expected.connectionLimit, expected.sessionLimit) = (5, 6, 7)
-        (expected.keptRecords, expected.keptBytes) = (8, 9)
+        (expected.keptRecords, expected.keptBytes, expected.stateLimitBytes) = (8, 9, 2_000)
         (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
@@ -80,6 +80,7 @@ struct ConfigurationTests {
         ("port", "-1"), ("port", "65536"), ("port", "0x50"), ("port", ""), ("port", "8 0"),
         ("loops", "0"), ("loops", "257"), ("poller", "select"),
         ("head-limit", "1023"), ("body-limit", "1"), ("batch-limit", "0"),
+        ("state-limit", "1023"),
         ("connection-limit", "0"), ("session-limit", "0"), ("keep-records", "0"),
         ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"), ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),

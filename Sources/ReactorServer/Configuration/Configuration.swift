@@ -30,6 +30,10 @@ public struct Configuration: Sendable, Equatable {
     public var bodyBudgetBytes = 268_435_456
     /// Actions in one batch, beyond which it is refused with 422. Default 1000.
     public var batchLimit = 1_000
+    /// Bytes of a state's JSON, beyond which an action is refused with 422 and a mutation of an
+    /// effect is dropped, with a record of a failure. Default 16 MiB: to encode as much, for one who
+    /// reads it, occupies a loop for some 50 ms, in which nobody else is served there.
+    public var stateLimitBytes = 16_777_216
     /// Open connections; further ones are refused, old ones never evicted. Default 65 536. Where
     /// the process may have fewer descriptors (`RLIMIT_NOFILE`), as many as these without 64 and
     /// one for each loop; a warning says so, unless there are a thousand and nobody asked for more.

@@ -13,6 +13,7 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("body-limit")) var bodyLimit: String?
     @Option(help: help("body-budget")) var bodyBudget: String?
     @Option(help: help("batch-limit")) var batchLimit: String?
+    @Option(help: help("state-limit")) var stateLimit: String?
     @Option(help: help("connection-limit")) var connectionLimit: String?
     @Option(help: help("session-limit")) var sessionLimit: String?
     @Option(help: help("keep-records")) var keepRecords: String?
@@ -37,7 +38,8 @@ struct ServerArguments: ParsableArguments {
             ("host", host), ("port", port), ("unix", unix), ("loops", loops),
             ("poller", poller), ("journal", journal), ("head-limit", headLimit),
             ("body-limit", bodyLimit), ("body-budget", bodyBudget), ("batch-limit", batchLimit),
-            ("connection-limit", connectionLimit), ("session-limit", sessionLimit),
+            ("state-limit", stateLimit), ("connection-limit", connectionLimit),
+            ("session-limit", sessionLimit),
             ("keep-records", keepRecords), ("keep-bytes", keepBytes),
             ("history-records", historyRecords), ("history-age", historyAge),
             ("session-idle", sessionIdle), ("heartbeat", heartbeat),

@@ -49,6 +49,9 @@ package struct Setting: Sendable {
         number(
             "batch-limit", "1000", "actions in one batch", 1...1_000_000,
             set: { $0.batchLimit = $1 }),
+        bytes(
+            "state-limit", "16777216", "bytes of a state as JSON", 1_024...Int.max,
+            \.stateLimitBytes),
         number(
             "connection-limit", "65536", "open connections", 1...10_000_000,
             set: { $0.connectionLimit = $1 }),

@@ -46,6 +46,10 @@ extension Problem {
                 503, "too_many_running",
                 "nothing was applied: \(limit) actions of the session wait for something already",
                 fields: [("Retry-After", "1")])
+        case .stateTooLarge(let limit):
+            self.init(
+                422, "state_too_large",
+                "nothing was applied: the state would have more than \(limit) bytes of JSON")
         case .overloaded:
             self.init(
                 503, "too_busy", "the journal is behind; nothing was applied",

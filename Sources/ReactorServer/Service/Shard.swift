@@ -73,7 +73,8 @@ final class Shard: LoopHandler {
                 sessions: max(1, configuration.sessionLimit / max(1, peers.count)),
                 batch: configuration.batchLimit,
                 retention: Retention(
-                    records: configuration.keptRecords, bytes: configuration.keptBytes)),
+                    records: configuration.keptRecords, bytes: configuration.keptBytes),
+                stateBytes: configuration.stateLimitBytes),
             registrations: service.reactors, topics: service.topics,
             now: { [unowned connections] in connections.wallClockMilliseconds },
             hop: { job in loop.enqueue { job($0.sessions) } },

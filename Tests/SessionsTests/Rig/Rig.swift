@@ -25,7 +25,8 @@ final class Rig {
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
-        uncommittedBytes: Int = 64 << 20
+        uncommittedBytes: Int = 64 << 20,
+        stateBytes: Int = 16_777_216
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -40,6 +41,7 @@ final class Rig {
         limits.snapshotEvery = snapshotEvery
         limits.runningActions = runningActions
         limits.uncommittedBytes = uncommittedBytes
+        limits.stateBytes = stateBytes
         let inbox = inbox
         let clock = clock
         table = SessionTable(

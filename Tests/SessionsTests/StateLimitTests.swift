@@ -1,0 +1,151 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+/// A text that grows by what it is given, or by itself.
+private struct Notebook: Reactor {
+    enum Action: TaggedCodable, Sendable {
+        case add(text: String)
+        case addLater(text: String)
+        /// Twice the text that there is.
+        case double
+        case clear
+    }
+
+    enum Mutation: TaggedCodable, Sendable {
+        case add(text: String)
+        case double
+        case clear
+    }
+
+    struct State: Codable, Sendable {
+        var text = ""
+        @Pulse var adds = 0
+    }
+
+    let initialState = State()
+
+    func mutate(state: State, action: Action) -> Effect<Mutation> {
+        switch action {
+        case .add(let text): .just(.add(text: text))
+        case .addLater(let text): .run { send in await send(.add(text: text)) }
+        case .double: .just(.double)
+        case .clear: .just(.clear)
+        }
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .add(let text):
+            state.text += text
+            state.adds += 1
+        case .double: state.text += state.text
+        case .clear: state.text = ""
+        }
+    }
+}
+
+@Suite("Case 153 — --state-limit bounds a session's state")
+struct StateLimitTests {
+    private func add(_ count: Int, _ type: String = "add") -> String {
+        #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: count))"}"#
+    }
+
+    private func begun(
+        keepsRecords: Bool = true, _ limit: Int = 2_000
+    ) throws -> (Rig, Session) {
+        let rig = Rig(keepsRecords: keepsRecords, stateBytes: limit)
+        return (rig, try rig.create("s", .of { Notebook() }))
+    }
+
+    private func isRefused(_ body: String, _ session: Session, _ rig: Rig) throws -> Bool {
+        do {
+            try rig.act(body, on: session)
+            return false
+        } catch let refusal as ActionRefusal {
+            guard case .stateTooLarge(limit: 2_000) = refusal else { throw refusal }
+            return true
+        }
+    }
+
+    @Test(arguments: [true, false]) func `a state of just the limit is, one more byte is refused`(
+        keepsRecords: Bool
+    ) throws {
+        let (rig, session) = try begun(keepsRecords: keepsRecords)
+        let empty = rig.state(session).utf8.count
+        let reader = rig.subscribe(session, .allPulses, .now)
+        #expect(try !isRefused(add(2_000 - empty), session, rig))
+        let full = rig.state(session)
+        #expect(full.utf8.count == 2_000)
+        #expect(try isRefused(add(1), session, rig))
+        #expect(try isRefused(Post.all(add(5), add(6)), session, rig))
+        #expect(rig.state(session) == full)
+        #expect(session.version == 1)
+        #expect(rig.lines(reader) == ["adds 1 1"])
+        #expect(rig.journal.kept.filter { $0.kind == .failure }.isEmpty)
+        // It can be made smaller, and goes on.
+        #expect(try !isRefused(#"{"type":"clear"}"#, session, rig))
+        #expect(try !isRefused(add(10), session, rig))
+        #expect(rig.lines(reader) == ["adds 1 1", "adds 3 2"])
+        #expect(rig.state(session) == #"{"text":"xxxxxxxxxx","adds":2}"#)
+    }
+
+    @Test func `many small ones reach the limit, and none passes it`() throws {
+        let (rig, session) = try begun()
+        var refused = 0
+        for _ in 1...100 where try isRefused(add(50), session, rig) { refused += 1 }
+        #expect(refused > 50)
+        #expect((1_900...2_000).contains(rig.state(session).utf8.count))
+        #expect(session.version == UInt64(100 - refused))
+    }
+
+    @Test func `what a batch has applied before stays, and the rest is a failure record`() throws {
+        let (rig, session) = try begun()
+        #expect(try !isRefused(Post.all(add(1_000), add(1_500), add(10)), session, rig))
+        #expect(session.version == 2)
+        #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .mutation, .failure])
+        #expect(rig.state(session).utf8.count < 2_000)
+    }
+
+    @Test func `an effect's mutation is dropped, and a failure record says so`() async throws {
+        let (rig, session) = try begun()
+        #expect(try !isRefused(add(1_900), session, rig))
+        let token = try rig.post(add(100, "addLater"), to: session, waits: true)
+        rig.endRound()
+        await rig.work { rig.answer(token) != nil }
+        #expect(session.version == 1)
+        let failures = rig.journal.kept.filter { $0.kind == .failure }
+        #expect(failures.count == 1)
+        #expect(String(decoding: failures[0].content, as: UTF8.self).contains("2000 bytes"))
+    }
+
+    @Test func `a reducer that multiplies its state is stopped`() throws {
+        let (rig, session) = try begun(1_000_000)
+        try rig.act(add(1), on: session)
+        for _ in 1...60 { _ = try? rig.act(#"{"type":"double"}"#, on: session) }
+        #expect(rig.state(session).utf8.count <= 1_000_000)
+        #expect(session.version >= 17)
+    }
+
+    @Test(arguments: [true, false]) func `a Cycler's action is refused as a whole`(
+        keepsRecords: Bool
+    ) throws {
+        let rig = Rig(keepsRecords: keepsRecords, stateBytes: 2_000)
+        let session = try rig.create(
+            "s",
+            try Registration(
+                name: "teller", activities: ["said"], examples: [], makeCycler: { Teller() }))
+        let empty = #"{"sum":0,"text":""}"#.utf8.count
+        func shout(_ count: Int) -> String {
+            #"{"type":"shout","text":"\#(String(repeating: "x", count: count))"}"#
+        }
+        #expect(try isRefused(shout(2_001 - empty), session, rig))
+        #expect(session.version == 0)
+        #expect(try !isRefused(shout(2_000 - empty), session, rig))
+        #expect(rig.state(session).utf8.count == 2_000)
+        #expect(try isRefused(shout(2_001 - empty), session, rig))
+        #expect(session.version == 1)
+        #expect(try !isRefused(shout(5), session, rig))
+    }
+}
