@@ -17,14 +17,15 @@ final class StubBook<R: Reactor> {
 extension ReactorCore {
     /// Takes the reactor out: from now on actions are recorded and lead nowhere.
     ///
-    /// The state that is shown stays until another is injected. Running steps are cancelled, with
+    /// The reactor's own state is shown, without `transform(state:)`, until another is injected.
+    /// Running steps are cancelled, with
     /// what would follow them; mutations from sources are dropped. Begins a new recording. Nothing
     /// happens when the session has ended or is stubbed.
     package func beginStub<Observer: ReactorCoreObserver>(
         observer: Observer
     ) where Observer.R == R {
         guard isOpen else { return }
-        stub = StubBook(state: visibleState(observer: observer))
+        stub = StubBook(state: current)
         isStubbed = true
         isOpen = false
         cancelAll(observer: observer)

@@ -18,6 +18,24 @@ struct StubTests {
         #expect(probe.started.isEmpty)
     }
 
+    @Test func `case 162: a stubbed session shows its state bare, the first one too`() {
+        struct Decorated: Reactor {
+            typealias Action = Int
+            let initialState = 0
+            func transform(state: Int) -> Int { state + 100 }
+            func reduce(state: inout Int, mutation: Int) { state += mutation }
+        }
+        let probe = CoreProbe(Decorated())
+        probe.send(1)
+        #expect(probe.visible == 101)
+        probe.core.beginStub(observer: probe)
+        #expect(probe.visible == 1)
+        _ = probe.core.inject(observer: probe) { $0 += 1 }
+        #expect(probe.visible == 2)
+        probe.core.endStub(observer: probe)
+        #expect(probe.visible == 101)
+    }
+
     @Test func `case 103: each injected state is one version, visible at once`() {
         probe.core.beginStub(observer: probe)
         for value in [0, 1, -10, 30] {
