@@ -35,7 +35,7 @@ private enum PortingPage {
 struct User: Sendable { var name: String }
 
 extension Topic where Element == User {
-    static let currentUser = Topic("currentUser")
+    static let currentUser = Topic("currentUser", remembers: true)
 }
 
 struct Profile: Reactor {

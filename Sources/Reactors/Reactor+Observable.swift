@@ -1,0 +1,28 @@
+// What RxSwift users write, under their names. `Observable.just(…)` in a reactor's `mutate` is an
+// effect of that reactor, so that a body that came from ReactorKit stays as it is.
+
+extension Reactor {
+    /// An effect of this reactor, under the name that RxSwift has for what `mutate` returns.
+    ///
+    /// ```swift
+    /// func mutate(action: Action) -> Observable<Mutation> {
+    ///     Observable.concat([Observable.just(.setLoading(true)), Observable.just(.increaseValue)])
+    /// }
+    /// ```
+    ///
+    /// It has the operators of ``ReactorEffect`` and no others: it is a value that says what to do,
+    /// and no stream.
+    public typealias Observable<Change: Sendable> = Effect<Change>
+}
+
+extension ReactorEffect {
+    /// Waits on the session's clock, then does this effect.
+    ///
+    /// The wait is an asynchronous step without a name: it ends with the session, and what follows
+    /// in a `concat` waits for it. RxSwift's `delay(_:scheduler:)` without the scheduler.
+    ///
+    /// - Parameter time: how long; zero and less still make it asynchronous.
+    public func delay(_ time: Duration) -> ReactorEffect {
+        .concat(.run { send in try await send.clock.sleep(for: time) }, self)
+    }
+}
