@@ -26,7 +26,8 @@ public struct Hosted: Sendable {
     ///     is named after its case. Default none.
     ///   - examples: actions to show in `GET /v1/reactors`. Default none.
     ///   - clock: what its effects wait on. Default the continuous clock.
-    ///   - make: makes the reactor of one session, on that session's loop.
+    ///   - make: makes the reactor of one session, on that session's loop. With `--admin on` it is
+    ///     also called once at the start, to learn which topics the sources listen to.
     @inlinable
     public init<R: Reactor>(
         _ name: String, activities: [String] = [], examples: [R.Action] = [],
@@ -39,6 +40,19 @@ public struct Hosted: Sendable {
                     name: name, activities: activities, examples: examples, clock: clock,
                     make: make)
             })
+    }
+
+    /// What the compiler names where one of the four types cannot travel.
+    @available(
+        *, unavailable,
+        message: "Action, Mutation, State and Activity of a hosted reactor must be Codable"
+    )
+    public init<R: Reactor>(
+        _ name: String, activities: [String] = [], examples: [R.Action] = [],
+        clock: any Clock<Duration> = ContinuousClock(),
+        make: @escaping @Sendable () -> R
+    ) {
+        preconditionFailure("it is unavailable")
     }
 
     @usableFromInline
