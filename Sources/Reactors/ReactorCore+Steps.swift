@@ -54,6 +54,45 @@ extension ReactorCore {
         continueCancelled(observer)
     }
 
+    /// Whether taking what a source has at present would change the state, for a session that may
+    /// have taken it in an earlier life.
+    ///
+    /// It is tried on a copy: hooks, `mutate` and `reduce` are called, nothing is kept and nobody
+    /// is notified. What a hook turns down, or fails on, changes nothing; an effect of more than
+    /// mutations always does.
+    ///
+    /// - Parameter isSame: compares the state with what would become of it.
+    package func wouldChange(
+        by element: R.Source.Element, isSame: (R.State, R.State) -> Bool
+    ) -> Bool {
+        guard isOpen else { return true }
+        beginTurn()
+        defer { isInTurn = false }
+        var state = current
+        do {
+            switch element {
+            case .mutation(let mutation):
+                try preview(mutation, &state)
+            case .action(let action):
+                guard let accepted = try reactor.transform(action: action) else { return false }
+                switch reactor.mutate(state: current, action: accepted).node {
+                case .none: return false
+                case .just(let mutation): try preview(mutation, &state)
+                case .several(let mutations): for one in mutations { try preview(one, &state) }
+                case .tree: return true
+                }
+            }
+        } catch {
+            return false
+        }
+        return !isSame(current, state)
+    }
+
+    private func preview(_ mutation: R.Mutation, _ state: inout R.State) throws {
+        guard let mutation = try reactor.transform(mutation: mutation) else { return }
+        reactor.reduce(state: &state, mutation: mutation)
+    }
+
     /// A source's stream has ended: the observer is told, the session lives.
     ///
     /// Nothing happens once the session has ended: that is why the stream did.

@@ -24,7 +24,8 @@ public actor ReactorHost<R: Reactor> {
     // Those who wait for the running steps to end: a stream without elements ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
-    /// Starts a session: reads the initial state and starts the sources.
+    /// Starts a session: reads the initial state, takes what the sources have at present, and
+    /// starts them.
     ///
     /// - Parameters:
     ///   - reactor: the session's own instance.
@@ -52,21 +53,41 @@ public actor ReactorHost<R: Reactor> {
             now: now ?? Self.timeSinceNow(by: clock), follower: follower)
         openSources = sources.count
         follower?.began(with: core.visibleState(observer: observer))
+        let openings = sources.map { $0.open(topics) }
+        for case .some(let element) in openings.map(\.present) {
+            Self.take(element, &lastTag, core, observer)
+        }
+        let (started, cancelled) = (observer.started, observer.cancelled)
+        observer.forgetDecisions()
         self.core = core
         self.clock = clock
+        for run in started { start(run) }
+        for run in cancelled { tasks.cancel(.run(run)) }
         let tasks = tasks
-        for (index, source) in sources.enumerated() {
-            let read = source.open(topics)
+        for (index, (source, opening)) in zip(sources, openings).enumerated() {
             let task = Task { @concurrent [weak self] in
                 var failure: (any Error)?
                 do {
-                    try await read { [weak self] in await self?.take($0) ?? false }
+                    try await opening.read { [weak self] in await self?.take($0) ?? false }
                 } catch {
                     failure = error
                 }
                 await self?.ended(source, index, failure)
             }
             tasks.add(task, as: .source(index))
+        }
+    }
+
+    private static func take(
+        _ element: R.Source.Element, _ lastTag: inout UInt64, _ core: ReactorCore<R>,
+        _ observer: HostObserver<R>
+    ) {
+        switch element {
+        case .action(let action):
+            lastTag += 1
+            _ = core.receive(action, tag: ActionTag(lastTag), observer: observer)
+        case .mutation(let mutation):
+            core.receive(fromSource: mutation, observer: observer)
         }
     }
 
@@ -145,7 +166,7 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    private func start(_ run: EffectRun<R>) {
+    private nonisolated func start(_ run: EffectRun<R>) {
         let sink = Sink<R.Mutation, R.Activity>(
             clock: clock,
             send: { [weak self] in await self?.take($0, from: run) ?? false },

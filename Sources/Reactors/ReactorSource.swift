@@ -6,6 +6,10 @@
 /// A session whose sources are all over can leave memory. When it comes back, after that or after a
 /// restart, each of its sources is opened again, one that had ended too: a stream that brings the
 /// same elements each time brings them again.
+///
+/// A source that has a present value, of a ``Topic`` that remembers or named as `present`, delivers
+/// it before the session's first state is visible: the initial state, then the present values in
+/// the order of the sources, then the first reader.
 public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// What a stream brings into the session.
     package enum Element: Sendable {
@@ -24,15 +28,27 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// The name of the topic that the source listens to, if it does.
     package let topic: String?
 
+    /// A source that listens.
+    package struct Opening: Sendable {
+        /// What it has at once: taken before the session's first state is visible.
+        package let present: Element?
+        /// Reads what comes later.
+        package let read: Reading
+    }
+
     /// Begins: when it returns, the source listens to its topic, and what is published from then
     /// on is not missed. Call once per session, before its first state is visible; letting go of
     /// the answer, or of a task that runs it, ends the listening.
-    package let open: @Sendable (TopicBus) -> Reading
+    package let open: @Sendable (TopicBus) -> Opening
 
-    private init(name: String, _ read: @escaping Reading) {
+    /// Lets a topic that remembers take values before the first session listens to it.
+    package let announce: @Sendable (TopicBus) -> Void
+
+    private init(name: String, present: Element?, _ read: @escaping Reading) {
         self.name = name
         topic = nil
-        open = { _ in read }
+        open = { _ in Opening(present: present, read: read) }
+        announce = { _ in }
     }
 
     private init<Value: Sendable>(
@@ -43,19 +59,27 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         self.topic = topic.name
         open = { bus in
             let subscription = bus.subscribe(to: topic, decoding: decoding)
-            return { deliver in try await subscription.read { await deliver(make($0)) } }
+            return Opening(present: subscription.present.map(make)) { deliver in
+                try await subscription.read { await deliver(make($0)) }
+            }
         }
+        announce = { bus in bus.announce(topic, decoding: decoding) }
     }
 }
 
 extension ReactorSource {
     /// Every element of the sequence becomes a mutation of the session.
     ///
-    /// - Parameter name: names the source in records. Default: `"mutations"`.
+    /// - Parameters:
+    ///   - stream: read from the session's start to its own end.
+    ///   - name: names the source in records. Default: `"mutations"`.
+    ///   - present: what the sequence stands at when the session starts, if it is known: taken
+    ///     before the first state is visible. Nothing is waited for. Default none. When a session
+    ///     of a server wakes, it is taken if it changes the state.
     public static func mutations<Stream: AsyncSequence & Sendable>(
-        _ stream: Stream, name: String = "mutations"
+        _ stream: Stream, name: String = "mutations", present: Mutation? = nil
     ) -> ReactorSource where Stream.Element == Mutation {
-        ReactorSource(name: name) { deliver in
+        ReactorSource(name: name, present: present.map(Element.mutation)) { deliver in
             for try await mutation in stream {
                 guard await deliver(.mutation(mutation)) else { return }
             }
@@ -64,11 +88,14 @@ extension ReactorSource {
 
     /// Every element of the sequence becomes an action of the session.
     ///
-    /// - Parameter name: names the source in records. Default: `"actions"`.
+    /// - Parameters:
+    ///   - stream: read from the session's start to its own end.
+    ///   - name: names the source in records. Default: `"actions"`.
+    ///   - present: as for mutations. A Cycler receives it also each time that its session wakes.
     public static func actions<Stream: AsyncSequence & Sendable>(
-        _ stream: Stream, name: String = "actions"
+        _ stream: Stream, name: String = "actions", present: Action? = nil
     ) -> ReactorSource where Stream.Element == Action {
-        ReactorSource(name: name) { deliver in
+        ReactorSource(name: name, present: present.map(Element.action)) { deliver in
             for try await action in stream {
                 guard await deliver(.action(action)) else { return }
             }

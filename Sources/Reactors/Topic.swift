@@ -10,10 +10,37 @@
 ///
 /// Two topics of one name but of different types are two topics. Over HTTP a topic is its name
 /// alone: what is posted is read once for every type that is listened to under that name.
-public struct Topic<Element: Sendable>: Hashable, Sendable {
+///
+/// A topic that remembers keeps its newest value on each ``TopicBus``. A session that starts later
+/// takes that value before its first state is visible:
+///
+/// ```swift
+/// static let currentUser = Topic<User>("currentUser", remembers: true)
+/// ```
+public struct Topic<Element: Sendable>: Sendable {
     /// The name; over HTTP the last part of the topic's path.
     public let name: String
 
+    /// Whether a bus keeps the newest value for sessions that start later.
+    public let remembers: Bool
+
     /// Makes a topic.
-    public init(_ name: String) { self.name = name }
+    ///
+    /// - Parameters:
+    ///   - name: the name.
+    ///   - remembers: whether a bus keeps the newest value for sessions that start later. Default
+    ///     false: a session hears what is published after its start. The value lives as long as
+    ///     the bus, in memory alone.
+    public init(_ name: String, remembers: Bool = false) {
+        self.name = name
+        self.remembers = remembers
+    }
+}
+
+extension Topic: Hashable {
+    /// Topics of one type are equal if their names are.
+    public static func == (one: Topic, other: Topic) -> Bool { one.name == other.name }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
 // Design: a bus is injected, never global: into each `ReactorHost` that should hear it, and by a
-// server into all of its sessions. It keeps one list of readers per topic and nothing else: no value
-// is remembered, so a session hears what is published after it has started.
+// server into all of its sessions. It keeps one list of readers per topic, and the newest value of a
+// topic that remembers.
 
 /// Brings values to every session that listens to their topic.
 ///
@@ -18,11 +18,17 @@ import Synchronization
 /// Limit: ``limit`` values wait for a session at most. One that falls behind by more takes what
 /// waits, then its source fails with ``ReaderTooSlow`` (a record) and the session lives on without
 /// the topic: nothing is left out in the middle, and no publisher ever waits for a reader.
+///
+/// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the one that was
+/// published to least recently is forgotten.
 public final class TopicBus: Sendable {
     /// How many values of a topic may wait for one session.
     ///
     /// Precedent: ReactorKit's subjects have no limit. Tens of values between two turns are many.
     public static var limit: Int { 1024 }
+
+    /// How many values a bus keeps of topics that remember and that nobody listens to.
+    public static var rememberedLimit: Int { 10_000 }
 
     // Why a lock: publishers and sessions come from anywhere. Without it two values could reach two
     // sessions in different orders, and one could be pushed to a reader that is just leaving.
@@ -49,7 +55,7 @@ public final class TopicBus: Sendable {
     /// Gives a value to every session that listens to a topic of this name, read by `decoder` once
     /// for every type that is listened to. Types that are not `Decodable` are left out.
     ///
-    /// - Returns: `nil` when nobody listens.
+    /// - Returns: `nil` when nobody listens and no topic of that name remembers.
     /// - Throws: what `decoder` does; nothing was published then.
     package func publish(
         toTopicNamed name: String, decodedBy decoder: some TopicDecoder
@@ -65,6 +71,17 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
+    /// Lets a topic that remembers take values before anybody listens to it.
+    func announce<Element: Sendable>(
+        _ topic: Topic<Element>, decoding: TopicChannels.Decoding?
+    ) {
+        guard topic.remembers else { return }
+        channels.withLock { $0.announce(topic, decoding: decoding) }
+    }
+
+    /// How many values are kept for sessions that start later.
+    package var rememberedCount: Int { channels.withLock { $0.rememberedCount } }
+
     /// How many sources listen, to whatever topic.
     package var listenerCount: Int { channels.withLock { $0.readerCount } }
 
@@ -72,8 +89,9 @@ public final class TopicBus: Sendable {
         to topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) -> TopicSubscription<Element> {
         let (stream, feed) = ReactorStream<TopicEnvelope<Element>>.make(buffer: Self.limit)
-        let reader = channels.withLock { $0.add(feed, to: topic, decoding: decoding) }
-        return TopicSubscription(bus: self, topic: topic, reader: reader, stream: stream)
+        let (reader, present) = channels.withLock { $0.add(feed, to: topic, decoding: decoding) }
+        return TopicSubscription(
+            bus: self, topic: topic, reader: reader, stream: stream, present: present)
     }
 
     func unsubscribe<Element: Sendable>(_ reader: UInt64, from topic: Topic<Element>) {

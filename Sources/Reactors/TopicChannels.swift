@@ -7,18 +7,33 @@ struct TopicChannels {
     // One per name and element type. A class, so that a change costs no copy of the readers.
     private class Channel {
         var decoding: Decoding?
+        var remembers = false
+        /// The count of publications at the newest one; orders what is remembered.
+        var publication: UInt64 = 0
         var readerCount: Int { 0 }
+        var hasValue: Bool { false }
     }
 
     private final class TypedChannel<Element: Sendable>: Channel {
         var readers: [UInt64: ReactorStream<TopicEnvelope<Element>>.Feed] = [:]
 
+        /// The newest value, if the topic remembers.
+        var newest: Element?
+
         override var readerCount: Int { readers.count }
+        override var hasValue: Bool { newest != nil }
     }
 
-    // Law: no channel is empty.
+    // Law: no channel is empty, but one that remembers.
     private var channels: [String: [Channel]] = [:]
     private var lastReader: UInt64 = 0
+    private var publications: UInt64 = 0
+    /// Channels that remember.
+    private var rememberingCount = 0
+
+    var rememberedCount: Int {
+        channels.values.joined().count { $0.hasValue }
+    }
 
     var readerCount: Int {
         channels.values.joined().reduce(0) { $0 + $1.readerCount }
@@ -37,11 +52,18 @@ struct TopicChannels {
         (channels[name] ?? []).compactMap(\.decoding)
     }
 
-    func push<Element: Sendable>(
+    mutating func push<Element: Sendable>(
         _ element: Element, to topic: Topic<Element>, _ delivery: TopicDelivery
     ) {
+        if topic.remembers { remember(topic) }
         // A reader that is over stays until its source leaves: a feed that is over takes nothing.
         guard let channel = channel(of: topic) else { return }
+        if channel.remembers {
+            publications += 1
+            channel.publication = publications
+            channel.newest = element
+            delivery.noteRemembered()
+        }
         for feed in channel.readers.values {
             let envelope = TopicEnvelope(element: element, share: TopicShare(of: delivery))
             if feed.push(envelope) { delivery.hand() }
@@ -51,22 +73,61 @@ struct TopicChannels {
     mutating func add<Element: Sendable>(
         _ feed: ReactorStream<TopicEnvelope<Element>>.Feed, to topic: Topic<Element>,
         decoding: Decoding?
-    ) -> UInt64 {
+    ) -> (reader: UInt64, present: Element?) {
         lastReader += 1
-        let channel = channel(of: topic) ?? TypedChannel<Element>()
+        if topic.remembers { remember(topic) }
+        let channel = channel(of: topic) ?? make(for: topic)
         // Generic code does not know that its element is Decodable; another listener may.
         channel.decoding = channel.decoding ?? decoding
-        if channel.readers.isEmpty { channels[topic.name, default: []].append(channel) }
         channel.readers[lastReader] = feed
-        return lastReader
+        return (lastReader, channel.newest)
+    }
+
+    mutating func announce<Element: Sendable>(_ topic: Topic<Element>, decoding: Decoding?) {
+        let channel = remember(topic)
+        channel.decoding = channel.decoding ?? decoding
+    }
+
+    private mutating func make<Element: Sendable>(
+        for topic: Topic<Element>
+    ) -> TypedChannel<Element> {
+        let channel = TypedChannel<Element>()
+        channels[topic.name, default: []].append(channel)
+        return channel
+    }
+
+    @discardableResult
+    private mutating func remember<Element: Sendable>(
+        _ topic: Topic<Element>
+    ) -> TypedChannel<Element> {
+        if let channel = channel(of: topic), channel.remembers { return channel }
+        if rememberingCount >= TopicBus.rememberedLimit { forgetOldest() }
+        let channel = channel(of: topic) ?? make(for: topic)
+        channel.remembers = true
+        rememberingCount += 1
+        return channel
+    }
+
+    /// Those with readers stay: they are as many as sessions allow.
+    private mutating func forgetOldest() {
+        let silent = channels.lazy.flatMap { name, typed in typed.map { (name, $0) } }
+            .filter { $0.1.remembers && $0.1.readerCount == 0 }
+        guard let (name, oldest) = silent.min(by: { $0.1.publication < $1.1.publication })
+        else { return }
+        rememberingCount -= 1
+        drop(oldest, name)
+    }
+
+    private mutating func drop(_ channel: Channel, _ name: String) {
+        channels[name]?.removeAll { $0 === channel }
+        if channels[name]?.isEmpty == true { channels[name] = nil }
     }
 
     mutating func remove<Element: Sendable>(_ reader: UInt64, from topic: Topic<Element>) {
         guard let channel = channel(of: topic) else { return }
         channel.readers[reader] = nil
-        guard channel.readers.isEmpty else { return }
-        channels[topic.name]?.removeAll { $0 === channel }
-        if channels[topic.name]?.isEmpty == true { channels[topic.name] = nil }
+        guard channel.readers.isEmpty, !channel.remembers else { return }
+        drop(channel, topic.name)
     }
 
     private func channel<Element: Sendable>(of topic: Topic<Element>) -> TypedChannel<Element>? {

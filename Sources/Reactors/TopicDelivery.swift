@@ -7,6 +7,7 @@ public final class TopicDelivery: Sendable {
         // Shares that are neither applied nor given up.
         var open = 0
         var applied = 0
+        var isRemembered = false
         var waiting: [AsyncStream<Never>.Continuation] = []
     }
 
@@ -33,6 +34,11 @@ public final class TopicDelivery: Sendable {
         for await _ in stream {}
         return book.withLock { $0.applied }
     }
+
+    /// Whether sessions that start later take it too.
+    package var isRemembered: Bool { book.withLock { $0.isRemembered } }
+
+    func noteRemembered() { book.withLock { $0.isRemembered = true } }
 
     func hand() { book.withLock { $0.handed += 1 } }
 

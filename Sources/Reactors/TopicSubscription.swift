@@ -4,11 +4,14 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     private let topic: Topic<Element>
     private let reader: UInt64
     private let stream: ReactorStream<TopicEnvelope<Element>>
+    /// The newest value before those of the stream, of a topic that remembers.
+    let present: Element?
 
     init(
         bus: TopicBus, topic: Topic<Element>, reader: UInt64,
-        stream: ReactorStream<TopicEnvelope<Element>>
+        stream: ReactorStream<TopicEnvelope<Element>>, present: Element?
     ) {
+        self.present = present
         self.bus = bus
         self.topic = topic
         self.reader = reader

@@ -327,8 +327,10 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Life
 
-    func startSources(in session: Session) -> [Task<Void, Never>] {
-        listen(to: cycler.sources, in: session)
+    /// What an action would change cannot be known before it is carried out: it is received in
+    /// each life, and an action that uses `updateIfChanged` leaves no version.
+    func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
+        open(cycler.sources, in: session) { _ in true }
     }
 
     func take(_ element: C.Source.Element) {

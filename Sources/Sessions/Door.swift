@@ -74,20 +74,28 @@ protocol SourcedMachine: Machine {
 }
 
 extension SourcedMachine {
-    /// Starts sources, each in a task.
-    func listen(
-        to sources: [ReactorSource<Action, Mutation>], in session: Session
-    ) -> [Task<Void, Never>] {
-        sources.map { source in
-            let door = Door<Self>(session)
-            // It listens from here on, not from when its task gets a thread.
-            let read = source.open(session.table.topics)
-            return Task {
-                do {
-                    try await read { element in await door.take(element) }
-                    door.ended(source, failure: nil)
-                } catch {
-                    door.ended(source, failure: error)
+    /// Opens sources and takes what they have at present.
+    ///
+    /// - Parameter takes: whether to take an element.
+    func open(
+        _ sources: [ReactorSource<Action, Mutation>], in session: Session,
+        where takes: (ReactorSource<Action, Mutation>.Element) -> Bool
+    ) -> [SourceLaunch] {
+        // All of them listen before the first element is taken.
+        let openings = sources.map { ($0, $0.open(session.table.topics)) }
+        for (_, opening) in openings {
+            if let present = opening.present, takes(present) { take(present) }
+        }
+        let door = Door<Self>(session)
+        return openings.map { source, opening in
+            {
+                Task {
+                    do {
+                        try await opening.read { element in await door.take(element) }
+                        door.ended(source, failure: nil)
+                    } catch {
+                        door.ended(source, failure: error)
+                    }
                 }
             }
         }

@@ -44,8 +44,12 @@ package protocol Machine: AnyObject, SendableMetatype {
     /// Whether nothing that these actions started is running.
     func isSettled(_ actions: [ActionTag]) -> Bool
 
-    /// Starts the reactor's sources; once, when the session's creation is committed.
-    func startSources(in session: Session) -> [Task<Void, Never>]
+    /// Opens the reactor's sources, once in a life of the session, and takes what they have at
+    /// present, before anybody sees the state. They are read from when they are launched.
+    ///
+    /// - Parameter isNew: whether the session has not taken any of it before. If it may have, only
+    ///   what changes the state is taken.
+    func openSources(in session: Session, isNew: Bool) -> [SourceLaunch]
 
     /// Cancels everything; nothing follows.
     func end(in session: Session)
@@ -91,6 +95,9 @@ extension Machine {
         }
     }
 }
+
+/// Begins to read a source that listens already. Letting go of it ends the listening.
+package typealias SourceLaunch = @Sendable () -> Task<Void, Never>
 
 /// What became of the actions of one request.
 @usableFromInline

@@ -169,8 +169,22 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     // MARK: Life
 
-    func startSources(in session: Session) -> [Task<Void, Never>] {
-        listen(to: core.makeSources(), in: session)
+    func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
+        open(core.makeSources(), in: session) { element in
+            isNew || core.wouldChange(by: element, isSame: Self.isSame)
+        }
+    }
+
+    /// As the journal has them. What has no JSON is another one: taking it says why.
+    private static func isSame(_ one: R.State, _ other: R.State) -> Bool {
+        var (left, right): ([UInt8], [UInt8]) = ([], [])
+        do {
+            try JSON.encode(one, into: &left)
+            try JSON.encode(other, into: &right)
+        } catch {
+            return false
+        }
+        return left == right
     }
 
     func end(in session: Session) {

@@ -13,6 +13,9 @@ package struct Registration: Sendable {
     package let activities: [String]
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
+    /// Lets the topics that its sources listen to, and that remember, take values before the first
+    /// session is created. It makes a reactor to ask.
+    package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
@@ -50,6 +53,7 @@ package struct Registration: Sendable {
                 make(), pulses: fields, session: session, clock: clock, saved: saved,
                 compiled: compiled)
         }
+        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
     }
 
     /// Hosts a Cycler.
@@ -67,6 +71,7 @@ package struct Registration: Sendable {
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved)
         }
+        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
     }
 
     /// Hosts a Cycler that is a part of another, which has the session that its session's id names.
@@ -93,6 +98,7 @@ package struct Registration: Sendable {
                 }
             }
         }
+        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
     }
 
     private init<State>(

@@ -70,14 +70,15 @@ extension Session {
         guard let machine else { return }
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
-        sources = machine.startSources(in: self)
+        sources = machine.openSources(in: self, isNew: false).map { $0() }
     }
 
     // MARK: When a commit fails
 
     /// Nobody knows whether the journal has what it said that it has not: a flush that failed may
-    /// have written all the same. So memory is no longer believed; the next request, or the
-    /// reactor's sources at once, bring the session back from what the journal really has.
+    /// have written all the same. So memory is no longer believed; the next request brings
+    /// the session back from what the journal really has. One that listens to sources comes back
+    /// at once, or, if that fails, at the next tick.
     func doubt() {
         let listens = isListening
         cancelTasks()
@@ -89,7 +90,10 @@ extension Session {
         }
         leaveMemory()
         guard !streams.isEmpty || listens else { return table.forget(self) }
-        if listens { table.listenAgain(id) }
+        guard listens else { return }
+        // What its sources have at present may be what could not be committed: one that has
+        // committed nothing since it woke would wake and fail as fast as the disk does.
+        if hasCommitted { table.listenAgain(id) } else { table.listenLater(id) }
     }
 
     /// Precondition: memory holds nothing that is not decided or unsaid.

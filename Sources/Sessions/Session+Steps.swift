@@ -138,9 +138,12 @@ extension Session {
         committedNumber = step.lastNumber
         committedVersion = step.lastVersion
         committedNotes = step.notes
+        hasCommitted = true
         commitAnswers(of: step)
-        // Before anybody hears of the session: what is published from then on reaches it.
-        if step.creates, let machine { sources = machine.startSources(in: self) }
+        if step.creates {
+            sources = opened.map { $0() }
+            opened = []
+        }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
         if life == .ending, committedNumber == log.lastNumber { finish() }
@@ -235,6 +238,7 @@ extension Session {
         tasks = [:]
         sources = []
         endedSources = 0
+        opened = []
     }
 
     // MARK: When a commit fails

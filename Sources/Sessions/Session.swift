@@ -61,6 +61,10 @@ package final class Session {
     var sources: [Task<Void, Never>] = []
     /// How many of them are over.
     var endedSources = 0
+    /// They listen, and are read once the session's creation is committed.
+    var opened: [SourceLaunch] = []
+    /// In this incarnation.
+    var hasCommitted = false
     var waiting: [Waiting] = []
     var mayHaveSettled = false
     /// How often the action that is being received was begun by earlier processes.
@@ -131,6 +135,7 @@ package final class Session {
         committedNotes = saved?.trailingNotes ?? 0
         notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
         incarnation = table.nextIncarnation()
+        hasCommitted = false
         machine = try registration.makeMachine(self, saved)
         keeping?.lastUse = table.ticks
     }
@@ -183,6 +188,7 @@ package final class Session {
             for run in left { step.batch.runs[0].append(run) }
         }
         if keeping != nil { takeSnapshot() }
+        opened = machine?.openSources(in: self, isNew: log.lastVersion == 0) ?? []
         answer(content(.created(isNew: true)), token)
     }
 

@@ -32,6 +32,9 @@ extension SessionTable {
         }
     }
 
+    /// The same at the next tick.
+    func listenLater(_ id: SessionID) { deaf.insert(id) }
+
     /// Finds a session, in memory or, later, in the journal.
     func fetch(_ id: SessionID, then act: @escaping (Found) -> Void) {
         let found = find(id)

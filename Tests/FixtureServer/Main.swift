@@ -16,6 +16,7 @@ enum Main {
             Hosted("failing") { Failing() },
             Hosted("feed") { Feed() },
             Hosted("profile") { Profile() },
+            Hosted("member") { Profile(topic: Topic("member", remembers: true)) },
             Hosted("row") { Row() },
             Hosted("errands") { Errands() },
             Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },

@@ -1,6 +1,6 @@
 import Reactors
 
-/// Listens to who is signed in, as many sessions do (case 95).
+/// Listens to who is signed in, as many sessions do (cases 95, 96).
 struct Profile: Reactor {
     struct User: Codable, Sendable {
         var name: String
@@ -23,10 +23,9 @@ struct Profile: Reactor {
     }
 
     let initialState = State()
+    var topic = Topic<User?>("currentUser")
 
-    var sources: [Source] {
-        [.mutations(topic: Topic<User?>("currentUser")) { .setUser($0) }]
-    }
+    var sources: [Source] { [.mutations(topic: topic) { .setUser($0) }] }
 
     func mutate(action: Action) -> Effect<Mutation> { .just(.touched) }
 

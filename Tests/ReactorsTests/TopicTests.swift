@@ -100,7 +100,7 @@ struct TopicTests {
     }
 
     @Test func `waiting for a delivery ends with the waiting task`() async throws {
-        let listening = Profile().sources[0].open(topics)
+        let listening = Profile().sources[0].open(topics).read
         let delivery = topics.publish("x", to: .currentUser)
         let waiting = Task { await delivery.applied() }
         waiting.cancel()
@@ -111,7 +111,7 @@ struct TopicTests {
     @Test func `case 97: who falls behind by more than the limit takes what waits, then fails`()
         async throws
     {
-        let read = Profile().sources[0].open(topics)
+        let read = Profile().sources[0].open(topics).read
         for _ in 0..<TopicBus.limit {
             #expect(topics.publish("x", to: .currentUser).sessions == 1)
         }
@@ -132,7 +132,7 @@ struct TopicTests {
 
     @Test func `letting go of a subscription ends it at once`() {
         do {
-            let read = Profile().sources[0].open(topics)
+            let read = Profile().sources[0].open(topics).read
             #expect(topics.publish("x", to: .currentUser).sessions == 1)
             #expect(topics.listenerCount == 1)
             withExtendedLifetime(read) {}
@@ -151,7 +151,7 @@ struct TopicTests {
         #expect(await host.currentState == ["user a"])
 
         let number = ReactorSource<Int, Int>.mutations(topic: Topic("currentUser")) { $0 }
-        let read = number.open(topics)
+        let read = number.open(topics).read
         #expect(throws: Mishap.self) {
             try topics.publish(toTopicNamed: "currentUser", decodedBy: Texts(text: "b"))
         }
@@ -162,7 +162,7 @@ struct TopicTests {
 
     @Test func `nobody listens to an unknown topic, nor over HTTP to what cannot be read`() throws {
         let source = ReactorSource<Int, Int>.actions(topic: Topic<NotDecodable>("odd")) { _ in 1 }
-        let read = source.open(topics)
+        let read = source.open(topics).read
         for name in ["odd", "unknown"] {
             let told = try topics.publish(toTopicNamed: name, decodedBy: Texts(text: "x"))
             #expect(told == nil)

@@ -38,6 +38,9 @@ final class Service: Sendable {
         limits.headBytes = configuration.headLimitBytes
         limits.bodyBytes = configuration.bodyLimitBytes
         self.limits = limits
+        // Nobody else publishes here.
+        guard configuration.administration == .on else { return }
+        for reactor in reactors { reactor.announceTopics(topics) }
     }
 
     /// No new work is taken on; what is under way comes to its end.

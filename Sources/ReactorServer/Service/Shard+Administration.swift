@@ -27,7 +27,10 @@ extension Shard {
         // The value is on its way already, in its order; only the answer waits here.
         Task {
             let count = await delivery.applied()
-            peers.enqueue(on: home) { $0.answerPublished(count, to: topic, connection) }
+            let isKnown = count > 0 || delivery.isRemembered
+            peers.enqueue(on: home) {
+                $0.answerPublished(isKnown ? count : nil, to: topic, connection)
+            }
         }
     }
 
@@ -43,12 +46,12 @@ extension Shard {
     }
 
     private func answerPublished(
-        _ count: Int, to topic: String, _ connection: ConnectionID
+        _ count: Int?, to topic: String, _ connection: ConnectionID
     ) {
         guard isCurrent(connection) else { return }
         answerDue(connection) {
             // Whoever listened had ended by then: the same as if nobody had.
-            guard count > 0 else { return self.answer(connection, Problem.unknownTopic(topic)) }
+            guard let count else { return self.answer(connection, Problem.unknownTopic(topic)) }
             self.answerJSON(connection, 200, "{\"sessions\":\(count)}\n")
         }
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @Suite("Case 95 — a topic reaches every session that listens", .timeLimit(.minutes(3)))
@@ -56,6 +57,52 @@ struct TopicTests {
             #expect(
                 try await client.post("/v1/topics/shouts", #""hey""#).json == ["sessions": 3])
             for stream in streams { #expect(try await stream.next().data == #""hey""#) }
+        }
+    }
+
+    @Test func `case 96: a session that is created later has the value before it is visible`()
+        async throws
+    {
+        try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
+            let client = server.client()
+            let member = "/v1/topics/member"
+            // Nobody listens yet, and what does not fit is refused all the same.
+            try expectProblem(
+                try await client.post(member, #"{"nome":"ada"}"#), 422, "not_a_value",
+                detail: "name")
+            let answer = try await client.post(member, #"{"name":"ada"}"#)
+            #expect(try answer.json == ["sessions": 0])
+            for _ in 1...20 {
+                let session = try await client.session("member")
+                #expect(session.created.hasSuffix(".1"))
+                let read = try await session.read()
+                #expect(read["version"] == 1)
+                #expect(read["state"]?["user"] == ["name": "ada"])
+            }
+            #expect(try await client.post(member, #"{"name":"bob"}"#).json == ["sessions": 20])
+        }
+    }
+
+    @Test func `case 96: a session that wakes has the value of now, and no record for an old one`()
+        async throws
+    {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on"]
+            let member = "/v1/topics/member"
+            let server = try await ServerProcess.start(.fixtures, options)
+            _ = try await server.client().post(member, #"{"name":"ada"}"#)
+            let session = try await server.client().session("member")
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+            let second = try await ServerProcess.start(.fixtures, options)
+            _ = try await second.client().post(member, #"{"name":"ada"}"#)
+            #expect(try await session.on(second).read()["position"]?.string == session.created)
+            try await second.murder()
+            let third = try await ServerProcess.start(.fixtures, options)
+            _ = try await third.client().post(member, #"{"name":"bob"}"#)
+            let read = try await session.on(third).read()
+            #expect(read["state"]?["user"] == ["name": "bob"])
+            #expect(read["version"] == 2)
         }
     }
 

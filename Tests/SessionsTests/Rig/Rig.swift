@@ -26,7 +26,7 @@ final class Rig {
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
         uncommittedBytes: Int = 64 << 20,
-        stateBytes: Int = 16_777_216
+        stateBytes: Int = 16_777_216, topics: TopicBus = TopicBus()
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -45,7 +45,7 @@ final class Rig {
         let inbox = inbox
         let clock = clock
         table = SessionTable(
-            journal: self.journal, limits: limits, registrations: registrations,
+            journal: self.journal, limits: limits, registrations: registrations, topics: topics,
             now: { clock.milliseconds }, hop: { inbox.put($0) },
             isolation: LoopIsolation(
                 check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }))

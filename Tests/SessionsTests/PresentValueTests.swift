@@ -1,0 +1,152 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Case 96 — a session is never visible without what its sources have at present")
+struct PresentValueTests {
+    private struct Profile: Reactor {
+        enum Action: TaggedCodable, Sendable { case rename(to: String) }
+        struct State: Codable, Sendable {
+            @Pulse var user = "nobody"
+        }
+
+        let initialState = State()
+        let asActions: Bool
+        var sources: [Source] {
+            let topic = Topic<String>("user", remembers: true)
+            return asActions
+                ? [.actions(topic: topic) { .rename(to: $0) }]
+                : [.mutations(topic: topic) { .rename(to: $0) }]
+        }
+
+        func reduce(state: inout State, mutation: Action) {
+            switch mutation {
+            case .rename(let user): state.user = user
+            }
+        }
+    }
+
+    private final class Badge: ActionCycler {
+        enum Action: TaggedCodable, Sendable { case rename(to: String) }
+        struct State: Codable, Sendable { var user = "nobody" }
+        let state: Storage<State> = .init(.init())
+        var sources: [Source] {
+            [.actions(topic: Topic<String>("user", remembers: true)) { .rename(to: $0) }]
+        }
+
+        func receive(_ action: Action) async throws {
+            switch action {
+            case .rename(let user): commit { $0.updateIfChanged(user, \.user) }
+            }
+        }
+    }
+
+    private let topics = TopicBus()
+    private let user = Topic<String>("user", remembers: true)
+
+    private func profile(asActions: Bool = false) throws -> Registration {
+        try .of("profile") { Profile(asActions: asActions) }
+    }
+
+    @Test(arguments: [false, true])
+    func `case 96: the answer to the creation has it already`(asActions: Bool) throws {
+        topics.publish("u0", to: user)
+        let rig = Rig(slow: true, topics: topics)
+        let session = try rig.create("s", try profile(asActions: asActions))
+        #expect(rig.output.answers.isEmpty)
+        rig.settleAll()
+        #expect(rig.output.answers.count == 1)
+        #expect(session.version == 1)
+        #expect(rig.state(session) == #"{"user":"u0"}"#)
+        #expect(rig.journal.kept.map(\.kind) == [.created, .mutation])
+        #expect(rig.journal.kept.map(\.number) == [0, 1])
+        let start = "\(session.generation.text).0"
+        #expect(rig.lines(rig.subscribe(session, .allPulses, .after(start))) == ["user 1 \"u0\""])
+    }
+
+    @Test func `what is published while the creation is not committed follows it`() async throws {
+        topics.publish("u0", to: user)
+        let rig = Rig(slow: true, topics: topics)
+        let session = try rig.create("s", try profile())
+        #expect(topics.publish("u1", to: user).sessions == 1)
+        rig.settleAll()
+        await rig.work { session.version == 2 }
+        #expect(rig.state(session) == #"{"user":"u1"}"#)
+        #expect(rig.state(session, version: 1) == #"{"user":"u0"}"#)
+    }
+
+    @Test func `a creation that is not committed listens no more`() throws {
+        topics.publish("u0", to: user)
+        let rig = Rig(slow: true, topics: topics)
+        try rig.create("s", try profile())
+        #expect(topics.publish("u1", to: user).sessions == 1)
+        rig.settle(JournalFailure(reason: .unavailable, detail: "disk"))
+        #expect(topics.publish("u2", to: user).sessions == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `case 96: waking takes a value that has changed, and leaves nothing if it has not`(
+        asActions: Bool
+    ) throws {
+        topics.publish("u0", to: user)
+        let registration = try profile(asActions: asActions)
+        let first = Rig(answers: true, registrations: [registration], topics: topics)
+        try first.create("s", registration)
+        let position = try first.session("s").position
+
+        let same = Rig(after: first, registrations: [registration], topics: topics)
+        _ = try same.wake("s")
+        same.endRound()
+        #expect(try same.session("s").position == position)
+        #expect(same.journal.kept.count == 2)
+
+        topics.publish("u1", to: user)
+        let changed = Rig(after: same, registrations: [registration], topics: topics)
+        _ = try changed.wake("s")
+        // Before anything else is answered.
+        let session = try changed.session("s")
+        let token = changed.read(session)
+        changed.endRound()
+        #expect(changed.line(token).contains("u1"))
+        #expect(session.version == 2)
+        #expect(changed.journal.kept.map(\.kind) == [.created, .mutation, .mutation])
+    }
+
+    @Test func `case 96: a Cycler has it before its first answer, and decides when it wakes`()
+        throws
+    {
+        topics.publish("u0", to: user)
+        let registration = try Registration(
+            name: "badge", activities: [], examples: [], makeCycler: { Badge() })
+        let first = Rig(answers: true, registrations: [registration], topics: topics)
+        let session = try first.create("s", registration)
+        #expect(first.state(session) == #"{"user":"u0"}"#)
+        #expect(session.version == 1)
+        let again = Rig(after: first, registrations: [registration], topics: topics)
+        _ = try again.wake("s")
+        again.endRound()
+        #expect(try again.session("s").version == 1)
+    }
+
+    @Test func `a value that can't be committed is tried again at the next tick, not at once`()
+        async throws
+    {
+        topics.publish("u0", to: user)
+        let registration = try profile()
+        let first = Rig(answers: true, registrations: [registration], topics: topics)
+        try first.create("s", registration)
+        topics.publish("u1", to: user)
+        let rig = Rig(
+            slow: true, journal: first.journal, registrations: [registration], topics: topics)
+        rig.journal.setImmediate(false)
+        _ = try rig.wake("s")
+        rig.endRound()
+        rig.settle(JournalFailure(reason: .unavailable, detail: "disk"))
+        #expect(rig.journal.pendingCount == 0)
+        rig.table.tick()
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.state(try rig.session("s")) == #"{"user":"u1"}"#)
+    }
+}
