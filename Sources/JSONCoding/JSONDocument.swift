@@ -12,6 +12,8 @@ final class JSONDocument {
     /// What is wrong with the `type` of the enum that is being read: to be thrown instead of what
     /// Swift's synthesised code makes of having no case to choose.
     var tagError: DecodingError?
+    /// Only while an enum is asked for its cases.
+    var probe: JSONTag.Probe?
     /// Has what is missing here; only while a saved state is read.
     var fallback: JSONFallback?
 

@@ -22,7 +22,12 @@ enum JSONDoubles {
         return nil
     }
 
-    static func text(of key: JSONNode, _ bytes: [UInt8]) -> String {
+    /// The name, for people.
+    static func name(of key: JSONNode, _ bytes: [UInt8]) -> String {
+        JSONText.shortened(text(of: key, bytes))
+    }
+
+    private static func text(of key: JSONNode, _ bytes: [UInt8]) -> String {
         JSONText.unescaped(bytes[Int(key.start)..<Int(key.end)])
     }
 

@@ -1,5 +1,6 @@
 /// Why a value has no JSON: a number that is not finite, a case field called `type`, or an
 /// error of the value's own `encode(to:)`.
+@usableFromInline
 package struct JSONEncodingFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// The JSON pointer (RFC 6901) of the part that failed; the root is the empty text.
     package var path: String
@@ -11,6 +12,7 @@ package struct JSONEncodingFailure: Error, Sendable, Equatable, CustomStringConv
         self.reason = reason
     }
 
+    @usableFromInline
     package var description: String {
         "\(reason) (at \(path.isEmpty ? "the root" : path))"
     }

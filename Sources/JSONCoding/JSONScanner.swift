@@ -72,7 +72,7 @@ struct JSONScanner {
         if refusesDoubles, count > 1, let key = JSONDoubles.find(in: index, of: nodes, bytes) {
             throw .malformed(
                 offset: Int(nodes[key].start) - 1,
-                reason: "the member \"\(JSONDoubles.text(of: nodes[key], bytes))\" is there twice")
+                reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" is there twice")
         }
     }
 

@@ -20,6 +20,7 @@ enum JSONTag {
     static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
         // Here and nowhere else is there an optional of a type that is known to the caller only:
         // each such place costs a look-up of that type, 400 instructions.
+        document.probe?.see(Key.self, document.text(at: tag))
         guard let key = Key(stringValue: document.text(at: tag)) else {
             note(unknown: Key.self, at: tag, in: document)
             return []
@@ -27,11 +28,26 @@ enum JSONTag {
         return [key]
     }
 
+    /// What an enum asks for while it is read, for ``JSON/casesWithReservedField(_:)``.
+    final class Probe {
+        /// It has a case of the name that it was given.
+        var isCase = false
+        /// That case has a field called `type`.
+        var hasReservedField = false
+        /// All of its cases.
+        var names: [String] = []
+
+        func see<Key: CodingKey>(_: Key.Type, _ name: String) {
+            isCase = Key(stringValue: name) != nil
+            names = JSONCaseKeys.names(of: Key.self)
+        }
+    }
+
     private static func note(
         unknown type: any CodingKey.Type, at tag: Int, in document: JSONDocument
     ) {
         document.tagError = document.corrupted(
-            "unknown type \"\(document.text(at: tag))\"" + known(type), at: tag)
+            "unknown type \"\(JSONText.shortened(document.text(at: tag)))\"" + known(type), at: tag)
     }
 
     private static func known(_ type: any CodingKey.Type) -> String {

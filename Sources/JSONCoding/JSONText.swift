@@ -138,6 +138,15 @@ enum JSONText {
         return bytes[start..<end].elementsEqual(utf8)
     }
 
+    /// At most 200 bytes of a text that came, for a message to people.
+    static func shortened(_ text: String) -> String {
+        guard text.utf8.count > 200 else { return text }
+        var start = String(decoding: text.utf8.prefix(200), as: UTF8.self)
+        // Half a character is not shown.
+        while start.last == "\u{FFFD}" { start.removeLast() }
+        return start + "…"
+    }
+
     static func hexValue(_ byte: UInt8) -> UInt32? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30

@@ -33,4 +33,21 @@ final class EffectFrame {
     func takeNext() -> EffectPart? { steps.popFirst() }
 
     func dropRest() { steps = [] }
+
+    // What carrying out changes, for a turn that is taken back.
+    struct Saved {
+        fileprivate let steps: ArraySlice<EffectPart>
+        fileprivate let born: UInt64
+        fileprivate let running: Int
+        fileprivate let hasFailed: Bool
+    }
+
+    var saved: Saved { Saved(steps: steps, born: born, running: running, hasFailed: hasFailed) }
+
+    func restore(_ saved: Saved) {
+        steps = saved.steps
+        born = saved.born
+        running = saved.running
+        hasFailed = saved.hasFailed
+    }
 }

@@ -13,8 +13,11 @@ package protocol PulseValueVisitor {
 /// `_forEachFieldWithKeyPath`, read through it).
 @usableFromInline
 package struct PulseField<State>: Sendable {
-    /// The name without the wrapper's underscore: `alertMessage`.
-    package let name: String
+    /// What it is called on the wire: its coding key, once that is known; ``property`` until then.
+    package private(set) var name: String
+
+    /// The name in Swift without the wrapper's underscore: `alertMessage`.
+    package let property: String
 
     /// Where its mark is.
     package let place: PulsePlace<State>
@@ -24,8 +27,16 @@ package struct PulseField<State>: Sendable {
 
     init(name: String, markOffset: Int, reader: (any PulseReading<State>)?) {
         self.name = name
+        property = name
         place = PulsePlace(markOffset: markOffset)
         self.reader = reader
+    }
+
+    /// The same field under its coding key.
+    package func named(_ key: String) -> PulseField {
+        var field = self
+        field.name = key
+        return field
     }
 
     /// Whether the value can be sent over a wire. What hosts a reactor refuses one that cannot.

@@ -28,6 +28,20 @@ extension String {
     fileprivate var withoutUnderscore: String { hasPrefix("_") ? String(dropFirst()) : self }
 }
 
+/// A pulse, whatever its value is: it stands in JSON as that does.
+package protocol PulseShape {
+    static var valueShape: any Any.Type { get }
+
+    /// Tells this pulse from every other one.
+    var shapeMark: PulseMark { get }
+}
+
+extension Pulse: PulseShape {
+    package static var valueShape: any Any.Type { Value.self }
+
+    package var shapeMark: PulseMark { mark }
+}
+
 private protocol PulseType {
     static func field<State>(named: String, at path: PartialKeyPath<State>) -> PulseField<State>
 }

@@ -49,6 +49,7 @@ extension ReactorCore {
         in frame: EffectFrame?, failed: Bool, _ tag: ActionTag, _ observer: Observer
     ) where Observer.R == R {
         guard let frame else { return }
+        stepsMark?.save(frame)
         let place = Place(frame: frame, born: frame.born, action: tag)
         interpret(failed ? .failed : .done, place, observer)
     }

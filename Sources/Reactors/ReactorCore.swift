@@ -59,6 +59,9 @@ package final class ReactorCore<R: Reactor> {
     @usableFromInline
     var steps = RunningSteps()
 
+    // Only while a request is carried out that began while steps ran.
+    var stepsMark: StepsMark?
+
     // How many steps the interpreter has begun in this turn.
     var stepsTaken = 0
 
@@ -181,10 +184,6 @@ package final class ReactorCore<R: Reactor> {
                 return observer.dropped(mutation, by: tag, because: .transform)
             }
             reactor.reduce(state: &current, mutation: mutation)
-            if let before = observer.replacement(forStateOf: self) {
-                current = before
-                return observer.refused(tag)
-            }
             count += 1
             observer.mutated(mutation, by: tag, core: self)
         } catch {
@@ -192,8 +191,9 @@ package final class ReactorCore<R: Reactor> {
         }
     }
 
+    /// Whether a look at this version that fails is still to be reported.
     @usableFromInline
-    func notesFailedLook() -> Bool {
+    package func notesFailedLook() -> Bool {
         defer { failedLook = count }
         return failedLook != count
     }

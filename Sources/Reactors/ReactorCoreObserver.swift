@@ -11,13 +11,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `core.version` are new.
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>)
 
-    /// `reduce` has made `core.state`, and nothing else has happened: the state before it, if this
-    /// one can't be; nil if it can. The default is nil.
-    func replacement(forStateOf core: ReactorCore<R>) -> R.State?
-
-    /// A mutation was taken back, since `replacement(forStateOf:)` says so. The default does nothing.
-    func refused(_ action: ActionTag)
-
     /// An activity was told.
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>)
 
@@ -81,14 +74,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 }
 
 extension ReactorCoreObserver {
-    /// Nil: every state can be.
-    @inlinable
-    package func replacement(forStateOf core: ReactorCore<R>) -> R.State? { nil }
-
-    /// Nothing.
-    @inlinable
-    package func refused(_ action: ActionTag) {}
-
     /// Nothing.
     @inlinable
     package func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {}

@@ -113,6 +113,13 @@ struct RunningSteps {
         sweepAt = max(64, cancelled.count * 2)
     }
 
+    // What was is again. Numbers are not used twice all the same.
+    mutating func takeBack(to earlier: RunningSteps) {
+        let (last, count) = (lastRun, cancellations)
+        self = earlier
+        (lastRun, cancellations) = (last, count)
+    }
+
     // Everything is forgotten. The answer is in a fixed order: what runs, then what was unsettled.
     mutating func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
         let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }

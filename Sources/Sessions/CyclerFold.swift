@@ -25,14 +25,9 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
         version += 1
     }
 
-    func encodeShown(to out: inout [UInt8]) {
-        let start = out.count
-        do {
-            try JSON.encode(state, into: &out)
-        } catch {
-            out.removeSubrange(start...)
-            out.append(contentsOf: Framing.null)
-        }
+    func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String? {
+        try JSON.encode(state, into: &out)
+        return nil
     }
 
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure) {

@@ -14,8 +14,12 @@ extension CyclerMachine: CyclerObserver {
 
     func emitted(_ activity: C.Activity, by call: CyclerCall) {
         var encoded: [UInt8] = []
-        session.append(activity, "an activity", to: &encoded)
-        happen(.emitted(encoded))
+        do {
+            try JSON.encode(activity, into: &encoded)
+            happen(.emitted(encoded))
+        } catch {
+            happen(.refused(.notEncodable("an activity", error)))
+        }
     }
 
     /// At once, or with the rest of the synchronous part. Nothing comes after the end.

@@ -18,6 +18,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         case committed(C.State)
         case emitted([UInt8])
         case note(LogEntry.Kind, [UInt8], isOfSuccess: Bool)
+        /// It has no JSON.
+        case refused(ActionRefusal)
     }
 
     private let make: @Sendable () -> C
@@ -35,8 +37,18 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     var runs: [ActionTag: Run] = [:]
     /// The action that is being carried out.
     private(set) var present = ActionTag.none
-    /// Nil but in a synchronous part.
+    /// Nil but while an action is carried out, from where it begins or goes on to where it waits.
     var deeds: [Deed]?
+    /// Actions that were taken back and still wait for something: what they do when they go on is
+    /// taken back too.
+    private var muted: Set<ActionTag> = []
+    /// How the action that goes on just now has ended, if it has.
+    private var ending: Ending?
+    private let checksState = !JSON.alwaysEncodes(C.State.self)
+
+    private struct Ending {
+        let error: (any Error)?
+    }
     /// Nil until the session is stubbed; kept, for reading, when it is no longer.
     var recording: StubRecording<C.Action>?
     var isStubbed = false
@@ -132,35 +144,49 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         let run = CyclerRun(LoopSeat(tag, of: session))
         let task = run.begin(action, on: cycler) { [weak self] error in
             guard let self, runs[tag] != nil else {
+                self?.muted.remove(tag)
                 return outcome = error.map { .failure($0) } ?? .success(())
             }
-            ended(tag, error)
+            ending = Ending(error: error)
         }
         let done = deeds ?? []
         deeds = nil
-        if case .success = outcome, let refusal = stateRefusal(of: done) {
-            outcome = .failure(refusal)
-        }
         if case .failure(let error) = outcome {
             cycler.restore(state, version: version)
             refuse(done, action, error)
             present = .none
             return error
         }
-        for deed in done { apply(deed) }
+        if let refusal = applyAll(done, over: state, version) {
+            if outcome == nil {
+                muted.insert(tag)
+                task.cancel()
+            }
+            refuse(done, action, refusal)
+            present = .none
+            return refusal
+        }
         if outcome == nil { wait(for: task, action, tag, &receipt) }
         present = .none
         return nil
     }
 
-    /// Why what a synchronous part did can't be; nil if it can. One that waits is not taken back:
-    /// its state is measured with the next action.
-    private func stateRefusal(of deeds: [Deed]) -> StateTooLarge? {
-        var newest: C.State?
-        for case .committed(let state) in deeds { newest = state }
-        guard let newest, session.isMeasureDue(), !session.admits(newest) else { return nil }
-        defer { session.stateRefusal = nil }
-        return session.stateRefusal
+    /// Applies what an action did; if something of it has no JSON, nothing of it has happened.
+    ///
+    /// - Parameters:
+    ///   - state: the Cycler's before.
+    ///   - version: of that state.
+    private func applyAll(_ deeds: [Deed], over state: C.State, _ version: UInt64) -> ActionRefusal?
+    {
+        let mark = session.attemptMark()
+        let newest = newestVersion
+        for deed in deeds where !session.isRefused { apply(deed) }
+        guard let refusal = session.takeRefusal() else { return nil }
+        session.takeBack(to: mark)
+        states.removeLast(Int(newestVersion - newest))
+        pulses.look(at: shownState(at: newest))
+        cycler.restore(state, version: version)
+        return refusal
     }
 
     /// Why no action may begin; nil if one may.
@@ -229,6 +255,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         case .note(let kind, let content, _):
             session.enter(kind, of: present) { $0.append(contentsOf: content) }
             return
+        case .refused(let refusal):
+            return session.refuse(refusal)
         }
         runs[present]?.step = session.uncommitted.last
     }
@@ -237,12 +265,18 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         states.append(state)
         session.beginRecord(.mutation, of: present)
         if !pulses.isEmpty { pulses.record(state, in: session) }
-        guard session.wantsStates || session.keepsRecords else {
+        guard session.wantsStates || session.keepsRecords || checksState else {
             if session.weighsNewest() { session.weigh(state) }
+            if session.isMeasureDue() { session.measure(state) }
             return
         }
         var encoded: [UInt8] = []
-        session.append(state, "the state", to: &encoded)
+        do {
+            try JSON.encode(state, into: &encoded, with: &session.table.encodingSpace)
+        } catch {
+            return session.refuse(.notEncodable("the state", error))
+        }
+        guard session.admits(stateBytes: encoded.count) else { return }
         session.log.weigh(encoded.count)
         if session.wantsStates { session.record(.state, encoded) }
         guard session.keepsRecords else { return }
@@ -269,11 +303,13 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
-    func encodeState(in session: Session, to out: inout [UInt8]) {
-        session.append(shownState(at: newestVersion), "the state", to: &out)
+    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure? {
+        encodeState(at: newestVersion, in: session, to: &out)
     }
 
-    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
+    func encodeState(
+        at version: UInt64, in session: Session, to out: inout [UInt8]
+    ) -> JSONEncodingFailure? {
         session.append(shownState(at: version), "the state", to: &out)
     }
 
@@ -399,10 +435,34 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 extension CyclerMachine: ActionRunner {
     func step(of tag: ActionTag) -> Step? { runs[tag]?.step }
 
+    /// What it does is collected and applied when it waits again, or is over: if something of that
+    /// has no JSON, the action fails, and nothing that it did since it last waited has happened.
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
+        let (state, version) = (cycler.state.value, cycler.version)
+        // Asked before: it is forgotten when it ends.
+        let isMuted = muted.contains(tag)
         present = tag
+        deeds = []
         act()
-        present = .none
+        let done = deeds ?? []
+        deeds = nil
+        let ending = ending
+        self.ending = nil
+        defer { present = .none }
+        guard !isMuted else { return cycler.restore(state, version: version) }
+        guard session.life == .running else {
+            runs[tag] = nil
+            return
+        }
+        if let refusal = applyAll(done, over: state, version) {
+            if ending == nil, let run = runs[tag] {
+                muted.insert(tag)
+                run.task.cancel()
+            }
+            ended(tag, refusal)
+        } else if let ending {
+            ended(tag, ending.error)
+        }
     }
 }
 
@@ -416,8 +476,8 @@ struct TooManyActionsRunning: Error, CustomStringConvertible {
 extension ActionRefusal {
     fileprivate init(_ error: any Error) {
         switch error {
+        case let refusal as ActionRefusal: self = refusal
         case is CyclerParentMissing: self = .parentMissing
-        case let error as StateTooLarge: self = .stateTooLarge(limit: error.limit)
         case let error as TooManyActionsRunning: self = .tooManyRunning(limit: error.limit)
         default: self = .failed(String(describing: error))
         }

@@ -19,12 +19,16 @@ package protocol Machine: AnyObject, SendableMetatype {
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8])
 
-    /// Appends the state as it is shown now.
-    func encodeState(in session: Session, to out: inout [UInt8])
+    /// Appends the state as it is shown now; `null`, and answers why, if it has no JSON.
+    @discardableResult
+    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure?
 
-    /// Appends the state as it was shown at `version`.
+    /// Appends the state as it was shown at `version`; `null`, and answers why, if it has no JSON.
     /// Precondition: it was not forgotten and is not ahead of the present one.
-    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8])
+    @discardableResult
+    func encodeState(
+        at version: UInt64, in session: Session, to out: inout [UInt8]
+    ) -> JSONEncodingFailure?
 
     /// Appends what made this version, as its record has it.
     /// Precondition: the version before it was not forgotten.
@@ -130,8 +134,26 @@ package enum ActionRefusal: Error, Sendable {
     case tooManyRunning(limit: Int)
     /// The state would be larger than it may be; nothing was applied.
     case stateTooLarge(limit: Int)
+    /// Its state, a mutation or an event has no JSON, or none that could be read back; nothing of
+    /// it happened.
+    case notEncodable(_ what: String, JSONEncodingFailure)
     /// A session remembers as many `Idempotency-Key`s as it may.
     case tooManyKeys(limit: Int)
+}
+
+extension ActionRefusal: CustomStringConvertible {
+    /// What is wrong, for a record of a failure.
+    @usableFromInline
+    package var description: String {
+        switch self {
+        case .notEncodable(let what, let failure):
+            "\(what) can't be written as JSON: \(failure)"
+        case .failed(let error): error
+        case .json(let refusal): refusal.sentence
+        case .parentMissing: "\(CyclerParentMissing())"
+        default: "the action was refused"
+        }
+    }
 }
 
 /// What an effect wants done once its step is committed.

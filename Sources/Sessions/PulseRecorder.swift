@@ -48,7 +48,7 @@ struct PulseRecorder<State> {
     @usableFromInline
     mutating func enter(_ index: Int, _ encoding: PulseEncoding, in session: Session) {
         if let failure = encoding.failure {
-            session.note(.unencodable("the pulse \(fields[index].name)", failure))
+            session.refuse(.notEncodable("the pulse \(fields[index].name)", failure))
         } else {
             session.record(.pulse(index), encoding.out)
         }
@@ -74,10 +74,9 @@ struct PulseRecorder<State> {
     /// Counts an assignment of each pulse that an encoded state names.
     func countAssignments(in state: inout State, of encoded: [UInt8]) {
         for field in fields {
-            // A field's name has none of the characters that a pointer escapes.
-            guard let pointer = try? JSONPointer("/\(field.name)"),
-                JSON.slice(pointer, of: encoded) != nil
-            else { continue }
+            guard JSON.slice(JSONPointer(tokens: [field.name]), of: encoded) != nil else {
+                continue
+            }
             field.countAssignment(in: &state)
         }
     }
@@ -95,7 +94,7 @@ struct PulseRecorder<State> {
 @usableFromInline
 struct PulseEncoding: PulseValueVisitor {
     var out: [UInt8]
-    var failure: String?
+    var failure: JSONEncodingFailure?
 
     @usableFromInline
     init(out: [UInt8]) { self.out = out }
@@ -105,7 +104,7 @@ struct PulseEncoding: PulseValueVisitor {
         do {
             try JSON.encode(copy value, into: &out)
         } catch {
-            failure = String(describing: error)
+            failure = error
         }
     }
 }

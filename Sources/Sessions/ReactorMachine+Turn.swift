@@ -15,6 +15,8 @@ extension ReactorMachine {
         let take: @Sendable (ReactorMachine, [UInt8], Int, Bool) throws(ActionRefusal) -> Receipt?
         @usableFromInline
         let fold: @Sendable (ReactorMachine, Int) -> Void
+        @usableFromInline
+        let checks: ReactorChecks
 
         @inlinable
         init() {
@@ -22,6 +24,7 @@ extension ReactorMachine {
                 try machine.take(body, batchLimit: batchLimit, mayApply: mayApply)
             }
             fold = { $0.fold($1) }
+            checks = ReactorChecks(state: R.State.self, mutation: R.Mutation.self)
         }
     }
 
@@ -34,7 +37,9 @@ extension ReactorMachine {
             let action = try read(R.Action.self, from: body)
             guard mayApply else { return nil }
             var receipt = Receipt()
+            let mark = beginRequest()
             receive(action, at: 0, &receipt)
+            try endRequest(mark)
             return receipt
         }
         let actions = try read([R.Action].self, from: body)
@@ -42,7 +47,12 @@ extension ReactorMachine {
         guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
         guard mayApply else { return nil }
         var receipt = Receipt(isBatch: true)
-        for (index, action) in actions.enumerated() { receive(action, at: index, &receipt) }
+        let mark = beginRequest()
+        for (index, action) in actions.enumerated() {
+            receive(action, at: index, &receipt)
+            if session.isRefused { break }
+        }
+        try endRequest(mark)
         return receipt
     }
 
@@ -97,42 +107,47 @@ extension ReactorMachine {
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         mutations.append(mutation)
         let session = session
-        let wantsState = session.wantsStates
-        if pulses.isEmpty, !wantsState {
+        if !session.isReceiving {
+            beginMutation()
+        } else if session.isRefused {
+            return
+        }
+        if pulses.isEmpty, !session.wantsStates {
             session.beginMutation(of: action)
         } else {
             // Looked at first: a look that fails is a record of its own.
             let state = core.visibleState(observer: self)
+            let wantsState = session.wantsStates
+            let encoded = wantsState ? encodedState(state) : []
             session.beginMutation(of: action)
             pulses.record(state, in: session)
-            if wantsState { show(state) }
+            if wantsState { show(encoded) }
         }
         if session.keepsRecords {
             keep(mutation)
         } else if session.weighsNewest() {
             weigh(mutation)
         }
+        if checks.any { check(mutation) }
+        if session.isMeasureDue() { measureState() }
+        if session.isRefused { refuseMutation(of: action) }
     }
+
+    @usableFromInline
+    func measureState() { session.measure(core.state) }
 
     @usableFromInline
     func weigh(_ mutation: R.Mutation) { session.weigh(mutation) }
 
     @usableFromInline
-    func show(_ state: R.State) {
-        var encoded: [UInt8] = []
-        encode(state, to: &encoded)
-        session.record(.state, encoded)
-    }
-
-    @usableFromInline
     func keep(_ mutation: R.Mutation) {
         let table = session.table
         assert(table.isWriting(for: session), "it would go into another session's record")
+        guard !session.isRefused else { return }
         do {
             try JSON.encode(mutation, into: &table.pen.content, with: &table.encodingSpace)
         } catch {
-            session.recordContent(Framing.null)
-            session.note(.unencodable("a mutation", String(describing: error)))
+            return session.refuse(.notEncodable("a mutation", error))
         }
         session.log.weigh(table.pen.content.count)
         session.stateMeter.bring(table.pen.content.count)

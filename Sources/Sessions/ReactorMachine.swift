@@ -35,8 +35,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     unowned let session: Session
     /// What the action log calls the steps that run, as far as they have names.
     var effectIDs: [RunID: EffectID] = [:]
-    /// A request is being carried out.
-    private(set) var isReceiving = false
+    /// Which values are encoded as they are made, because their types may have no JSON.
+    @usableFromInline
+    let checks: ReactorChecks
+    /// The last old version that was shown undecorated, which is logged once.
+    var undecorated: UInt64?
     /// What is ending just now, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
@@ -52,6 +55,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         self.session = session
         self.clock = clock
         self.compiled = compiled
+        checks = compiled.checks.knowing(keepsRecords: session.keepsRecords)
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
         if let saved { try fold.applyAll(of: saved) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
@@ -66,10 +70,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        let version = core.version
-        isReceiving = true
-        defer { isReceiving = false }
-        return try endReceiving(compiled.take(self, body, batchLimit, mayApply), since: version)
+        try compiled.take(self, body, batchLimit, mayApply)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
@@ -84,30 +85,26 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
-    func encodeState(in session: Session, to out: inout [UInt8]) {
-        encode(core.visibleState(observer: self), to: &out)
+    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure? {
+        appendNull(encode(core.visibleState(observer: self), to: &out), to: &out)
     }
 
-    func encodeState(at version: UInt64, in session: Session, to out: inout [UInt8]) {
-        encode(shownState(at: version), to: &out)
+    func encodeState(
+        at version: UInt64, in session: Session, to out: inout [UInt8]
+    ) -> JSONEncodingFailure? {
+        appendNull(encode(shownState(at: version), at: version, to: &out), to: &out)
     }
 
     private func shownState(at version: UInt64) -> R.State {
         guard version != core.version else { return core.visibleState(observer: self) }
         if let state = stubVersions[version] { return state }
         let state = state(at: version)
-        // A decoration that fails is left out, as it is for the present state.
-        return (try? reactor.transform(state: state)) ?? state
-    }
-
-    func encode(_ state: R.State, to out: inout [UInt8]) {
-        let start = out.count
         do {
-            try JSON.encode(state, into: &out)
+            return try reactor.transform(state: state)
         } catch {
-            out.removeSubrange(start...)
-            out.append(contentsOf: Framing.null)
-            session.note(.unencodable("the state", String(describing: error)))
+            // A decoration that fails is left out, as it is for the present state.
+            isUndecorated(version, because: String(describing: error))
+            return state
         }
     }
 
@@ -220,7 +217,9 @@ extension ReactorMachine: ReactorCoreObserver {
         do {
             try JSON.encode(activity, into: &encoded)
         } catch {
-            return session.note(.unencodable("an activity", String(describing: error)))
+            session.refuse(.notEncodable("an activity", error))
+            if !session.isReceiving { reportRefusal(of: action) }
+            return
         }
         session.recordActivity(encoded, of: action)
     }

@@ -10,6 +10,8 @@ package struct Registration: Sendable {
     package let stateVersion: Int
     /// In declaration order; an event source's index points here.
     package let pulses: [String]
+    /// What the pulses are called in Swift.
+    let properties: [String]
     package let activities: [String]
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
@@ -44,10 +46,17 @@ package struct Registration: Sendable {
         make: @escaping @Sendable () -> R, compiled: ReactorMachine<R>.Compiled
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
-        let fields = PulseFields.discover(R.State.self)
+        let initial = make().initialState
+        let fields = Self.pulses(of: initial)
         try self.init(
             name: name, stateVersion: R.stateVersion, fields: fields, activities: activities,
-            examples: examples
+            examples: examples,
+            faults: Self.faults(inState: initial)
+                + Self.faults(inActivity: R.Activity.self, announced: activities)
+                + Self.faults(inCasesOf: R.Activity.self, "activity")
+                + Self.faults(inCasesOf: R.Action.self, "action")
+                + (R.Mutation.self == R.Action.self
+                    ? [] : Self.faults(inCasesOf: R.Mutation.self, "mutation"))
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
                 make(), pulses: fields, session: session, clock: clock, saved: saved,
@@ -64,10 +73,15 @@ package struct Registration: Sendable {
         makeCycler make: @escaping @Sendable () -> C
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
-        let fields = PulseFields.discover(C.State.self)
+        let initial = make().state.value
+        let fields = Self.pulses(of: initial)
         try self.init(
             name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
-            examples: examples
+            examples: examples,
+            faults: Self.faults(inState: initial)
+                + Self.faults(inActivity: C.Activity.self, announced: activities)
+                + Self.faults(inCasesOf: C.Activity.self, "activity")
+                + Self.faults(inCasesOf: C.Action.self, "action")
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved)
         }
@@ -86,10 +100,15 @@ package struct Registration: Sendable {
         C.Parent: ActionCycler & SendableMetatype, C.Parent.Action: Codable,
         C.Parent.State: Codable, C.Parent.Activity: Codable
     {
-        let fields = PulseFields.discover(C.State.self)
+        let initial = make().state.value
+        let fields = Self.pulses(of: initial)
         try self.init(
             name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
-            examples: examples
+            examples: examples,
+            faults: Self.faults(inState: initial)
+                + Self.faults(inActivity: C.Activity.self, announced: activities)
+                + Self.faults(inCasesOf: C.Activity.self, "activity")
+                + Self.faults(inCasesOf: C.Action.self, "action")
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved) {
                 part, session in
@@ -103,12 +122,12 @@ package struct Registration: Sendable {
 
     private init<State>(
         name: String, stateVersion: Int, fields: [PulseField<State>], activities: [String],
-        examples: [some Encodable],
+        examples: [some Encodable], faults found: [String],
         makeMachine:
             @escaping @Sendable (Session, SavedSession?) throws(RecoveryFault) ->
             any Machine
     ) throws(RegistrationFailure) {
-        var faults = Self.faults(inName: name)
+        var faults = Self.faults(inName: name) + found
         for field in fields where !field.isEncodable {
             faults.append("the value of the pulse \(field.name) is not Encodable")
         }
@@ -130,6 +149,7 @@ package struct Registration: Sendable {
         self.name = name
         self.stateVersion = stateVersion
         self.pulses = fields.map(\.name)
+        self.properties = fields.map(\.property)
         self.activities = activities
         self.examples = encodedExamples
         self.pulsePrefixes = fields.map { Framing.prefix($0.name) }

@@ -247,7 +247,7 @@ final class Replay {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
         var state: [UInt8] = []
-        fold.encodeShown(to: &state)
+        session.append(fold, to: &state)
         guard case .part = subscriber.stream.selection.states else { return state }
         let part = subscriber.stream.part(of: state)
         guard part != shownPart else { return nil }
@@ -265,7 +265,7 @@ final class Replay {
             fold = rebuilt
             if case .part = subscriber.stream.selection.states {
                 var state: [UInt8] = []
-                rebuilt.encodeShown(to: &state)
+                session.append(rebuilt, to: &state)
                 shownPart = subscriber.stream.part(of: state)
             }
             act(self)

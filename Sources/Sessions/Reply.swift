@@ -1,3 +1,4 @@
+package import JSONCoding
 package import Storage
 
 /// An answer that is due, in the order in which answers were decided.
@@ -27,6 +28,8 @@ extension Reply {
         case conditionFailed
         /// The state as one line of JSON, and the version that it is of.
         case state([UInt8], version: UInt64)
+        /// The state has no JSON: its type encodes itself in a way that was not to be foreseen.
+        case unencodable(JSONEncodingFailure)
         /// A session's stub, as JSON.
         case stub([UInt8])
         /// A page of the action log, as JSON.

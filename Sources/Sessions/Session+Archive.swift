@@ -91,9 +91,30 @@ extension Session {
                 answer(content(.versionUnknown(kept: kept)), token)
             case .success(let fold?):
                 var state: [UInt8] = []
-                fold.encodeShown(to: &state)
+                if let failure = append(fold, to: &state) {
+                    return answer(content(.unencodable(failure)), token)
+                }
                 answer(content(.state(state, version: version)), token)
             }
+        }
+    }
+
+    /// Appends the state as it is shown; `null`, and answers why, if it has no JSON. That it is
+    /// shown undecorated is logged.
+    @discardableResult
+    func append(_ fold: any StateFold, to out: inout [UInt8]) -> JSONEncodingFailure? {
+        do throws(JSONEncodingFailure) {
+            if let error = try fold.encodeShown(to: &out) {
+                note(
+                    .failed(
+                        place: "transformState",
+                        error: "version \(fold.version) and others are shown bare: \(error)"))
+            }
+            return nil
+        } catch {
+            out.append(contentsOf: Framing.null)
+            note(.unencodable("the state", error.description))
+            return error
         }
     }
 
@@ -155,6 +176,8 @@ extension Session {
     /// The source of an event by its name, as the journal keeps it.
     func source(of name: String) -> EventSource {
         if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
+        // Journals of before pulses had their coding keys for names.
+        if let index = registration.properties.firstIndex(of: name) { return .pulse(index) }
         return .activity(activityIndex(named: name) ?? .max)
     }
 }

@@ -324,13 +324,18 @@ extension Session {
 
     // MARK: Words
 
-    /// The value as JSON; null, and a note for people, if it has none.
-    func append(_ value: some Encodable, _ what: String, to out: inout [UInt8]) {
+    /// The value as JSON; null, a note for people, and the answer why, if it has none.
+    @discardableResult
+    func append(
+        _ value: some Encodable, _ what: String, to out: inout [UInt8]
+    ) -> JSONEncodingFailure? {
         do {
             try JSON.encode(value, into: &out, with: &table.encodingSpace)
+            return nil
         } catch {
             out.append(contentsOf: Framing.null)
             note(.unencodable(what, String(describing: error)))
+            return error
         }
     }
 

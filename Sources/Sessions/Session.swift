@@ -71,14 +71,21 @@ package final class Session {
     var begunBefore = 0
     /// A step is being unsaid: what is cancelled with it is cancelled at once.
     var isUnsaying = false
+    /// What is being decided is taken back: see ``refuse(_:)``.
+    @usableFromInline
+    var isRefused = false
+    var refusal: ActionRefusal?
+    /// A request is being carried out, which is refused as a whole; else a mutation is on its own.
+    @usableFromInline
+    var isReceiving = false
+    /// Where the mutation of an effect or a source began; only while it is applied.
+    var mutationMark: AttemptMark?
     /// Of the request that is being received; it goes into the records that it leaves.
     private(set) var traceparent: String?
     /// The action that is being received as it came, if it came alone and on one line.
     private var arrived: ArraySlice<UInt8>?
     var weighing = Weighing()
     var stateMeter = StateMeter()
-    /// Why something of what is being received was taken back.
-    var stateRefusal: StateTooLarge?
     /// Made for the first request that has one.
     var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
@@ -247,8 +254,11 @@ package final class Session {
 
     /// Appends the action that is being received: as it came, or as its type is encoded.
     func appendReceived(_ action: some Encodable, to out: inout [UInt8]) {
-        guard let arrived else { return append(action, "an action", to: &out) }
-        out.append(contentsOf: arrived)
+        if let arrived {
+            out.append(contentsOf: arrived)
+        } else {
+            append(action, "an action", to: &out)
+        }
     }
 
     /// Somebody who waits for effects to end waits no longer: answers what there is.
@@ -290,14 +300,17 @@ package final class Session {
         guard let machine else { return absence }
         var state: [UInt8] = []
         guard let version else {
-            machine.encodeState(in: self, to: &state)
+            if let failure = machine.encodeState(in: self, to: &state) {
+                return .unencodable(failure)
+            }
             return .state(state, version: log.lastVersion)
         }
         guard version >= log.keptVersion, version <= log.lastVersion else {
             return .versionUnknown(kept: log.keptVersion...log.lastVersion)
         }
-        machine.encodeState(at: version, in: self, to: &state)
+        let failure = machine.encodeState(at: version, in: self, to: &state)
         machine.endReplay()
+        if let failure { return .unencodable(failure) }
         return .state(state, version: version)
     }
 

@@ -359,6 +359,11 @@ package final class SessionTable {
         pen.finish(in: &step.batch.runs[step.batch.runs.count - 1])
     }
 
+    /// Forgets the record that is being written, if it is one of this session's.
+    func dropRecord(of session: Session) {
+        if isWriting(for: session) { writing = nil }
+    }
+
     /// Memory to put something together in, empty.
     func takeScratch() -> [UInt8] {
         var taken: [UInt8] = []

@@ -10,8 +10,10 @@ package protocol StateFold: AnyObject {
     /// Applies a record of the kind `mutation`.
     func apply(_ record: Record) throws(RecoveryFault)
 
-    /// Appends the state as it is shown.
-    func encodeShown(to out: inout [UInt8])
+    /// Appends the state as it is shown, or undecorated where decorating it fails.
+    ///
+    /// - Returns: why it is shown undecorated, told once; nil if it is not.
+    func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
 
     /// Appends the state as `reduce` made it.
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
@@ -67,6 +69,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private(set) var state: R.State
     private(set) var version: UInt64
     private let stateVersion: Int
+    private var hasFailedLook = false
 
     /// - Parameter snapshot: where to begin; without one the initial state.
     init(_ reactor: R, from snapshot: Snapshot?) throws(RecoveryFault) {
@@ -95,14 +98,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         version += 1
     }
 
-    func encodeShown(to out: inout [UInt8]) {
-        let shown = (try? reactor.transform(state: state)) ?? state
-        let start = out.count
+    func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String? {
         do {
-            try JSON.encode(shown, into: &out)
+            try JSON.encode(try reactor.transform(state: state), into: &out)
+            return nil
         } catch {
-            out.removeSubrange(start...)
-            out.append(contentsOf: Framing.null)
+            try JSON.encode(state, into: &out)
+            defer { hasFailedLook = true }
+            return hasFailedLook ? nil : String(describing: error)
         }
     }
 

@@ -41,6 +41,27 @@ package struct RecordRun: Sendable, Equatable {
         version = head.version
     }
 
+    /// How much of it there is.
+    package struct Mark: Sendable {
+        fileprivate let bytes: Int
+        fileprivate let count: Int
+        fileprivate let last: RecordPlace
+        fileprivate let version: UInt64
+    }
+
+    package var mark: Mark { Mark(bytes: text.count, count: count, last: last, version: version) }
+
+    /// Takes back the records that were added since the mark.
+    ///
+    /// - Precondition: the mark is of this run, and had a record that was not its end.
+    package mutating func takeBack(to mark: Mark) {
+        text.removeSubrange(mark.bytes...)
+        count = mark.count
+        last = mark.last
+        version = mark.version
+        deleted = nil
+    }
+
     /// - Precondition: the other one continues this one.
     package mutating func append(_ other: RecordRun) {
         precondition(deleted == nil && other.first.follows(last), "a gap between runs")

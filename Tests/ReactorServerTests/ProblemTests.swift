@@ -32,6 +32,21 @@ struct ProblemTests {
         (.draining, 503, "draining"),
     ]
 
+    // Case 153
+    @Test func `a detail repeats no more of what came than fits in 512 bytes`() {
+        for letter in ["x", "é", "😀", "\""] {
+            let long = "unknown \(String(repeating: letter, count: 300_000)) is not known here"
+            let detail = Problem(422, "c", long).detail
+            #expect(detail.utf8.count <= Problem.detailLimit)
+            #expect(detail.utf8.count > Problem.detailLimit - 16)
+            #expect(detail.hasPrefix("unknown \(letter)\(letter)"))
+            #expect(detail.hasSuffix(" is not known here"))
+            #expect(!detail.contains("\u{FFFD}"))
+        }
+        let exact = String(repeating: "x", count: Problem.detailLimit)
+        #expect(Problem(422, "c", exact).detail == exact)
+    }
+
     @Test func `Each has its status and its code`() {
         for (problem, status, code) in Self.all {
             #expect(problem.status == status, "\(problem)")

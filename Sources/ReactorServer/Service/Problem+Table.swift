@@ -37,6 +37,10 @@ extension Problem {
         case .failed(let error):
             self.init(
                 422, "action_failed", "the action failed and nothing of it was applied: \(error)")
+        case .notEncodable(let what, let failure):
+            self.init(
+                422, "not_encodable",
+                "nothing was applied: \(what) can't be written as JSON: \(failure)")
         case .parentMissing:
             self.init(
                 409, "no_parent",

@@ -6,8 +6,11 @@ package struct Problem: Error, Sendable, Equatable {
     package var status: Int
     /// Stable, snake_case, for programs.
     package var code: String
-    /// One sentence that names the offending field or header, for people.
-    package var detail: String
+    /// One sentence that names the offending field or header, for people. It may repeat what came;
+    /// of more than ``detailLimit`` bytes the middle is left out.
+    package var detail: String {
+        didSet { detail = Self.shortened(detail) }
+    }
     /// Further header fields: `Allow`, `Retry-After`, `ETag`.
     package var fields: [(name: String, value: String)] = []
 
@@ -17,8 +20,21 @@ package struct Problem: Error, Sendable, Equatable {
     ) {
         self.status = status
         self.code = code
-        self.detail = detail
+        self.detail = Self.shortened(detail)
         self.fields = fields
+    }
+
+    /// Bytes of a detail. What came may be a megabyte long, and is the peer's own.
+    package static let detailLimit = 512
+
+    private static func shortened(_ detail: String) -> String {
+        let bytes = detail.utf8
+        guard bytes.count > detailLimit else { return detail }
+        // Two thirds of it from the beginning. Half a character at either side is not shown.
+        let start = String(decoding: bytes.prefix(detailLimit * 2 / 3), as: UTF8.self)
+        let end = String(decoding: bytes.suffix(detailLimit / 3 - 8), as: UTF8.self)
+        let isPart: (Character) -> Bool = { $0 == "\u{FFFD}" }
+        return String(start.trimmed(while: isPart)) + " … " + String(end.trimmed(while: isPart))
     }
 
     /// The document: `type`, `title`, `status`, `detail`, `code`.
@@ -39,5 +55,14 @@ package struct Problem: Error, Sendable, Equatable {
     package static func == (one: Problem, other: Problem) -> Bool {
         one.status == other.status && one.code == other.code && one.detail == other.detail
             && one.fields.elementsEqual(other.fields, by: ==)
+    }
+}
+
+extension String {
+    /// Without the characters at either end that `isSurplus` names.
+    fileprivate func trimmed(while isSurplus: (Character) -> Bool) -> Substring {
+        var rest = drop(while: isSurplus)
+        while let last = rest.last, isSurplus(last) { rest.removeLast() }
+        return rest
     }
 }

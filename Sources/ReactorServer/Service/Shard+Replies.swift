@@ -76,6 +76,10 @@ extension Shard: SessionOutput {
             answer(connection, Problem(failure))
         case .unreadable(let failure):
             answer(connection, .unreadable(failure))
+        case .unencodable(let failure):
+            answer(
+                connection,
+                Problem(500, "not_encodable", "the state can't be written as JSON: \(failure)"))
         case .refused(let refusal):
             answer(connection, Problem(refusal, by: content.session.registration))
         case .keyRunning:

@@ -25,6 +25,7 @@ extension Reply.Content {
         case .failed(let failure): failure.reason == .full ? "failed full" : "failed unavailable"
         case .gone: "gone"
         case .unreadable: "unreadable"
+        case .unencodable(let failure): "unencodable \(failure)"
         case .refused(let refusal): "refused \(refusal)"
         case .replayed(let answer): "replayed \(String(decoding: answer.body, as: UTF8.self))"
         case .keyRunning: "keyRunning"

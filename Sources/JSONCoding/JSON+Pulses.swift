@@ -1,0 +1,96 @@
+package import Reactors
+
+// Codable says nothing of a type's coding keys; encoding a value of it shows them. Done once, when a
+// reactor is registered.
+
+extension JSON {
+    /// The coding keys under which a value encodes its pulses, each with the pulse's mark. Empty for
+    /// a value that is no object; a pulse whose value is encoded instead of itself is not seen.
+    package static func pulseKeys<Value: Encodable>(
+        of value: Value
+    ) -> [(key: String, mark: PulseMark)] {
+        let writer = JSONWriter(appendingTo: [])
+        let found = PulseKeys()
+        do {
+            let entry = try writer.sheet.enter(Value.self)
+            let base = JSONSlotEncoder(writer: writer, slot: entry.slot, type: Value.self)
+            try value.encode(to: PulseKeysEncoder(base: base, found: found))
+        } catch {
+            // That it can't be encoded is reported elsewhere; what was seen before is right.
+            return found.keys
+        }
+        return found.keys
+    }
+}
+
+private final class PulseKeys {
+    var keys: [(key: String, mark: PulseMark)] = []
+
+    func see(_ value: Any, _ key: any CodingKey) {
+        guard let pulse = value as? any PulseShape else { return }
+        keys.append((key.stringValue, pulse.shapeMark))
+    }
+}
+
+private struct PulseKeysEncoder: Encoder {
+    let base: JSONSlotEncoder
+    let found: PulseKeys
+
+    var codingPath: [any CodingKey] { base.codingPath }
+    var userInfo: [CodingUserInfoKey: Any] { base.userInfo }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(
+            PulseKeysFields(base: base.container(keyedBy: type), found: found))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer { base.unkeyedContainer() }
+    func singleValueContainer() -> any SingleValueEncodingContainer { base }
+}
+
+private struct PulseKeysFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    var base: KeyedEncodingContainer<Key>
+    let found: PulseKeys
+
+    var codingPath: [any CodingKey] { base.codingPath }
+
+    mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: key) }
+    mutating func encode(_ value: Bool, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: String, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Double, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Float, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int8, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int16, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int32, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int64, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: Int128, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt8, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt16, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt32, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt64, forKey key: Key) throws { try pass(value, key) }
+    mutating func encode(_ value: UInt128, forKey key: Key) throws { try pass(value, key) }
+
+    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        found.see(value, key)
+        try base.encode(value, forKey: key)
+    }
+
+    private mutating func pass<Value: Encodable>(_ value: Value, _ key: Key) throws {
+        try base.encode(value, forKey: key)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        base.nestedContainer(keyedBy: type, forKey: key)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        base.nestedUnkeyedContainer(forKey: key)
+    }
+
+    mutating func superEncoder() -> any Encoder { base.superEncoder() }
+    mutating func superEncoder(forKey key: Key) -> any Encoder { base.superEncoder(forKey: key) }
+}

@@ -1,0 +1,117 @@
+// Why reflection: whether a type always has JSON can be seen from its fields, once, when a reactor is
+// registered; looking at each value would cost as much as writing it. `_forEachField` is an SPI of
+// the standard library; seen working on 6.3.1. Should a toolchain drop it, this file stops compiling
+// and nothing else does.
+internal import Reactors
+@_spi(Reflection) internal import Swift
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+extension JSON {
+    /// Whether every value of the type can be written and read back: it has no floating-point number
+    /// and no `Date` in it, for these may be none that JSON has, and nothing of its own type, which
+    /// could nest without end.
+    ///
+    /// Told by stored fields, so of a type that writes something else than these it may be wrong: it
+    /// answers what to look at, not what to rely on. Of what it can't see into (classes,
+    /// existentials, enums with large payloads) it answers false.
+    package static func alwaysEncodes(_ type: any Any.Type) -> Bool {
+        alwaysEncodes(type, around: [])
+    }
+
+    private static func alwaysEncodes(
+        _ type: any Any.Type, around outer: [ObjectIdentifier]
+    ) -> Bool {
+        // A field's kind comes with it.
+        func boxed<T>(_: T.Type) -> any Any.Type { Box<T>.self }
+        return fieldsAlwaysEncode(_openExistential(type, do: boxed), within: outer)
+    }
+
+    private struct Box<Value> {
+        var value: Value
+    }
+
+    private static func alwaysEncodes(
+        _ type: any Any.Type, _ kind: _MetadataKind, within outer: [ObjectIdentifier]
+    ) -> Bool {
+        let id = ObjectIdentifier(type)
+        if plain.contains(id) { return true }
+        guard !outer.contains(id), outer.count < 64 else { return false }
+        let path = outer + [id]
+        if let container = type as? any JSONContainer.Type {
+            return container.parts.allSatisfy { alwaysEncodes($0, around: path) }
+        }
+        if let pulse = type as? any PulseShape.Type {
+            return alwaysEncodes(pulse.valueShape, around: path)
+        }
+        switch kind {
+        case .struct: return fieldsAlwaysEncode(type, within: path)
+        // One byte is too small for a number with a fraction and for a reference.
+        case .enum: return size(of: type) <= 1
+        default: return false
+        }
+    }
+
+    /// Whether the type is an enum.
+    static func isEnum(_ type: any Any.Type) -> Bool {
+        func boxed<T>(_: T.Type) -> any Any.Type { Box<T>.self }
+        var isEnum = false
+        _ = unsafe _forEachField(of: _openExistential(type, do: boxed)) { _, _, _, kind in
+            isEnum = kind == .enum
+            return true
+        }
+        return isEnum
+    }
+
+    private static func fieldsAlwaysEncode(
+        _ type: any Any.Type, within path: [ObjectIdentifier]
+    ) -> Bool {
+        var allDo = true
+        let sawAll = unsafe _forEachField(of: type) { _, _, field, kind in
+            allDo = alwaysEncodes(field, kind, within: path)
+            return allDo
+        }
+        return sawAll && allDo
+    }
+
+    private static func size(of type: any Any.Type) -> Int {
+        func size<T>(_: T.Type) -> Int { MemoryLayout<T>.size }
+        return _openExistential(type, do: size)
+    }
+
+    private static let plain = Set(
+        [
+            Bool.self, String.self, Int.self, Int8.self, Int16.self, Int32.self, Int64.self,
+            Int128.self, UInt.self, UInt8.self, UInt16.self, UInt32.self, UInt64.self,
+            UInt128.self, Data.self, URL.self, UUID.self,
+        ].map { (type: any Any.Type) in ObjectIdentifier(type) })
+}
+
+/// A generic type of the standard library that writes its parts and nothing else.
+private protocol JSONContainer {
+    static var parts: [any Any.Type] { get }
+}
+
+extension Optional: JSONContainer {
+    fileprivate static var parts: [any Any.Type] { [Wrapped.self] }
+}
+
+extension Array: JSONContainer {
+    fileprivate static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension ContiguousArray: JSONContainer {
+    fileprivate static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension Set: JSONContainer {
+    fileprivate static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension Dictionary: JSONContainer {
+    fileprivate static var parts: [any Any.Type] { [Key.self, Value.self] }
+}

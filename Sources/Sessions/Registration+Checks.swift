@@ -1,0 +1,65 @@
+internal import JSONCoding
+internal import Reactors
+
+// What can't work is refused when it is registered, and not when the first session of it is lost.
+extension Registration {
+    /// The pulses of a state under their coding keys, which are their names on the wire (contract
+    /// §5). One that the state does not encode as itself keeps its name in Swift.
+    static func pulses<State: Encodable>(of initial: State) -> [PulseField<State>] {
+        let fields = PulseFields.discover(State.self)
+        guard !fields.isEmpty else { return [] }
+        let keys = JSON.pulseKeys(of: initial)
+        return fields.map { field in
+            let mark = field.mark(in: initial)
+            let found = keys.filter { $0.mark == mark }.map(\.key)
+            // Two that were copied from one another have one mark.
+            guard let key = found.count == 1 ? found[0] : nil else { return field }
+            return field.named(key)
+        }
+    }
+
+    /// Whether the state can be saved and read back, shown by the one that every session begins
+    /// with.
+    static func faults<State: Codable>(inState initial: State) -> [String] {
+        if State.self is AnyObject.Type {
+            return [
+                "the state is a class; it must be a struct or an enum, of which copies are kept"
+            ]
+        }
+        var written: [UInt8] = []
+        do throws(JSONEncodingFailure) {
+            try JSON.encode(initial, into: &written)
+        } catch {
+            return ["the initial state can't be written as JSON: \(error)"]
+        }
+        var again: [UInt8] = []
+        do {
+            try JSON.encode(try JSON.decode(State.self, from: written), into: &again)
+        } catch let refusal as JSONRefusal {
+            return ["the initial state can't be read back from its JSON: \(refusal.sentence)"]
+        } catch {
+            return ["the initial state can't be written again once it was read back: \(error)"]
+        }
+        guard written == again else {
+            return ["the initial state is another one once it was read back from its JSON"]
+        }
+        return []
+    }
+
+    /// Activities that would be lost when they are emitted: their case has a reserved name.
+    static func faults<Activity: Codable>(
+        inActivity type: Activity.Type, announced: [String]
+    ) -> [String] {
+        reservedNames.subtracting(announced).sorted().filter { JSON.hasCase($0, type) }.map {
+            "the activity \($0) has a reserved name; its case needs another one"
+        }
+    }
+
+    /// Cases that can be neither written nor read: one of their fields is called as what names the
+    /// case.
+    static func faults<Tagged: Codable>(inCasesOf type: Tagged.Type, _ what: String) -> [String] {
+        JSON.casesWithReservedField(type).map {
+            "the \(what) \($0) has a field called \"type\", which names the case; call it otherwise"
+        }
+    }
+}

@@ -1,0 +1,134 @@
+internal import Storage
+
+// What is decided and must not be: a request, or one mutation of an effect, that is taken back
+// before anybody has seen anything of it.
+//
+// Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
+// mutation has been applied, records are begun, effects are ordered. Whoever finds it calls
+// ``Session/refuse(_:)`` and goes on; the machine looks at ``Session/isRefused`` where its turn, or
+// the mutation, ends, and takes everything back to the mark that it set before. The step also has
+// what other requests of the same round have decided: that stays.
+
+/// Where a session stood before what may have to be taken back.
+struct AttemptMark {
+    fileprivate let number: UInt64
+    fileprivate let notes: UInt32
+    fileprivate let snapshotNumber: UInt64
+    fileprivate let owedSettled: Int
+    fileprivate let mayHaveSettled: Bool
+    /// The step that gathered then; nil if there was none.
+    fileprivate let step: StepMark?
+}
+
+/// How much a step had.
+struct StepMark {
+    let step: Step
+    let lastNumber: UInt64
+    let lastVersion: UInt64
+    let notes: UInt32
+    let runs: Int
+    let run: RecordRun.Mark?
+    let snapshots: Int
+    let started: Int
+    let settled: Int
+    let effects: Int
+
+    init(_ step: Step) {
+        self.step = step
+        lastNumber = step.lastNumber
+        lastVersion = step.lastVersion
+        notes = step.notes
+        runs = step.batch.runs.count
+        run = step.batch.runs.last?.mark
+        snapshots = step.batch.snapshots.count
+        started = step.batch.started.count
+        settled = step.batch.settled.count
+        effects = step.effects.count
+    }
+}
+
+extension Step {
+    /// Takes back what was added since the mark. Answers to other requests are no part of it: none
+    /// is attached in the middle of a turn.
+    func takeBack(to mark: StepMark) {
+        lastNumber = mark.lastNumber
+        lastVersion = mark.lastVersion
+        notes = mark.notes
+        batch.runs.removeLast(batch.runs.count - mark.runs)
+        if let run = mark.run, mark.runs > 0 { batch.runs[mark.runs - 1].takeBack(to: run) }
+        batch.snapshots.removeLast(batch.snapshots.count - mark.snapshots)
+        batch.started.removeLast(batch.started.count - mark.started)
+        batch.settled.removeLast(batch.settled.count - mark.settled)
+        effects.removeLast(effects.count - mark.effects)
+    }
+
+    /// Takes back everything, for a step that was begun since the mark.
+    ///
+    /// - Parameters:
+    ///   - number: the last record before it.
+    ///   - owed: settled actions that it took over when it began.
+    func takeBackAll(number: UInt64, version: UInt64, notes: UInt32, owed: Int) {
+        lastNumber = number
+        lastVersion = version
+        self.notes = notes
+        batch.runs = []
+        batch.snapshots = []
+        batch.started = []
+        batch.settled.removeLast(batch.settled.count - min(owed, batch.settled.count))
+        effects = []
+    }
+}
+
+extension Session {
+    /// Sets the mark that ``takeBack(to:)`` goes back to.
+    func attemptMark() -> AttemptMark {
+        // What is being written belongs to what was before.
+        table.finishRecord()
+        let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
+        return AttemptMark(
+            number: log.lastNumber, notes: notes?.count(before: log.lastNumber + 1) ?? 0,
+            snapshotNumber: keeping?.snapshotNumber ?? 0,
+            owedSettled: keeping?.owedSettled.count ?? 0, mayHaveSettled: mayHaveSettled,
+            step: step)
+    }
+
+    /// What is being decided must not be: this request, or this mutation, is taken back as a whole.
+    /// The first reason counts.
+    ///
+    /// Callable from wherever a machine decides, between the mark and the end of the turn or
+    /// mutation. Nothing that is entered after it stays.
+    func refuse(_ refusal: ActionRefusal) {
+        guard !isRefused else { return }
+        isRefused = true
+        self.refusal = refusal
+    }
+
+    /// Why, and that is settled with it.
+    func takeRefusal() -> ActionRefusal? {
+        defer {
+            isRefused = false
+            refusal = nil
+        }
+        return refusal
+    }
+
+    /// Takes back what was decided since the mark: records, notes, events, what is to be committed
+    /// and done. The machine takes back its own.
+    ///
+    /// - Precondition: no answer was attached since, nothing was handed to the journal.
+    func takeBack(to mark: AttemptMark) {
+        table.dropRecord(of: self)
+        log.rollBack(to: mark.number)
+        notes?.rollBack(before: mark.number + 1, to: mark.notes)
+        keeping?.snapshotNumber = mark.snapshotNumber
+        mayHaveSettled = mark.mayHaveSettled
+        guard let step = uncommitted.last, step.isGathering else { return }
+        if let before = mark.step, before.step === step {
+            step.takeBack(to: before)
+        } else {
+            step.takeBackAll(
+                number: log.lastNumber, version: log.lastVersion, notes: mark.notes,
+                owed: mark.owedSettled)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Reactors
+
+/// Its state, its mutations and its activities can be such that they have no JSON.
+final class Fragile: Reactor {
+    enum Action: TaggedCodable, Sendable {
+        case mark(number: Int)
+        /// The mutation has a number that is none.
+        case divide
+        /// The mutation is fine, the state that it makes is not.
+        case spoil
+        /// One object more within the others.
+        case nest
+        /// The activity has a number that is none.
+        case tell
+        /// A mark once the gate is open; one that waits already is cancelled.
+        case wait(number: Int)
+        case cancel
+        /// Two marks, and the spoiling between them, once the gate is open.
+        case spoilLater
+        /// The same, behind a step.
+        case spoilAfter
+    }
+
+    enum Mutation: TaggedCodable, Sendable {
+        case mark(number: Int)
+        case divide(quotient: Double)
+        case spoil
+        case nest
+    }
+
+    enum Activity: TaggedCodable, Sendable {
+        case told(quotient: Double)
+    }
+
+    struct State: Codable, Sendable {
+        var marks: [Int] = []
+        @Pulse var quotient = 0.5
+        var tree: [Tree] = []
+    }
+
+    struct Tree: Codable, Sendable {
+        var trees: [Tree]
+    }
+
+    let initialState = State()
+    private let gate: Gate
+
+    init(gate: Gate = Gate()) {
+        self.gate = gate
+    }
+
+    func mutate(state: State, action: Action) -> Effect<Mutation> {
+        let gate = gate
+        switch action {
+        case .mark(let number): return .just(.mark(number: number))
+        case .divide: return .just(.divide(quotient: .infinity))
+        case .spoil: return .just(.spoil)
+        case .nest: return .just(.nest)
+        case .tell: return .emit(.told(quotient: -.infinity))
+        case .wait(let number):
+            return .concat(
+                .run(id: "wait", policy: .latest) { send in
+                    await gate.pass()
+                    await send(.mark(number: number))
+                },
+                .just(.mark(number: -number)))
+        case .cancel: return .cancel("wait")
+        case .spoilLater:
+            return .run { send in
+                await gate.pass()
+                await send(.mark(number: 1))
+                await send(.spoil)
+                await send.emit(.told(quotient: .nan))
+                await send(.mark(number: 2))
+            }
+        case .spoilAfter:
+            return .concat(
+                .run { _ in await gate.pass() }, .just(.mark(number: 1)), .just(.spoil),
+                .just(.mark(number: 2)))
+        }
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .mark(let number): state.marks.append(number)
+        case .divide(let quotient): state.quotient = quotient
+        case .spoil: state.quotient = .nan
+        case .nest: state.tree = [Tree(trees: state.tree)]
+        }
+    }
+}
+
+extension Post {
+    static func plain(_ type: String) -> String { #"{"type":"\#(type)"}"# }
+    static func mark(_ number: Int) -> String { #"{"type":"mark","number":\#(number)}"# }
+    static func wait(_ number: Int) -> String { #"{"type":"wait","number":\#(number)}"# }
+}
+
+/// The same as a Cycler.
+final class FragileCycler: ActionCycler {
+    enum Action: TaggedCodable, Sendable {
+        case mark(number: Int)
+        case spoil
+        case tell
+        /// A mark, then one and the spoiling once the gate is open, and one more.
+        case spoilLater
+        /// The spoiling, and a mark once the gate is open.
+        case spoilAndWait
+    }
+
+    typealias Activity = Fragile.Activity
+    typealias State = Fragile.State
+
+    let state: Storage<State> = .init(.init())
+    private let gate: Gate
+
+    init(gate: Gate) {
+        self.gate = gate
+    }
+
+    func receive(_ action: Action) async throws {
+        switch action {
+        case .mark(let number): mark(number)
+        case .spoil:
+            mark(7)
+            spoil()
+        case .tell: emit(.told(quotient: .nan))
+        case .spoilLater:
+            mark(1)
+            await gate.pass()
+            mark(2)
+            spoil()
+            await gate.pass()
+            mark(3)
+        case .spoilAndWait:
+            spoil()
+            await gate.pass()
+            mark(4)
+        }
+    }
+
+    private func mark(_ number: Int) {
+        commit { $0.update($0.value.marks + [number], \.marks) }
+    }
+
+    private func spoil() {
+        commit { $0.update(.nan, \.quotient) }
+    }
+}

@@ -1,0 +1,221 @@
+import JSONCoding
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §5 — what has no JSON is refused, and leaves nothing", .timeLimit(.minutes(1)))
+struct NotEncodableTests {
+    private let gate = Gate()
+
+    private func begun(
+        slow: Bool = false, keepsRecords: Bool = true
+    ) throws -> (Rig, Session) {
+        let rig = Rig(
+            slow: slow, keepsRecords: keepsRecords, answers: keepsRecords,
+            registrations: [try registration()])
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        return (rig, session)
+    }
+
+    private func registration() throws -> Registration {
+        let gate = gate
+        return try .of("fragile", activities: ["told"]) { Fragile(gate: gate) }
+    }
+
+    /// Why a request is refused.
+    private func refusal(_ rig: Rig, _ session: Session, _ body: String) throws -> String {
+        let error = try #require(throws: ActionRefusal.self) { try rig.post(body, to: session) }
+        guard case .notEncodable(let what, let failure) = error else { return "\(error)" }
+        return "\(what) \(failure.path)"
+    }
+
+    private static let empty = #"{"marks":[],"quotient":0.5,"tree":[]}"#
+
+    // Cases 145, 146
+    @Test(arguments: [true, false])
+    func `a number that is none is refused, whatever it is in`(keepsRecords: Bool) throws {
+        let (rig, session) = try begun(keepsRecords: keepsRecords)
+        let reader = rig.subscribe(session, .everything, .now)
+        #expect(try refusal(rig, session, Post.plain("divide")) == "the state /quotient")
+        #expect(try refusal(rig, session, Post.plain("spoil")) == "the state /quotient")
+        #expect(try refusal(rig, session, Post.plain("tell")) == "an activity /quotient")
+        #expect(
+            try refusal(rig, session, Post.all(Post.mark(1), Post.plain("spoil"), Post.mark(2)))
+                .hasPrefix("the "))
+        rig.settleAll()
+        #expect(rig.state(session) == Self.empty)
+        #expect(session.position.number == 0)
+        #expect(rig.lines(reader).isEmpty)
+        let kept = rig.journal.kept.map(\.kind)
+        #expect(kept == (keepsRecords ? [.created] : []))
+        #expect(rig.line(try rig.act(Post.mark(3), on: session)) == "received v1 n1")
+        #expect(rig.lines(reader).count == 1)
+        #expect(rig.notes.isEmpty)
+    }
+
+    // Case 146
+    @Test(arguments: [true, false])
+    func `without readers a state that has no JSON is refused too`(keepsRecords: Bool) throws {
+        let (rig, session) = try begun(keepsRecords: keepsRecords)
+        _ = try refusal(rig, session, Post.plain("spoil"))
+        _ = try refusal(rig, session, Post.plain("divide"))
+        #expect(rig.state(session) == Self.empty)
+        #expect(rig.state(session, version: 0) == Self.empty)
+    }
+
+    // Case 145
+    @Test(arguments: [true, false])
+    func `a state is refused once it is too deep to be read back`(keepsRecords: Bool) throws {
+        let (rig, session) = try begun(keepsRecords: keepsRecords)
+        // The state, and two for each tree.
+        for _ in 0..<63 { try rig.act(Post.plain("nest"), on: session) }
+        let place = "/tree" + String(repeating: "/0/trees", count: 63) + "/0"
+        #expect(try refusal(rig, session, Post.plain("nest")) == "the state \(place)")
+        #expect(session.version == 63)
+        let nests = Array(repeating: Post.plain("nest"), count: 200).joined(separator: ",")
+        #expect(try refusal(rig, session, "[\(nests)]") == "the state \(place)")
+        try rig.act(Post.mark(1), on: session)
+        #expect(session.version == 64)
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1],"#))
+        guard keepsRecords else { return }
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try registration()])
+        guard case .session(let woken) = try next.wake("s") else {
+            Issue.record("it is not read back")
+            return
+        }
+        #expect(next.state(woken).hasPrefix(#"{"marks":[1],"#))
+    }
+
+    @Test(arguments: [true, false])
+    func `others of the same round stay, before and after`(keepsRecords: Bool) throws {
+        let (rig, session) = try begun(slow: true, keepsRecords: keepsRecords)
+        let reader = rig.subscribe(session, .allStates, .now)
+        rig.settleAll()
+        let first = try rig.post(Post.mark(1), to: session)
+        let batch = Post.all(Post.mark(8), Post.plain("divide"), Post.mark(9))
+        _ = try refusal(rig, session, batch)
+        let second = try rig.post(Post.mark(2), to: session)
+        _ = try refusal(rig, session, Post.plain("spoil"))
+        rig.settleAll()
+        #expect(rig.line(first) == "received v1 n1")
+        #expect(rig.line(second) == "received v2 n2")
+        #expect(
+            rig.lines(reader) == [
+                #"state 1 {"marks":[1],"quotient":0.5,"tree":[]}"#,
+                #"state 2 {"marks":[1,2],"quotient":0.5,"tree":[]}"#,
+            ])
+        guard keepsRecords else { return }
+        let kept = rig.journal.kept.filter { $0.kind != .note }
+        #expect(kept.map(\.number) == [0, 1, 2])
+        #expect(
+            kept.dropFirst().map { String(decoding: $0.content, as: UTF8.self) }
+                == [Post.mark(1), Post.mark(2)])
+        #expect(kept.map(\.action) == [0, 1, 2], "the refused ones are not numbered")
+    }
+
+    @Test func `a refused request neither starts an effect nor cancels one`() async throws {
+        let (rig, session) = try begun()
+        try rig.act(Post.wait(1), on: session)
+        await gate.hasArrivals(1)
+        let all = Post.all(Post.wait(2), Post.plain("cancel"), Post.plain("spoil"))
+        _ = try refusal(rig, session, all)
+        let replaced = Post.all(Post.plain("cancel"), Post.wait(3), Post.plain("spoil"))
+        _ = try refusal(rig, session, replaced)
+        rig.settleAll()
+        #expect(rig.state(session) == Self.empty)
+        gate.open()
+        await rig.work { session.version == 2 }
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1,-1],"#))
+        #expect(gate.arrivals == 1)
+        // Its name is free again.
+        try rig.act(Post.wait(4), on: session)
+        await rig.work { session.version == 4 }
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1,-1,4,-4],"#))
+    }
+
+    @Test func `what an effect sends is dropped with a record of its failure`() async throws {
+        let (rig, session) = try begun()
+        let reader = rig.subscribe(session, .everything, .now)
+        try rig.act(Post.mark(0), on: session)
+        try rig.act(Post.plain("spoilLater"), on: session)
+        gate.open()
+        await rig.work { session.version == 3 }
+        #expect(rig.state(session).hasPrefix(#"{"marks":[0,1,2],"quotient":0.5,"#))
+        try checkFailures(rig, ["/quotient", "/quotient"])
+        #expect(rig.transcript(reader).events.count == 3)
+    }
+
+    @Test func `what follows a step in its effect is dropped alike`() async throws {
+        let (rig, session) = try begun()
+        try rig.act(Post.mark(0), on: session)
+        try rig.act(Post.plain("spoilAfter"), on: session)
+        gate.open()
+        await rig.work { session.version == 3 }
+        #expect(rig.state(session).hasPrefix(#"{"marks":[0,1,2],"quotient":0.5,"#))
+        try checkFailures(rig, ["quotient"])
+    }
+
+    /// Each names its action, the second, and the place.
+    private func checkFailures(_ rig: Rig, _ places: [String]) throws {
+        let failures = rig.journal.kept.filter { $0.kind == .failure }
+        #expect(failures.map(\.action) == places.map { _ in 2 })
+        for (failure, place) in zip(failures, places) {
+            #expect(String(decoding: failure.content, as: UTF8.self).contains(place))
+        }
+        let records = rig.journal.kept.filter { $0.kind != .note }
+        #expect(records.map(\.number) == Array(0..<UInt64(records.count)))
+    }
+
+    // MARK: Cyclers
+
+    private func cycling() throws -> (Rig, Session) {
+        let gate = gate
+        let registration = try Registration(
+            name: "cycler", activities: ["told"], examples: [],
+            makeCycler: { FragileCycler(gate: gate) })
+        let rig = Rig(answers: true, registrations: [registration])
+        return (rig, try rig.create("s", registration))
+    }
+
+    @Test func `a Cycler's action is refused as a whole`() throws {
+        let (rig, session) = try cycling()
+        #expect(try refusal(rig, session, Post.plain("spoil")) == "the pulse quotient ")
+        #expect(try refusal(rig, session, Post.plain("tell")) == "an activity /quotient")
+        #expect(rig.state(session) == Self.empty)
+        try rig.act(Post.mark(1), on: session)
+        #expect(session.version == 1)
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1],"quotient":0.5,"#))
+        #expect(rig.journal.kept.filter { $0.kind == .mutation }.count == 1)
+    }
+
+    @Test func `of a Cycler's action that goes on what it does since it waited is taken back`()
+        async throws
+    {
+        let (rig, session) = try cycling()
+        try rig.act(Post.plain("spoilLater"), on: session)
+        #expect(session.version == 1)
+        gate.open()
+        await rig.work { rig.journal.kept.contains { $0.kind == .failure } }
+        #expect(session.version == 1)
+        let failure = try #require(rig.journal.kept.last { $0.kind == .failure })
+        #expect(failure.action == 1)
+        #expect(String(decoding: failure.content, as: UTF8.self).contains("the pulse quotient"))
+        try rig.act(Post.mark(5), on: session)
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1,5],"quotient":0.5,"#))
+    }
+
+    @Test func `a Cycler's action that is refused and waits leaves nothing later either`()
+        async throws
+    {
+        let (rig, session) = try cycling()
+        #expect(try refusal(rig, session, Post.plain("spoilAndWait")) == "the pulse quotient ")
+        try rig.act(Post.plain("spoilLater"), on: session)
+        gate.open()
+        await rig.work { rig.journal.kept.contains { $0.kind == .failure } }
+        try rig.act(Post.mark(5), on: session)
+        #expect(rig.state(session).hasPrefix(#"{"marks":[1,5],"quotient":0.5,"#))
+    }
+}

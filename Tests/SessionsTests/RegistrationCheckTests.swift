@@ -1,0 +1,271 @@
+import JSONCoding
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Contract §5 — what can't work is refused when it is registered")
+struct RegistrationCheckTests {
+    private func faults<R: Reactor>(
+        _ activities: [String] = [], _ make: @escaping @Sendable () -> R
+    ) throws -> [String]
+    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
+        do throws(RegistrationFailure) {
+            _ = try Registration(
+                name: "r", activities: activities, examples: [], clock: ContinuousClock(),
+                make: make)
+            return []
+        } catch {
+            return error.faults
+        }
+    }
+
+    private enum Count: TaggedCodable, Sendable { case count }
+
+    // MARK: The state
+
+    private struct Infinite: Reactor {
+        typealias Action = Count
+        struct State: Codable, Sendable { var rate = Double.infinity }
+        let initialState = State()
+    }
+
+    /// Reads only what it never writes.
+    private struct Forgetful: Reactor {
+        typealias Action = Count
+        struct State: Codable, Sendable {
+            var count = 0
+            enum Key: CodingKey { case count, number }
+            init() {}
+            init(from decoder: any Decoder) throws {
+                count = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .number)
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(count, forKey: .count)
+            }
+        }
+        let initialState = State()
+    }
+
+    private struct Shifting: Reactor {
+        typealias Action = Count
+        struct State: Codable, Sendable {
+            var count = 0
+            init() {}
+            init(from decoder: any Decoder) throws {
+                count = try decoder.singleValueContainer().decode(Int.self) + 1
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode(count)
+            }
+        }
+        let initialState = State()
+    }
+
+    /// Writes a key twice.
+    private struct Twice: Reactor {
+        typealias Action = Count
+        struct State: Codable, Sendable {
+            var count = 0
+            enum Key: CodingKey { case count }
+            init() {}
+            init(from decoder: any Decoder) throws {}
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(count, forKey: .count)
+                try container.encode(count, forKey: .count)
+            }
+        }
+        let initialState = State()
+    }
+
+    private struct Shared: Reactor {
+        typealias Action = Count
+        final class State: Codable, Sendable {}
+        let initialState = State()
+    }
+
+    // Case 159
+    @Test func `a state that does not survive encode and decode is refused`() throws {
+        #expect(
+            try faults { Infinite() } == [
+                "the initial state can't be written as JSON: inf has no form in JSON (at /rate)"
+            ])
+        let forgetful = try faults { Forgetful() }
+        #expect(forgetful.count == 1)
+        #expect(forgetful.first?.contains("the field \"number\" is missing") == true)
+        #expect(try faults { Shifting() }.first?.contains("is another one") == true)
+        #expect(try faults { Twice() }.first?.contains("twice") == true)
+        #expect(try faults { Shared() }.first?.contains("is a class") == true)
+    }
+
+    // MARK: Cases
+
+    private struct Loud: Reactor {
+        enum Action: TaggedCodable, Sendable {
+            case fine(kind: String)
+            case named(number: Int, type: String)
+            case last
+        }
+        enum Activity: TaggedCodable, Sendable {
+            case said
+            case open(number: Int)
+            case end
+        }
+        struct State: Codable, Sendable { @Pulse var snapshot = 0 }
+        let initialState = State()
+    }
+
+    // Case 159
+    @Test func `reserved activities and fields called type are refused, all at once`() throws {
+        let found = try faults(["said"]) { Loud() }
+        #expect(
+            found == [
+                "the activity end has a reserved name; its case needs another one",
+                "the activity open has a reserved name; its case needs another one",
+                "the action named has a field called \"type\", which names the case; call it otherwise",
+                "snapshot is reserved; a pulse or activity needs another name",
+            ])
+    }
+
+    private struct Plain: Reactor {
+        typealias Action = Count
+        enum Activity: Codable, Sendable {
+            case said(number: Int)
+            case message(text: String)
+        }
+        struct State: Codable, Sendable { var count = 0 }
+        let initialState = State()
+    }
+
+    private struct Raw: Reactor {
+        typealias Action = Count
+        enum Activity: String, Codable, Sendable { case said, ping }
+        struct State: Codable, Sendable { var count = 0 }
+        let initialState = State()
+    }
+
+    private struct Struct: Reactor {
+        typealias Action = Count
+        struct Activity: Codable, Sendable { var message = "" }
+        struct State: Codable, Sendable { var count = 0 }
+        let initialState = State()
+    }
+
+    // Case 159
+    @Test func `a reserved activity is found in every form that an enum travels in`() throws {
+        let end = "has a reserved name; its case needs another one"
+        #expect(try faults { Plain() } == ["the activity message \(end)"])
+        #expect(try faults { Raw() } == ["the activity ping \(end)"])
+        #expect(try faults { Struct() } == [])
+    }
+
+    // MARK: Pulses
+
+    private struct Renamed: Reactor {
+        enum Action: TaggedCodable, Sendable {
+            case say(text: String)
+        }
+        struct State: Codable, Sendable {
+            @Pulse var alertMessage = ""
+            var count = 0
+            @Pulse var other: Int?
+
+            enum CodingKeys: String, CodingKey {
+                case alertMessage = "alert/message"
+                case count
+                case other
+            }
+        }
+        let initialState = State()
+
+        func reduce(state: inout State, mutation: Action) {
+            guard case .say(let text) = mutation else { return }
+            state.alertMessage = text
+            state.other = 1
+        }
+    }
+
+    // Case 157
+    @Test func `a pulse's name on the wire is its coding key`() throws {
+        let registration = try Registration.of("renamed") { Renamed() }
+        #expect(registration.pulses == ["alert/message", "other"])
+        let rig = Rig(answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        let reader = rig.subscribe(session, .allPulses, .now)
+        try rig.act(#"{"type":"say","text":"a"}"#, on: session)
+        #expect(rig.lines(reader) == [#"alert/message 1.1 "a""#, "other 1 1"])
+        #expect(
+            rig.lines(rig.subscribe(session, .allPulses))
+                == [#"snapshot 1 {"alert/message":"a","other":1}"#])
+        #expect(rig.state(session) == #"{"alert/message":"a","count":0,"other":1}"#)
+        #expect(
+            rig.journal.kept.last { $0.kind == .mutation }?.events.map(\.name)
+                == registration.pulses)
+    }
+
+    // MARK: A new field
+
+    private struct Before: Reactor {
+        enum Action: TaggedCodable, Sendable { case set(x: Int) }
+        struct Place: Codable, Sendable { var x = 0 }
+        struct State: Codable, Sendable { var place = Place() }
+        let initialState = State()
+        func reduce(state: inout State, mutation: Action) {
+            guard case .set(let x) = mutation else { return }
+            state.place.x = x
+        }
+    }
+
+    private struct After: Reactor {
+        typealias Action = Before.Action
+        struct Place: Codable, Sendable {
+            var x = 0
+            var unit = "m"
+        }
+        struct State: Codable, Sendable {
+            var place = Place()
+            var humidity = 50
+            @Pulse var level = 7
+            @Pulse var note: String?
+        }
+        let initialState = State()
+        func reduce(state: inout State, mutation: Action) {
+            guard case .set(let x) = mutation else { return }
+            state.place.x = x
+        }
+    }
+
+    // Case 148
+    @Test(arguments: [1, 3, 1_000])
+    func `a deployment adds fields, and every session reads, old versions too`(
+        snapshotEvery: Int
+    ) throws {
+        let old = try Registration.of("home") { Before() }
+        let rig = Rig(answers: true, registrations: [old], snapshotEvery: snapshotEvery)
+        let session = try rig.create("s", old)
+        for x in 1...5 { try rig.act(#"{"type":"set","x":\#(x)}"#, on: session) }
+        rig.table.stop()
+        let next = Rig(
+            journal: rig.journal, registrations: [try .of("home") { After() }],
+            snapshotEvery: snapshotEvery)
+        guard case .session(let woken) = try next.wake("s") else {
+            Issue.record("it is not read")
+            return
+        }
+        func shown(_ x: Int) -> String {
+            #"{"place":{"x":\#(x),"unit":"m"},"humidity":50,"level":7,"note":null}"#
+        }
+        #expect(next.state(woken) == shown(5))
+        for x in 0...5 {
+            let token = next.read(woken, version: UInt64(x))
+            next.settleAll()
+            next.letIn()
+            #expect(next.line(token) == "state \(shown(x)) of \(x) v5 n5")
+        }
+        try next.act(#"{"type":"set","x":6}"#, on: woken)
+        #expect(next.state(woken) == shown(6))
+    }
+}
