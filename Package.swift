@@ -125,8 +125,8 @@ let package = Package(
         .testTarget(
             name: "SessionsTests",
             dependencies: [
-                "Sessions", "Reactors", "Storage", "SampleReactors", "JSONCoding", "Wire",
-                "TestRandomness",
+                "Sessions", "Reactors", "ReactorServer", "Storage", "SampleReactors",
+                "JSONCoding", "Wire", "TestRandomness",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
@@ -150,7 +150,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorBenchTests", dependencies: ["reactor-bench"], swiftSettings: strict),
+            name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorServer"],
+            swiftSettings: strict),
         .testTarget(
             name: "OwnReactorTests",
             dependencies: ["ReactorServer"] + inlined.map { .target(name: $0) },

@@ -48,6 +48,8 @@ final class Inbox: Sendable {
 
     var isEmpty: Bool { book.withLock { $0.jobs.isEmpty } }
 
+    var count: Int { book.withLock { $0.jobs.count } }
+
     /// All that has come, in order; nothing is left.
     func take() -> [Job] {
         book.withLock { book in

@@ -16,10 +16,13 @@ final class RecordingOutput: SessionOutput {
     private var bytes: [UInt64: [UInt8]] = [:]
     private var capacities: [UInt64: Int] = [:]
     private var subscribers: [UInt64: Subscriber] = [:]
+    /// Requests whose connection went before the answer.
+    private var gone: Set<UInt64> = []
 
     // MARK: What the session calls
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        guard !gone.contains(subscriber) else { return bytes.count }
         let taken = min(bytes.count, capacities[subscriber] ?? bytes.count)
         for index in 0..<taken { self.bytes[subscriber, default: []].append(bytes[index]) }
         if let capacity = capacities[subscriber] { capacities[subscriber] = capacity - taken }
@@ -27,6 +30,10 @@ final class RecordingOutput: SessionOutput {
     }
 
     func reply(_ content: Reply.Content, to token: UInt64) {
+        guard !gone.contains(token) else {
+            if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
+            return
+        }
         answers.append(Answer(token: token, content: content))
         guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
@@ -64,6 +71,11 @@ final class RecordingOutput: SessionOutput {
     func disconnect(_ subscriber: UInt64) {
         subscribers.removeValue(forKey: subscriber)?.cancel()
     }
+
+    /// The connection of a request goes before its answer.
+    func lose(_ token: UInt64) { gone.insert(token) }
+
+    func isStreaming(_ subscriber: UInt64) -> Bool { subscribers[subscriber] != nil }
 
     /// The process ends: every connection breaks, and nobody cleans up.
     func breakAll() {

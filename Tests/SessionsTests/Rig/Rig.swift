@@ -12,6 +12,7 @@ final class Rig {
     let clock = WallClock()
     let seat = TestSeat()
     let table: SessionTable
+    let topics = TopicBus()
     private(set) var lastToken: UInt64 = 0
 
     /// - Parameters:
@@ -164,9 +165,10 @@ final class Rig {
     @discardableResult
     func subscribe(
         _ session: Session, _ selection: Selection = .allPulses,
-        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil
+        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil,
+        for token: UInt64? = nil
     ) -> UInt64 {
-        let token = nextToken()
+        let token = token ?? nextToken()
         if let capacity { output.setCapacity(capacity, of: token) }
         session.subscribe(SubscriptionRequest(token: token, selection: selection, start: start))
         return token

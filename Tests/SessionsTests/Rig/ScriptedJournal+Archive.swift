@@ -2,28 +2,31 @@ import Storage
 import Synchronization
 
 // What the scripted journal keeps, found by looking at everything: slow, plain, and so the model
-// of what any archive has to answer.
+// of what any archive has to answer. It answers at once, or when, in which order and how the test
+// says.
 extension ScriptedJournal: Archive {
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer) { book in
-            let all = book.kept.records.filter { $0.session == session }
+        read(.load, answer) { book in
+            let all = book.records.filter { $0.session == session }
             guard let created = all.last(where: { $0.kind == .created }) else { return nil }
-            let key = SessionKey(session: session, generation: created.generation)
+            guard !book.removed.forgotten.contains(created.key) else { return nil }
             let life = all.filter { $0.generation == created.generation }
-            return Self.saved(key, created.reactor, life, book.kept)
+            return Self.saved(created.key, created.reactor, life, book)
         }
     }
 
     private static func saved(
-        _ key: SessionKey, _ reactor: String, _ life: [Record], _ kept: Batch
+        _ key: SessionKey, _ reactor: String, _ life: [Record], _ book: Book
     ) -> SavedSession {
         var saved = SavedSession(key: key, reactor: reactor)
         let records = life.filter { $0.part == 0 }
+        let kept = book.kept
         saved.isDeleted = records.contains { $0.kind == .deleted }
         saved.lastNumber = records.last?.number ?? 0
         saved.lastVersion = records.last?.version ?? 0
         saved.trailingNotes = UInt32(life.count { $0.number > saved.lastNumber })
-        saved.keptAfter = records.first.map { $0.number == 0 ? 0 : $0.number - 1 } ?? 0
+        saved.keptAfter = book.removed.cuts[key]?.number ?? 0
+        saved.keptVersion = book.removed.cuts[key]?.version ?? 0
         saved.snapshot = kept.snapshots.last {
             $0.session == key.session && $0.generation == key.generation
         }
@@ -48,12 +51,13 @@ extension ScriptedJournal: Archive {
         _ answer: @escaping Answer<[Record]>
     ) {
         book.withLock { $0.questions += 1 }
-        read(answer) { book in
+        read(.records, answer) { book in
             var bytes = 0
             var found: [Record] = []
-            for record in book.kept.records
-            where record.session == session.session && record.generation == session.generation
-                && RecordPlace(record.number, part: record.part) > start && record.number <= last
+            let hidden = book.removed.hiddenThrough(session)
+            for record in book.records
+            where record.key == session && record.place > start && record.number <= last
+                && (hidden.map { record.number > $0 } ?? true)
             {
                 bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
                 guard found.isEmpty || bytes <= limitBytes else { break }
@@ -66,10 +70,11 @@ extension ScriptedJournal: Archive {
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        read(answer) { book in
-            book.kept.snapshots.last {
+        read(.snapshot, answer) { book in
+            let first = book.removed.cuts[session]?.number ?? 0
+            return book.kept.snapshots.last {
                 $0.session == session.session && $0.generation == session.generation
-                    && $0.version <= version
+                    && $0.version <= version && $0.number >= first
             }
         }
     }
@@ -77,7 +82,7 @@ extension ScriptedJournal: Archive {
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
-        read(answer) { book in
+        read(.storedAnswer, answer) { book in
             book.kept.answers.last {
                 $0.session == session.session && $0.generation == session.generation
                     && $0.key == key
@@ -88,14 +93,130 @@ extension ScriptedJournal: Archive {
     func page(
         after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>
     ) {
-        read(answer) { _ in [] }
+        read(.page, answer) { book in
+            var living: [String: SavedLine] = [:]
+            for record in book.records where record.part == 0 {
+                living[record.session] = SavedLine(
+                    session: record.session, reactor: record.reactor,
+                    generation: record.generation, lastNumber: record.number,
+                    lastVersion: record.version)
+                if record.kind == .deleted { living[record.session] = nil }
+            }
+            let lines = living.values.filter { line in
+                (id.map { line.session > $0 } ?? true)
+                    && (reactor.map { line.reactor == $0 } ?? true)
+            }
+            return Array(lines.sorted { $0.session < $1.session }.prefix(limit))
+        }
     }
 
-    private func read<Value>(_ answer: Answer<Value>, _ find: (Book) -> Value) {
-        let result = book.withLock { book in
-            book.unreadable.map { Result<Value, JournalFailure>.failure($0) }
-                ?? .success(find(book))
+    private func read<Value: Sendable>(
+        _ call: ArchiveCall, _ answer: @escaping Answer<Value>,
+        _ find: @escaping @Sendable (Book) -> Value
+    ) {
+        let due = book.withLock { book -> (@Sendable () -> Void)? in
+            let question = ArchiveQuestion(call) { book, failure in
+                let result: Result<Value, JournalFailure> =
+                    (failure ?? book.unreadable).map { .failure($0) } ?? .success(find(book))
+                return { answer(result) }
+            }
+            guard book.isLate else { return question.look(book, nil) }
+            book.asked.append(question)
+            return nil
         }
-        answer(result)
+        due?()
+    }
+
+    // MARK: Late answers
+
+    /// From now on an answer comes when the test says so.
+    func setLate(_ isLate: Bool) { book.withLock { $0.isLate = isLate } }
+
+    /// Questions that have no answer yet.
+    var askedCount: Int { book.withLock { $0.asked.count } }
+
+    /// How the archive was used so far.
+    var tally: Set<ArchiveUse> { book.withLock { $0.tally } }
+
+    /// Reads what a question wants, with this result; its answer is still under way.
+    func look(at index: Int, _ failure: JournalFailure? = nil) {
+        book.withLock { book in
+            guard book.asked[index].answer == nil else { return }
+            book.asked[index].isFailed = failure != nil
+            book.asked[index].answer = book.asked[index].look(book, failure)
+        }
+    }
+
+    /// Answers a question, whatever was asked before it.
+    func answer(at index: Int) {
+        look(at: index)
+        let question = book.withLock { book in
+            let question = book.asked.remove(at: index)
+            book.tally.insert(ArchiveUse(call: question.call, isFailed: question.isFailed))
+            return question
+        }
+        question.answer?()
+    }
+
+    /// Removes what a session had up to a snapshot, while it may be at work.
+    func trim(to snapshot: Snapshot) {
+        book.withLock { book in
+            let key = SessionKey(session: snapshot.session, generation: snapshot.generation)
+            let newest = book.records.last { $0.key == key && $0.part == 0 }?.number ?? 0
+            guard snapshot.number > (book.removed.cuts[key]?.number ?? 0) else { return }
+            book.removed.cuts[key] = RemovedRecords.Cut(
+                number: snapshot.number, version: snapshot.version,
+                hiddenThrough: min(snapshot.number, max(newest, 1) - 1))
+        }
+    }
+
+    /// Removes everything of a life that ended, its end too.
+    func forget(_ key: SessionKey) {
+        book.withLock { _ = $0.removed.forgotten.insert(key) }
+    }
+}
+
+/// A call of ``Archive``.
+enum ArchiveCall: String, CaseIterable {
+    case load, records, snapshot, storedAnswer, page
+}
+
+/// A call that was answered late, well or with a failure.
+struct ArchiveUse: Hashable {
+    var call: ArchiveCall
+    var isFailed: Bool
+}
+
+/// A question to the archive: first it is looked at, later it is answered.
+struct ArchiveQuestion: Sendable {
+    typealias Look = @Sendable (ScriptedJournal.Book, JournalFailure?) -> @Sendable () -> Void
+
+    let call: ArchiveCall
+    let look: Look
+    var answer: (@Sendable () -> Void)?
+    var isFailed = false
+
+    init(_ call: ArchiveCall, _ look: @escaping Look) {
+        self.call = call
+        self.look = look
+    }
+}
+
+/// What retention has removed from the archive; the truth still has it.
+struct RemovedRecords {
+    /// Everything after `number` is kept, and the newest record in any case.
+    struct Cut {
+        var number: UInt64
+        var version: UInt64
+        var hiddenThrough: UInt64
+    }
+
+    var cuts: [SessionKey: Cut] = [:]
+    /// Lives of which not even the end is kept.
+    var forgotten: Set<SessionKey> = []
+
+    /// Nil: nothing is hidden.
+    func hiddenThrough(_ key: SessionKey) -> UInt64? {
+        forgotten.contains(key) ? .max : cuts[key]?.hiddenThrough
     }
 }

@@ -11,10 +11,51 @@ final class ScriptedJournal: Journal {
     struct Book {
         var isImmediate: Bool
         var pending: [(batch: Batch, ended: Ended)] = []
-        var kept = Batch()
+        private(set) var kept = Batch()
+        /// Those of `kept`, read once.
+        private(set) var records: [Record] = []
+        /// What comes next in each life.
+        private var due: [SessionKey: RecordPlace] = [:]
         var unreadable: JournalFailure?
         /// How often records were asked for.
         var questions = 0
+        /// Whether an answer waits for the test.
+        var isLate = false
+        /// What waits, oldest first.
+        var asked: [ArchiveQuestion] = []
+        /// What was removed though it is in `kept`.
+        var removed = RemovedRecords()
+        /// Which calls there were, and how they were answered.
+        var tally: Set<ArchiveUse> = []
+
+        init(isImmediate: Bool) { self.isImmediate = isImmediate }
+
+        mutating func keep(_ batch: Batch) {
+            kept.append(batch)
+            let new = batch.records
+            records += new
+            for record in new { due[record.key] = record.place }
+        }
+
+        mutating func edit(_ change: (inout Batch) -> Void) {
+            change(&kept)
+            records = kept.records
+            due = [:]
+            for record in records { due[record.key] = record.place }
+        }
+
+        /// Whether the batch does not continue what is kept.
+        func hasGap(_ batch: Batch) -> Bool {
+            var due = due
+            for record in batch.records {
+                let isNext =
+                    due[record.key].map { record.place.isNext(after: $0) }
+                    ?? (record.number == 0 && record.part == 0)
+                guard isNext else { return true }
+                due[record.key] = record.place
+            }
+            return false
+        }
     }
 
     let name = "scripted"
@@ -44,7 +85,7 @@ final class ScriptedJournal: Journal {
                 book.pending.append((batch, ended))
                 return .pending
             }
-            book.kept.append(batch)
+            book.keep(batch)
             return .done
         }
     }
@@ -66,14 +107,14 @@ final class ScriptedJournal: Journal {
     var kept: [Record] { all.filter { $0.kind != .note } }
 
     /// Every record and note that was committed, in order.
-    var all: [Record] { keptBatch.records }
+    var all: [Record] { book.withLock { $0.records } }
 
     /// Everything that was committed.
     var keptBatch: Batch { book.withLock { $0.kept } }
 
     /// Changes what is kept behind the sessions' backs.
     func edit(_ change: (inout Batch) -> Void) {
-        book.withLock { change(&$0.kept) }
+        book.withLock { $0.edit(change) }
     }
 
     /// Ends the oldest batch that pends, well or with a failure.
@@ -83,9 +124,9 @@ final class ScriptedJournal: Journal {
         let ending = book.withLock { book -> (Ended, JournalFailure?)? in
             guard !book.pending.isEmpty else { return nil }
             let first = book.pending.removeFirst()
-            let isGapped = seesGaps && Self.hasGap(first.batch.records, after: book.kept.records)
+            let isGapped = seesGaps && book.hasGap(first.batch)
             let failure = failure ?? (isGapped ? .gap : nil)
-            if failure == nil || (isWritten && !isGapped) { book.kept.append(first.batch) }
+            if failure == nil || (isWritten && !isGapped) { book.keep(first.batch) }
             return (first.ended, failure)
         }
         if let (ended, failure) = ending { ended(failure) }
@@ -96,7 +137,7 @@ final class ScriptedJournal: Journal {
     func writeNext() -> () -> Void {
         book.withLock { book in
             let first = book.pending.removeFirst()
-            book.kept.append(first.batch)
+            book.keep(first.batch)
             return { first.ended(nil) }
         }
     }
@@ -105,24 +146,22 @@ final class ScriptedJournal: Journal {
     func crash(writing count: Int) {
         book.withLock { book in
             for (batch, _) in book.pending.prefix(count)
-            where !Self.hasGap(batch.records, after: book.kept.records) {
-                book.kept.append(batch)
+            where !book.hasGap(batch) {
+                book.keep(batch)
             }
             book.pending = []
+            book.asked = []
         }
     }
+}
 
-    private static func hasGap(_ batch: [Record], after kept: [Record]) -> Bool {
-        var next: [String: (number: UInt64, part: UInt32)] = [:]
-        for record in kept + batch {
-            let life = "\(record.session) \(record.generation)"
-            let due = next[life, default: (0, 1)]
-            guard record.number == due.number, record.part == 0 || record.part == due.part else {
-                return true
-            }
-            next[life] = record.part == 0 ? (due.number + 1, 1) : (due.number, due.part + 1)
-        }
-        return false
+extension Record {
+    var key: SessionKey { SessionKey(session: session, generation: generation) }
+}
+
+extension RecordPlace {
+    func isNext(after last: RecordPlace) -> Bool {
+        number == last.nextNumber && (part == 0 || part == last.part + 1)
     }
 }
 

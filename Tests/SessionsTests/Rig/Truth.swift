@@ -10,15 +10,24 @@ struct Truth {
     /// The version at each record number.
     private(set) var versions: [UInt64] = [0]
     private let records: [Record]
+    private let isEnded: Bool
     /// With the notes.
     private let all: [Record]
     private let generation: String
 
     init(_ kept: [Record], of session: Session) throws {
-        generation = session.generation.text
-        all = kept.filter { $0.session == session.id.text && $0.kind != .created }
+        try self.init(
+            kept, of: SessionKey(session: session.id.text, generation: session.generation.text))
+    }
+
+    /// - Parameter origin: the state that a fork begins with, as JSON.
+    init(_ kept: [Record], of life: SessionKey, from origin: [UInt8]? = nil) throws {
+        generation = life.generation
+        all = kept.filter { $0.key == life && $0.kind != .created && $0.kind != .deleted }
         records = all.filter { $0.kind != .note }
+        isEnded = kept.contains { $0.key == life && $0.kind == .deleted }
         var state = Ledger().initialState
+        if let origin { state = try JSON.decode(Ledger.State.self, from: origin) }
         states.append(try Self.json(state))
         for record in records {
             if record.kind == .mutation {
@@ -44,9 +53,15 @@ struct Truth {
         return events
     }
 
-    /// The pulses `a`, `b` and `filling` at a record, as a snapshot shows them.
-    func pulses(at number: UInt64) -> String {
-        let state = states[Int(versions[Int(number)])]
+    /// The version at a record, the end of the session included; nil: there is no such record.
+    func version(at number: UInt64) -> UInt64? {
+        if number < UInt64(versions.count) { return versions[Int(number)] }
+        return isEnded && number == UInt64(versions.count) ? versions.last : nil
+    }
+
+    /// The pulses `a`, `b` and `filling` at a version, as a snapshot shows them.
+    func pulses(at version: UInt64) -> String {
+        let state = states[Int(version)]
         let parts = ["a", "b", "filling"].map { "\"\($0)\":\(Self.part("/\($0)", of: state))" }
         return "{\(parts.joined(separator: ","))}"
     }

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Holds effects, each by itself, until a simulation lets it go on.
+final class Desk: Sendable {
+    private struct Book {
+        var held: [(name: String, go: CheckedContinuation<Void, Never>)] = []
+        var isOpen = false
+    }
+
+    private let book = Mutex(Book())
+
+    /// Waits, deaf to cancellation, until the simulation says so.
+    func pass(_ name: String) async {
+        await withCheckedContinuation { go in
+            let isOpen = book.withLock { book in
+                guard !book.isOpen else { return true }
+                book.held.append((name, go))
+                return false
+            }
+            if isOpen { go.resume() }
+        }
+    }
+
+    var count: Int { book.withLock { $0.held.count } }
+
+    /// Lets one go: of all that wait, in the order of their names, this one.
+    func letGo(_ number: Int) {
+        let go = book.withLock { book -> CheckedContinuation<Void, Never>? in
+            let names = book.held.map(\.name).sorted()
+            guard let index = book.held.firstIndex(where: { $0.name == names[number] }) else {
+                return nil
+            }
+            return book.held.remove(at: index).go
+        }
+        go?.resume()
+    }
+
+    /// Lets all go, and those who come.
+    func open() {
+        let held = book.withLock { book in
+            book.isOpen = true
+            defer { book.held = [] }
+            return book.held
+        }
+        for one in held { one.go.resume() }
+    }
+}

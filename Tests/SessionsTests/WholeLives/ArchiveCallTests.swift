@@ -1,0 +1,17 @@
+import Foundation
+import Testing
+
+@Suite("Whole lives — the archive that they use", .timeLimit(.minutes(1)))
+struct ArchiveCallTests {
+    @Test func `whatever the archive can be asked is one of the calls that lives count`() throws {
+        let source = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/Storage/Archive.swift")
+        let text = try String(contentsOf: source.standardizedFileURL, encoding: .utf8)
+        let start = try #require(text.range(of: "package protocol Archive"))
+        let end = try #require(text.range(of: "\n}", range: start.upperBound..<text.endIndex))
+        let calls = text[start.upperBound..<end.lowerBound]
+            .matches(of: /^ +func (\w+)\(/.anchorsMatchLineEndings()).map { String($0.output.1) }
+        #expect(Set(calls) == Set(ArchiveCall.allCases.map(\.rawValue)))
+        #expect(calls.count == ArchiveCall.allCases.count)
+    }
+}

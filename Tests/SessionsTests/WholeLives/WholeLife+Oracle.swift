@@ -1,0 +1,233 @@
+import JSONCoding
+import Reactors
+import ReactorServer
+import Sessions
+import Storage
+import Testing
+
+// What has to hold, whatever happened.
+extension WholeLife {
+    // MARK: While it lives
+
+    /// Looks at the answers that have come since.
+    func lookAtAnswers() {
+        for answer in rig.output.answers[answersSeen...] {
+            guard let request = requests[answer.token] else {
+                blame("nobody asked for \(answer.content.line)")
+                continue
+            }
+            positions[request.id, default: []].append(answer.content.position.text)
+            if case .gone = answer.content.kind { checkEnded(answer.token) }
+        }
+        answersSeen = rig.output.answers.count
+    }
+
+    /// A session is gone only once somebody wanted it to end, and nobody was told that it failed.
+    func checkEnded(_ token: UInt64) {
+        guard let request = requests[token] else { return }
+        if rig.journal.all.contains(where: { $0.kind == .deleted && $0.session == request.id }) {
+            return
+        }
+        let answered = Set(rig.output.answers.prefix(answersSeen).map(\.token))
+        let pending = requests.contains { token, one in
+            one.operation == .deleteSession && one.id == request.id && !answered.contains(token)
+        }
+        if !pending { blame("\(request) is told that a session has ended that lives") }
+    }
+
+    func checkList(_ ids: [String], _ after: String?, _ limit: Int) {
+        if ids != ids.sorted() || ids.count > limit { blame("the list \(ids)") }
+        if let first = ids.first, let after, first <= after { blame("\(first) after \(after)") }
+        for id in ids where !self.ids.contains(id) { blame("\(id) was never created") }
+    }
+
+    /// A fork begins with the state that its origin had.
+    func checkExport(_ snapshot: Snapshot, of session: Session) {
+        guard session.registration.name == "ledger" else { return }
+        let key = SessionKey(session: snapshot.session, generation: snapshot.generation)
+        guard let truth = truth(of: key), Int(snapshot.version) < truth.states.count else {
+            return blame("an export of a version that is not committed")
+        }
+        let state = String(decoding: snapshot.state, as: UTF8.self)
+        if state != truth.states[Int(snapshot.version)] { blame("exported \(state)") }
+    }
+
+    private func truth(of life: SessionKey) -> Truth? {
+        try? Truth(rig.journal.all, of: life, from: origins[life])
+    }
+
+    // MARK: In the end
+
+    /// Everything that is under way ends well; then nobody is left without an answer.
+    func finish() async throws {
+        rig.journal.setLate(false)
+        desk.open()
+        for index in readers.indices { comeBack(index) }
+        await settle()
+        // A reader whose connection ended, for the archive failed it, comes back once more.
+        for index in readers.indices {
+            guard let token = readers[index].reader.connections.last?.token else { continue }
+            if rig.output.finished.contains(token) { comeBack(index) }
+        }
+        // Every session is looked at once more, so that it is known whether it has ended.
+        for id in ids { request(.readSession, id) }
+        await settle()
+        lookAtAnswers()
+        for token in unanswered() {
+            blame("no answer to \(String(describing: requests[token]))")
+        }
+        let tokens = rig.output.answers.map(\.token) + said.keys
+        if tokens.count != Set(tokens).count { blame("somebody is answered twice") }
+        checkMarks()
+        checkPages()
+        checkLives()
+        checkStates()
+    }
+
+    private func comeBack(_ index: Int) {
+        if let token = readers[index].reader.connections.last?.token {
+            gone.insert(token)
+            rig.output.lose(token)
+            rig.output.disconnect(token)
+        }
+        connect(index)
+        // It reads whatever there is.
+        if let token = requests.keys.max() { rig.output.setCapacity(nil, of: token) }
+    }
+
+    /// Until nothing comes in and nothing is under way.
+    private func settle() async {
+        for _ in 0..<2_000 {
+            while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
+            rig.letIn()
+            rig.settleAll()
+            if scope.hasTasks { await rest() }
+            for (_, reader) in readers {
+                guard let token = reader.connections.last?.token else { continue }
+                rig.output.setCapacity(nil, of: token)
+            }
+            if rig.inbox.isEmpty, rig.journal.pendingCount == 0, rig.journal.askedCount == 0 {
+                return
+            }
+        }
+        blame("it never comes to rest")
+    }
+
+    /// Acknowledged: there exactly once. Refused: not there. Else: once or not at all.
+    private func checkMarks() {
+        var counts: [Int: Int] = [:]
+        for event in rig.journal.kept.flatMap(\.events)
+        where event.name == "a" || event.name == "mark" {
+            guard let mark = Int(String(decoding: event.data, as: UTF8.self)), mark > 1_000_000
+            else { continue }
+            counts[mark, default: 0] += 1
+        }
+        for (mark, count) in counts where count > 1 { blame("\(mark) is there \(count) times") }
+        var tries: [Int: Int] = [:]
+        for case let mark? in requests.values.map(\.mark) { tries[mark, default: 0] += 1 }
+        for answer in rig.output.answers {
+            guard let request = requests[answer.token], let mark = request.mark,
+                !stubbed.contains(request.id)
+            else { continue }
+            switch answer.content.kind {
+            case .received, .unsettled, .replayed:
+                if counts[mark] != 1 { blame("\(request) was acknowledged and is not there") }
+            // Whoever waited for effects is told that the session has ended under them.
+            case .gone where request.waits: break
+            case .conditionFailed, .refused, .gone:
+                if tries[mark] == 1, counts[mark] != nil { blame("\(request) left a trace") }
+            default: break
+            }
+        }
+    }
+
+    /// Pages are pieces of the log without a gap, each from where it was asked for.
+    private func checkPages() {
+        for answer in rig.output.answers {
+            guard case .logPage(let body) = answer.content.kind else { continue }
+            let session = answer.content.session
+            let after = requests[answer.token]?.after
+            guard let page = try? JSON.decode(Page.self, from: body) else {
+                blame("no page: \(String(decoding: body, as: UTF8.self))")
+                continue
+            }
+            let all = rig.journal.all.filter {
+                $0.session == session.id.text && $0.generation == session.generation.text
+                    && $0.kind != .created && $0.kind != .deleted
+            }.map { Position(session.generation, $0.place).text }
+            let told = page.entries.map(\.position)
+            if let next = page.next, next != told.last { blame("next is \(next)") }
+            guard let first = told.first else { continue }
+            guard let start = all.firstIndex(of: first), all[start...].starts(with: told) else {
+                blame("\(session.id.text): the page \(told) is no piece of \(all)")
+                continue
+            }
+            guard page.reset == nil, let after, let seen = Position(after) else { continue }
+            let due = all.firstIndex {
+                guard let position = Position($0) else { return false }
+                return position.place > seen.place
+            }
+            if due != start { blame("after \(after) the page begins at \(first)") }
+        }
+    }
+
+    private struct Page: Decodable {
+        struct Entry: Decodable { var position: String }
+        struct Reset: Decodable { var reason: String }
+        var entries: [Entry]
+        var next: String?
+        var reset: Reset?
+    }
+
+    /// What the sessions are in the end is what the journal says, and their readers have heard it.
+    private func checkLives() {
+        for id in ids where !stubbed.contains(id) {
+            let records = rig.journal.all.filter { $0.session == id }
+            guard let key = records.last?.key, reactors[id] == "ledger", let truth = truth(of: key)
+            else { continue }
+            if !truth.isGapless {
+                blame(
+                    "\(id) has gaps: \(records.map { "\($0.number).\($0.part) v\($0.version) \($0.kind)" })"
+                )
+            }
+            guard let name = SessionID(id) else { continue }
+            if case .session(let session) = rig.table.find(name) {
+                let state = rig.state(session)
+                if state != truth.states.last { blame("\(id) is \(state)") }
+                if session.version != UInt64(truth.states.count - 1) { blame("\(id)'s version") }
+            }
+            // A reader of several lives was told so; the model has one.
+            guard Set(records.map(\.generation)).count == 1 else { continue }
+            let isOver = records.contains { $0.kind == .deleted }
+            for (_, reader) in readers.filter({ $0.session == id }) {
+                reader.check(rig, against: truth, "seed \(seed), \(id)", isOver: isOver)
+                guard isOver, let token = reader.connections.last?.token else { continue }
+                if rig.output.isStreaming(token) { blame("\(id)'s reader waits for ever") }
+            }
+        }
+    }
+
+    /// A version has one state, whoever reads it and whenever.
+    private func checkStates() {
+        var states: [String: String] = [:]
+        var truths: [SessionKey: Truth] = [:]
+        for answer in rig.output.answers {
+            guard case .state(let bytes, let version) = answer.content.kind else { continue }
+            let session = answer.content.session
+            guard !stubbed.contains(session.id.text) else { continue }
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard !text.contains("\"isSpoiled\":true") else { continue }
+            let key = SessionKey(
+                session: session.id.text, generation: session.generation.text)
+            let before = states.updateValue(text, forKey: "\(key) \(version)")
+            if let before, before != text { blame("\(key) \(version): \(before), then \(text)") }
+            guard session.registration.name == "ledger" else { continue }
+            if truths[key] == nil { truths[key] = truth(of: key) }
+            guard let truth = truths[key], Int(version) < truth.states.count else {
+                blame("\(key) has no version \(version)")
+                continue
+            }
+            if text != truth.states[Int(version)] { blame("\(key) \(version) is \(text)") }
+        }
+    }
+}

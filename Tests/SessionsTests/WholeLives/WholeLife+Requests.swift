@@ -1,0 +1,333 @@
+import JSONCoding
+import Reactors
+import ReactorServer
+import Sessions
+import Storage
+
+// What clients ask for, carried out as the server does.
+extension WholeLife {
+    /// Operations that reach neither a session nor a table of them.
+    static let farFromSessions: Set<Operation> = [.listReactors, .livez, .openapi]
+
+    /// Carries out any operation of the service's table: whoever adds one says here how.
+    func request(_ operation: Operation, _ id: String) {
+        done.insert(operation)
+        switch operation {
+        case .postActions: post()
+        case .putSession: put(id)
+        case .createSession: create()
+        case .readSession: read(id)
+        case .deleteSession:
+            guard chance(1, in: 2) else { return }
+            reach(id, Request(operation: operation, id: id)) { $0.end(for: $1) }
+        case .streamPulses, .streamActivities, .streamStates, .streamEvents:
+            stream(operation, id)
+        case .readLog: if chance(1, in: 4) { stream(operation, id) } else { page(id) }
+        case .putStub: putStub()
+        case .readStub: reach(id, Request(operation: operation, id: id)) { $0.readStub(for: $1) }
+        case .listSessions: list()
+        case .publishTopic: publish()
+        case .metrics: _ = (rig.table.count, rig.table.awakeCount, rig.table.subscriberCount)
+        case .readyz: _ = rig.journal.failure
+        case .listReactors, .livez, .openapi: break
+        }
+    }
+
+    /// Finds the session, or waits until it has come from the journal; then `act`.
+    private func reach(
+        _ id: String, _ request: Request, _ act: @escaping (Session, UInt64) throws -> Void
+    ) {
+        let token = rig.nextToken()
+        requests[token] = request
+        guard let name = SessionID(id) else { return blame("\(id) is no id") }
+        meet(name, token) { [self] found in
+            do {
+                if let session = session(found, for: token) { try act(session, token) }
+            } catch {
+                said[token] = .refused
+            }
+        }
+    }
+
+    /// Finds a session now or later; nothing comes of it when the connection has gone.
+    private func meet(
+        _ name: SessionID, _ token: UInt64, _ act: @escaping (SessionTable.Found) -> Void
+    ) {
+        let found = rig.table.find(name)
+        guard case .notInMemory = found else { return act(found) }
+        rig.table.wake(name) { [unowned self] found in
+            if !gone.contains(token) { act(found) }
+        }
+    }
+
+    private func session(_ found: SessionTable.Found, for token: UInt64) -> Session? {
+        switch found {
+        case .session(let session): return session
+        case .ended:
+            checkEnded(token)
+            said[token] = .ended
+        case .nothing: said[token] = .nothing
+        case .unreadable: said[token] = .unreadable
+        case .quarantined(let fault): blame("quarantined: \(fault)")
+        case .notInMemory: blame("it was fetched, and is not in memory")
+        }
+        return nil
+    }
+
+    // MARK: Sessions
+
+    private func put(_ id: String) {
+        let token = rig.nextToken()
+        requests[token] = Request(operation: .putSession, id: id)
+        guard let name = SessionID(id), let registration = registration(for: id) else { return }
+        meet(name, token) { [self] found in
+            if case .nothing = found { return begin(name, registration, token) }
+            session(found, for: token)?.greet(for: token)
+        }
+    }
+
+    private func begin(
+        _ name: SessionID, _ registration: Registration, _ token: UInt64,
+        from saved: SavedSession? = nil
+    ) {
+        do {
+            try rig.table.create(name, registration, for: token, from: saved)
+        } catch {
+            blame("it can't begin: \(error)")
+        }
+    }
+
+    private func registration(for id: String) -> Registration? {
+        let kinds = scope.hasTasks ? registrations.count : 1
+        if reactors[id] == nil {
+            reactors[id] = registrations[Int.random(in: 0..<kinds, using: &generator)].name
+        }
+        return registrations.first { $0.name == reactors[id] }
+    }
+
+    /// A new one, or a fork of another at a version.
+    private func create() {
+        guard ids.count < 12 else { return }
+        lastNew += 1
+        let id = "n\(lastNew)"
+        guard let name = SessionID(id) else { return }
+        guard chance(1, in: 2) else {
+            let token = rig.nextToken()
+            requests[token] = Request(operation: .createSession, id: id)
+            ids.append(id)
+            if let registration = registration(for: id) { begin(name, registration, token) }
+            return
+        }
+        let origin = anyID()
+        guard !stubbed.contains(origin) else { return }
+        let part = Double.random(in: 0...1.2, using: &generator)
+        let isOld = chance(2, in: 3)
+        reach(origin, Request(operation: .createSession, id: origin)) { [self] session, token in
+            let wanted = isOld ? UInt64(Double(session.version) * part) : nil
+            session.export(wanted) { [self] exported in
+                guard !gone.contains(token) else { return }
+                guard case .success(var snapshot) = exported else { return said[token] = .refused }
+                checkExport(snapshot, of: session)
+                snapshot.number = 0
+                snapshot.version = 0
+                snapshot.lastAction = 0
+                var saved = SavedSession(
+                    key: SessionKey(session: id, generation: ""),
+                    reactor: session.registration.name)
+                saved.snapshot = snapshot
+                reactors[id] = session.registration.name
+                ids.append(id)
+                begin(name, session.registration, token, from: saved)
+                guard case .session(let fork) = rig.table.find(name) else { return }
+                origins[SessionKey(session: id, generation: fork.generation.text)] = snapshot.state
+            }
+        }
+    }
+
+    private func read(_ id: String) {
+        let part = Double.random(in: 0...1.1, using: &generator)
+        let isOld = chance(1, in: 2)
+        reach(id, Request(operation: .readSession, id: id)) { session, token in
+            session.read(
+                version: isOld ? UInt64(Double(session.version) * part) : nil, for: token)
+        }
+    }
+
+    private func list() {
+        let token = rig.nextToken()
+        requests[token] = Request(operation: .listSessions, id: "")
+        let after = chance(1, in: 2) ? anyID() : nil
+        let limit = Int.random(in: 1...4, using: &generator)
+        let isAsked = rig.table.page(after: after, limit: limit, reactor: nil) { [unowned self] in
+            guard !gone.contains(token) else { return }
+            guard case .success(let lines) = $0 else { return said[token] = .unreadable }
+            checkList(lines.map(\.session), after, limit)
+            said[token] = .list(lines.map(\.session))
+        }
+        guard !isAsked else { return }
+        let lines = rig.table.page(after: after, limit: limit, reactor: nil).map(\.id.text)
+        checkList(lines, after, limit)
+        said[token] = .list(lines)
+    }
+
+    // MARK: Actions
+
+    private func post() {
+        if chance(1, in: 3), let index = keyed.indices.randomElement(using: &generator) {
+            let again = keyed[index]
+            if chance(1, in: 2) { keyed.remove(at: index) }
+            return post(
+                again.body, again.mark, to: again.session, key: true, waits: again.waits)
+        }
+        lastMark += 1
+        let (id, mark) = (anyID(), 1_000_000 + lastMark)
+        _ = registration(for: id)
+        let body = body(of: id, mark)
+        let waits = chance(1, in: 4)
+        guard chance(1, in: 2) else {
+            return post(body, mark, to: id, key: false, waits: waits)
+        }
+        if chance(2, in: 3) { keyed.append((mark, id, body, waits)) }
+        post(body, mark, to: id, key: true, waits: waits)
+    }
+
+    private func post(_ body: String, _ mark: Int, to id: String, key: Bool, waits: Bool) {
+        var request = Request(operation: .postActions, id: id, mark: mark)
+        request.waits = waits
+        var condition: PositionCondition?
+        if !key, chance(1, in: 5) {
+            condition = positions[id]?.last.map { .oneOf([$0]) } ?? .any
+        }
+        reach(id, request) { session, token in
+            var post = ActionPost(body: Array(body.utf8), token: token)
+            post.key = key ? "key \(mark)" : nil
+            post.condition = condition
+            post.waits = waits
+            try session.post(post)
+        }
+    }
+
+    private func body(of id: String, _ mark: Int) -> String {
+        switch reactors[id] {
+        case "player":
+            "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())]"
+        case "clerk": "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())]"
+        default:
+            Post.all(
+                Post.set(mark), Simulation.body(&generator), Simulation.body(&generator))
+        }
+    }
+
+    private func playerAction() -> String {
+        let name = ["a", "b", "again"].randomElement(using: &generator) ?? "a"
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0..<6:
+            let ending = Player.Ending.allCases.randomElement(using: &generator) ?? .well
+            return """
+                {"type":"play","id":"\(name)","policy":\(Int.random(in: 0..<3, using: &generator)),\
+                "sends":\(Int.random(in: 1...2, using: &generator)),"ends":"\(ending.rawValue)"}
+                """
+        case 6: return "{\"type\":\"cancel\",\"id\":\"\(name)\"}"
+        case 7: return "{\"type\":\"spoil\",\"isOn\":\(chance(1, in: 2))}"
+        case 8: return Post.say("hello")
+        default: return Post.fail
+        }
+    }
+
+    private func clerkAction() -> String {
+        let number = Int.random(in: 1...3, using: &generator)
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0, 1:
+            let waits = Int.random(in: 0...2, using: &generator)
+            return "{\"type\":\"work\",\"number\":\(number),\"waits\":\(waits)}"
+        case 2: return "{\"type\":\"failLater\"}"
+        case 3: return "{\"type\":\"yield\",\"number\":\(number)}"
+        default: return Post.say("hello")
+        }
+    }
+
+    private func putStub() {
+        let id = "stub"
+        if !ids.contains(id) { ids.append(id) }
+        reactors[id] = "ledger"
+        stubbed.insert(id)
+        if chance(1, in: 3) { return put(id) }
+        let body =
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: #"{"enabled":true}"#
+            case 1: #"{"enabled":true,"state":{"a":7,"b":0,"touched":0,"filling":""}}"#
+            default: #"{"enabled":false}"#
+            }
+        reach(id, Request(operation: .putStub, id: id)) {
+            try $0.putStub(Array(body.utf8), for: $1)
+        }
+    }
+
+    private func publish() {
+        let token = rig.nextToken()
+        requests[token] = Request(operation: .publishTopic, id: "")
+        guard let delivery = try? rig.topics.publish(toTopicNamed: "news", decodedBy: News())
+        else { return said[token] = .nothing }
+        said[token] = .topic
+        publications.append(Task { _ = await delivery.applied() })
+    }
+
+    private struct News: TopicDecoder {
+        func decode<Element: Decodable>(_ type: Element.Type) throws -> Element {
+            try JSON.decode(type, from: Array("\"news\"".utf8))
+        }
+    }
+
+    // MARK: Reading
+
+    private func stream(_ operation: Operation, _ id: String) {
+        guard readers.count < 12 else { return cut() }
+        let parts: [Selection] =
+            switch operation {
+            case .streamPulses: [.allPulses]
+            case .streamActivities: [.allActivities]
+            case .streamStates: [.allStates, (try? .part("/name")) ?? .allStates]
+            case .streamEvents: [.everything, Selection(pulses: .max, activities: true)]
+            default: [.log]
+            }
+        readers.append((id, Reader(parts.randomElement(using: &generator) ?? .log)))
+        connect(readers.count - 1, operation)
+    }
+
+    func connect(_ index: Int, _ operation: Operation = .streamEvents) {
+        let id = readers[index].session
+        let starts: [SubscriptionRequest.Start] = [.now, .snapshot, .start]
+        let start = starts.randomElement(using: &generator) ?? .now
+        let capacity = capacity()
+        reach(id, Request(operation: operation, id: id)) { [self] session, token in
+            // Whoever reconnected meanwhile has left this connection.
+            readers[index].reader.connect(
+                rig, to: session, capacity: capacity, from: start, for: token)
+        }
+    }
+
+    func capacity() -> Int? {
+        chance(1, in: 2) ? nil : Int.random(in: 0..<300, using: &generator)
+    }
+
+    /// A page from the beginning, from where clients are, from the edge of what memory keeps.
+    private func page(_ id: String) {
+        let kind = Int.random(in: 0..<6, using: &generator)
+        let told = positions[id]?.randomElement(using: &generator)
+        let back = UInt64.random(in: 0...UInt64(min(retention.records + 4, 30)), using: &generator)
+        let limit = [1, 3, 100].randomElement(using: &generator) ?? 1
+        reach(id, Request(operation: .readLog, id: id)) { [self] session, token in
+            let number = session.position.number
+            let after: String? =
+                switch kind {
+                case 0: nil
+                case 1: told
+                case 2: "no position"
+                case 3: "\(session.generation.text).\(number + 7)"
+                default: "\(session.generation.text).\(number - min(number, back))"
+                }
+            requests[token]?.after = after
+            session.readLog(LogPageRequest(token: token, after: after, limit: limit))
+        }
+    }
+}

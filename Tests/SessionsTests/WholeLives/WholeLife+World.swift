@@ -1,0 +1,150 @@
+import Sessions
+import Storage
+
+// What happens besides requests.
+extension WholeLife {
+    /// A batch fails, and with it all that were handed in before that was known; or it is written
+    /// and said to have failed.
+    func failCommits() {
+        let count = rig.journal.pendingCount
+        guard count > 0, chance(1, in: 2) else { return rig.settle() }
+        let isWritten = scope.hasArchive && chance(1, in: 2)
+        for index in 0..<count {
+            rig.journal.endNext(
+                isWritten ? .unavailable : .full, isWritten: isWritten && index == 0)
+            rig.letIn()
+            rig.endRound()
+        }
+    }
+
+    /// The archive reads for somebody, answers somebody, or fails, in any order.
+    func answerArchive() {
+        let count = rig.journal.askedCount
+        guard count > 0 else { return rig.letIn() }
+        let index = Int.random(in: 0..<count, using: &generator)
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0, 1: rig.journal.look(at: index)
+        case 2:
+            rig.journal.look(at: index, .unavailable)
+            rig.journal.answer(at: index)
+        default: rig.journal.answer(at: index)
+        }
+        if chance(3, in: 4) { rig.letIn() }
+    }
+
+    /// A reader's connection ends, and it comes back with the id it has.
+    func cut() {
+        guard let index = readers.indices.randomElement(using: &generator) else { return }
+        leave(index)
+        connect(index)
+    }
+
+    private func leave(_ index: Int) {
+        guard let token = readers[index].reader.connections.last?.token else { return }
+        gone.insert(token)
+        rig.output.lose(token)
+        rig.output.disconnect(token)
+    }
+
+    func give() {
+        guard let one = readers.randomElement(using: &generator),
+            let token = one.reader.connections.last?.token
+        else { return }
+        rig.output.setCapacity(capacity(), of: token)
+    }
+
+    func tick() {
+        for _ in 0..<Int.random(in: 1...6, using: &generator) {
+            rig.table.tick()
+            if chance(1, in: 2) { rig.settleAll() }
+        }
+    }
+
+    /// The connection of a request that has no answer yet is gone.
+    func lose() {
+        guard let token = unanswered().randomElement(using: &generator),
+            let request = requests[token]
+        else { return }
+        gone.insert(token)
+        rig.output.lose(token)
+        if request.waits { withPresent(request.id) { $0.forget(token) } }
+    }
+
+    /// `?wait=settled` has waited long enough.
+    func stopWaiting() {
+        let waiting = unanswered().filter { requests[$0]?.waits == true }
+        guard let token = waiting.randomElement(using: &generator), let request = requests[token]
+        else { return }
+        withPresent(request.id) { $0.stopWaiting(token) }
+    }
+
+    private func withPresent(_ id: String, _ act: (Session) -> Void) {
+        guard let name = SessionID(id), case .session(let session) = rig.table.find(name) else {
+            return
+        }
+        act(session)
+    }
+
+    /// Retention: up to a snapshot; or an ended life goes altogether.
+    func trim() {
+        let kept = rig.journal.keptBatch
+        if chance(1, in: 4), let over = rig.journal.all.last(where: { $0.kind == .deleted }) {
+            return rig.journal.forget(over.key)
+        }
+        if let snapshot = kept.snapshots.randomElement(using: &generator) {
+            rig.journal.trim(to: snapshot)
+        }
+    }
+
+    /// An effect goes on.
+    func letGo() {
+        let count = desk.count
+        if count > 0 { desk.letGo(Int.random(in: 0..<count, using: &generator)) }
+    }
+
+    /// The process is killed, or ends in order, and another one takes over.
+    func crash() throws {
+        guard scope.hasArchive else { return }
+        lookAtAnswers()
+        if chance(1, in: 3) {
+            rig.table.save {}
+            rig.settleAll()
+            lookAtAnswers()
+        }
+        rig.journal.crash(writing: Int.random(in: 0...3, using: &generator))
+        for token in unanswered() {
+            gone.insert(token)
+            rig.output.lose(token)
+        }
+        rig.output.breakAll()
+        rig.table.stop()
+        // What had come to the loop finds nobody; what comes from now on is refused.
+        rig.letIn()
+        rig.inbox.close()
+        for act in rig.inbox.takeLate() { act() }
+        rig = Rig(
+            after: rig, registrations: registrations, retention: retention, remembered: 2,
+            snapshotEvery: snapshotEvery)
+        for index in readers.indices { connect(index) }
+    }
+
+    /// Requests whose client still waits, in their order.
+    func unanswered() -> [UInt64] {
+        let answered = Set(rig.output.answers.map(\.token))
+        return requests.keys.filter {
+            !answered.contains($0) && said[$0] == nil && !gone.contains($0)
+        }.sorted()
+    }
+
+    /// Until tasks have come to where they wait for the simulation, as far as that can be seen.
+    func rest() async {
+        var quiet = 0
+        var last = (desk.count, rig.inbox.count)
+        while quiet < 12 {
+            await Task.yield()
+            let now = (desk.count, rig.inbox.count)
+            quiet = now == last ? quiet + 1 : 0
+            last = now
+        }
+    }
+}

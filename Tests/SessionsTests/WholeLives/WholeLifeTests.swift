@@ -1,0 +1,78 @@
+import ReactorServer
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("Whole lives — whatever happens in whatever order", .timeLimit(.minutes(5)))
+struct WholeLifeTests {
+    /// How many seeds each test tries; `REACTOR_SIMULATION_SEEDS` for a long run,
+    /// `REACTOR_SIMULATION_FIRST` to begin elsewhere.
+    private static func seeds(_ count: UInt64) -> Range<UInt64> {
+        let first = number(of: "REACTOR_SIMULATION_FIRST") ?? 0
+        return first..<(first + (number(of: "REACTOR_SIMULATION_SEEDS") ?? count))
+    }
+
+    private static func number(of variable: String) -> UInt64? {
+        unsafe getenv(variable).flatMap { unsafe UInt64(String(cString: $0)) }
+    }
+
+    @Test(arguments: seeds(400))
+    func `a life with an archive that answers late, in any order or not, keeps every promise`(
+        seed: UInt64
+    ) async throws {
+        let life = try WholeLife(seed: seed)
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test(arguments: seeds(150))
+    func `a life in memory alone keeps every promise`(seed: UInt64) async throws {
+        let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasArchive: false))
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test(arguments: seeds(200))
+    func `a life with effects, Cyclers and topics keeps every promise`(
+        seed: UInt64
+    ) async throws {
+        let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasTasks: true))
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test func `every operation of the service is in some life`() async throws {
+        let (done, _) = try await everything()
+        let far = WholeLife.farFromSessions
+        #expect(done.isDisjoint(with: far))
+        #expect(done.union(far) == Set(Route.table.map(\.operation)))
+        #expect(done.union(far) == Set(Operation.allCases))
+    }
+
+    @Test func `every call of the archive is answered late, well and with a failure`()
+        async throws
+    {
+        let (_, uses) = try await everything()
+        for call in ArchiveCall.allCases {
+            for isFailed in [false, true] {
+                #expect(uses.contains(ArchiveUse(call: call, isFailed: isFailed)))
+            }
+        }
+    }
+
+    private func everything() async throws -> (Set<Operation>, Set<ArchiveUse>) {
+        var done: Set<Operation> = []
+        var uses: Set<ArchiveUse> = []
+        for seed in 0..<24 as Range<UInt64> {
+            let life = try WholeLife(seed: seed)
+            try await life.live(steps: 200)
+            done.formUnion(life.done)
+            uses.formUnion(life.rig.journal.tally)
+        }
+        return (done, uses)
+    }
+}
