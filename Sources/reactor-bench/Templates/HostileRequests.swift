@@ -7,9 +7,14 @@ enum HostileRequests {
     ///
     /// `path` is where actions are posted, `authority` the server's.
     static func templates(path: String, authority: String, run: String) -> [RequestTemplate] {
+        texts(path: path, authority: authority).map { RequestTemplate(raw: $0, run: run) }
+    }
+
+    /// The same as they are sent.
+    static func texts(path: String, authority: String) -> [String] {
         let host = "Host: \(authority)\r\n"
         let json = "Content-Type: application/json\r\n"
-        let texts = [
+        return [
             // RFC 9112 §3.2: no Host, two Hosts.
             "POST \(path) HTTP/1.1\r\n\(json)Content-Length: 2\r\n\r\n{}",
             "GET /livez HTTP/1.1\r\n\(host)\(host)\r\n",
@@ -27,6 +32,5 @@ enum HostileRequests {
             "GET /nowhere HTTP/1.1\r\n\(host)\r\n",
             "BREW \(path) HTTP/1.1\r\n\(host)\r\n",
         ]
-        return texts.map { RequestTemplate(raw: $0, run: run) }
     }
 }

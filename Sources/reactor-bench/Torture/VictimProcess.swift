@@ -8,7 +8,9 @@
     struct VictimProcess: ~Copyable {
         private let pid: pid_t
         private let output: Int32
-        private var isGone = false
+        /// Its exit code once it has ended, or 128 and the signal's number as a shell has it.
+        private(set) var endCode: Int32?
+        private var isGone: Bool { endCode != nil }
 
         /// Starts it; `words` are the program and its arguments.
         init(_ words: [String]) throws(BenchError) {
@@ -65,17 +67,35 @@
         /// Whether it has ended by itself.
         mutating func hasEnded() -> Bool {
             var status: Int32 = 0
-            if unsafe waitpid(pid, &status, WNOHANG) == pid { isGone = true }
+            if !isGone, unsafe waitpid(pid, &status, WNOHANG) == pid { endCode = Self.code(status) }
             return isGone
         }
 
         /// Waits for its end; the exit code, or 128 and the signal's number as a shell has it.
         mutating func waitForEnd() -> Int32 {
+            if let endCode { return endCode }
             var status: Int32 = 0
             while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-            isGone = true
+            let code = Self.code(status)
+            endCode = code
+            return code
+        }
+
+        private static func code(_ status: Int32) -> Int32 {
             let signal = status & 0x7F
             return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+        }
+
+        /// All that it still prints, 64 KiB at the most.
+        func outputToEnd() -> String {
+            var text: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while text.count < 65_536, case let count = unsafe read(output, &buffer, buffer.count),
+                count > 0
+            {
+                text.append(contentsOf: buffer[..<count])
+            }
+            return String(decoding: text, as: UTF8.self)
         }
     }
 #endif
