@@ -151,6 +151,7 @@ extension ActionRefusal: CustomStringConvertible {
         case .failed(let error): error
         case .json(let refusal): refusal.sentence
         case .parentMissing: "\(CyclerParentMissing())"
+        case .stateTooLarge(let limit): "the state would have more than \(limit) bytes of JSON"
         default: "the action was refused"
         }
     }

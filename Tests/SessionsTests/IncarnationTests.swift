@@ -40,15 +40,20 @@ struct IncarnationTests {
             return gate
         }
 
+        /// Forgets those that were made so far: registration makes one reactor, to look at its
+        /// initial state.
+        func begin() { made.withLock { $0 = [] } }
+
         subscript(index: Int) -> Gate { made.withLock { $0[index] } }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(3)), arguments: [false, true])
     func `a cancelled step that outlives its session's sleep is no step of the next`(
         isDoubted: Bool
     ) async throws {
         let gates = Gates()
         let registration = try Registration.of { Worker(gate: gates.make()) }
+        gates.begin()
         let rig = Rig(slow: true, answers: true, registrations: [registration])
         let session = try rig.create("s", registration)
         rig.settleAll()
@@ -78,10 +83,11 @@ struct IncarnationTests {
         #expect(!rig.notes.contains("dropped a mutation"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `a source that is deaf to its cancellation brings nothing to the next`() async throws {
         let gates = Gates()
         let registration = try Registration.of { Deaf(gate: gates.make()) }
+        gates.begin()
         let rig = Rig(slow: true, answers: true, registrations: [registration])
         let session = try rig.create("s", registration)
         rig.settleAll()

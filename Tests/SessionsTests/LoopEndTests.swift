@@ -21,7 +21,7 @@ struct LoopEndTests {
         rig.inbox.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `an effect that sends when its loop has stopped gets its answer`() async throws {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
@@ -41,7 +41,7 @@ struct LoopEndTests {
         ended.open()
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(3)), arguments: [false, true])
     func `an action of a Cycler that waits when its loop stops comes to its end`(
         isUncommitted: Bool
     ) async throws {
@@ -83,7 +83,7 @@ struct LoopEndTests {
         #expect(rig.seat.checks > before)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `what an action decides when its commit lets it continue is committed in the same round`()
         async throws
     {
@@ -109,7 +109,7 @@ struct SourceLifeTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `a session whose sources are over leaves memory`() async throws {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: AsyncStream { $0.finish() })
@@ -127,16 +127,18 @@ struct SourceLifeTests {
         #expect(again.position == session.position)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(3)))
     func `sources come back after a commit that failed, as soon as the journal can be read`()
         async throws
     {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let (second, later) = AsyncStream<Worker.Mutation>.makeStream()
-        let streams = Mutex([second, stream])
+        let streams = Mutex<[AsyncStream<Worker.Mutation>]>([])
         let registration = try Registration.of {
             Worker(gate: Gate(), source: streams.withLock { $0.popLast() })
         }
+        // Registration makes one reactor, to look at its initial state.
+        streams.withLock { $0 = [second, stream] }
         let rig = Rig(slow: true, answers: true, registrations: [registration])
         let session = try rig.create("s", registration)
         rig.settleAll()

@@ -76,6 +76,8 @@ struct Reader {
                     place = Self.place(after: heard.id, in: all)
                     checkSnapshot(heard, truth, comment)
                 } else {
+                    // From the start: the first event says where that is.
+                    if place == nil { place = all.firstIndex(of: heard) }
                     guard let index = place, index < all.count else {
                         Issue.record("\(heard) was never to be heard; \(comment)")
                         return

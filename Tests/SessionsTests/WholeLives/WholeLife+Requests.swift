@@ -68,6 +68,7 @@ extension WholeLife {
             said[token] = .ended
         case .nothing: said[token] = .nothing
         case .unreadable: said[token] = .unreadable
+        case .noRoom: said[token] = .refused
         case .quarantined(let fault): blame("quarantined: \(fault)")
         case .notInMemory: blame("it was fetched, and is not in memory")
         }
