@@ -70,10 +70,9 @@ final class Replay {
         isLog || reached.part == 0 ? reached : RecordPlace(reached.number - 1)
     }
 
-    /// Law: nothing is missing between two records; notes may be, where none were kept.
-    private func isNext(_ record: Record) -> Bool {
-        record.number == needed.number + 1 || (isLog && record.number == needed.number)
-    }
+    /// Invariant: nothing is missing between two records; notes may be, where none were kept.
+    /// Behind a note that is the record of its own number, which may be trimmed by now.
+    private func isNext(_ record: Record) -> Bool { record.number == needed.nextNumber }
 
     private func join() {
         cancel()

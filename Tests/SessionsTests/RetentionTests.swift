@@ -1,5 +1,6 @@
 import Reactors
 import Sessions
+import Storage
 import Testing
 
 @Suite("Contract §3.2 — memory is bounded by what is kept")
@@ -105,5 +106,22 @@ struct RetentionTests {
         // that is first moved on.
         #expect(copies.count <= 2)
         #expect(rig.lines(reader) == [])
+    }
+
+    // Case 150.
+    @Test func `a log reader behind a note whose record is trimmed in the file gets a reset`()
+        throws
+    {
+        let rig = Rig(answers: true, retention: Retention(records: 1), snapshotEvery: 2)
+        let session = try rig.create("s", .ledger())
+        for a in 1...5 { try rig.act(Post.set(a), on: session) }
+        let cut = try #require(rig.journal.keptBatch.snapshots.first { $0.number == 2 })
+        rig.journal.trim(to: cut)
+        let reader = rig.subscribe(session, .log, .after("\(session.generation.text).2.1"))
+        rig.letIn()
+        #expect(rig.lines(reader) == [#"reset 5 {"reason":"trimmed"}"#])
+        let behind = rig.subscribe(session, .log, .after("\(session.generation.text).2"))
+        rig.letIn()
+        #expect(rig.transcript(behind).events.map(\.name).count == 6)
     }
 }
