@@ -51,7 +51,10 @@ extension JSON {
         switch kind {
         case .struct: return fieldsAlwaysEncode(type, within: path)
         // One byte is too small for a number with a fraction and for a reference.
-        case .enum: return size(of: type) <= 1
+        case .enum:
+            if size(of: type) <= 1 { return true }
+            guard let tagged = type as? any TaggedCodable.Type else { return false }
+            return fieldsOfCases(tagged)?.allSatisfy { alwaysEncodes($0, around: path) } ?? false
         default: return false
         }
     }

@@ -36,6 +36,10 @@ enum JSONTag {
         var hasReservedField = false
         /// All of its cases.
         var names: [String] = []
+        /// The field that was missing.
+        var missing: (key: String, type: any Any.Type)?
+        /// The types of optional fields that were not there.
+        var absent: [any Any.Type] = []
 
         func see<Key: CodingKey>(_: Key.Type, _ name: String) {
             isCase = Key(stringValue: name) != nil

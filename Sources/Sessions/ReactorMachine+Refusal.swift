@@ -98,6 +98,12 @@ extension ReactorMachine {
         session.mutationMark = session.attemptMark()
     }
 
+    /// It stays.
+    @usableFromInline
+    func endMutation() {
+        session.mutationMark = nil
+    }
+
     /// The newest mutation is refused: with its request, or on its own.
     @usableFromInline
     func refuseMutation(of action: ActionTag) {

@@ -130,7 +130,11 @@ extension ReactorMachine {
         }
         if checks.any { check(mutation) }
         if session.isMeasureDue() { measureState() }
-        if session.isRefused { refuseMutation(of: action) }
+        if session.isRefused {
+            refuseMutation(of: action)
+        } else if !session.isReceiving {
+            endMutation()
+        }
     }
 
     @usableFromInline

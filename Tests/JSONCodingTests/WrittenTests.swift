@@ -1,5 +1,6 @@
 import Foundation
 import JSONCoding
+import Reactors
 import Testing
 
 @Suite("Contract §5 — what is written can be read")
@@ -268,5 +269,42 @@ struct WrittenTests {
         try #require(throws: JSONRefusal.self) {
             _ = try decodeStored(House.self, saved, over: Self.initial)
         }
+    }
+
+    // MARK: What has JSON whatever its value is
+
+    private enum Plain: TaggedCodable {
+        case none
+        case text(message: String?)
+        case several(number: Int, flag: Bool, list: [String], url: URL, id: UUID)
+    }
+
+    private enum Rate: TaggedCodable {
+        case none
+        case rate(number: Int, value: Double)
+    }
+
+    private indirect enum Chain: TaggedCodable {
+        case end
+        case link(next: Chain?)
+    }
+
+    private struct Message: Codable {
+        enum Kind: String, Codable { case a, b }
+        var kind: Kind
+        var texts: [String: [Int?]]
+        var plain: Plain
+    }
+
+    @Test func `a type that always has JSON is known by its fields`() {
+        #expect(JSON.alwaysEncodes(Message.self))
+        #expect(JSON.alwaysEncodes(Plain.self))
+        #expect(JSON.alwaysEncodes([Set<UInt8>].self))
+        #expect(!JSON.alwaysEncodes(Rate.self))
+        #expect(!JSON.alwaysEncodes(Chain.self))
+        #expect(!JSON.alwaysEncodes(Tree.self))
+        #expect(!JSON.alwaysEncodes([String: Double?].self))
+        #expect(!JSON.alwaysEncodes(Date.self))
+        #expect(!JSON.alwaysEncodes((any Error).self))
     }
 }

@@ -26,8 +26,9 @@ public struct Hosted: Sendable {
     ///     is named after its case. Default none.
     ///   - examples: actions to show in `GET /v1/reactors`. Default none.
     ///   - clock: what its effects wait on. Default the continuous clock.
-    ///   - make: makes the reactor of one session, on that session's loop. With `--admin on` it is
-    ///     also called once at the start, to learn which topics the sources listen to.
+    ///   - make: makes the reactor of one session, on that session's loop. Also called once when it
+    ///     is hosted, to look at the initial state, and with `--admin on` once more at the start, to
+    ///     learn which topics the sources listen to.
     @inlinable
     public init<R: Reactor>(
         _ name: String, activities: [String] = [], examples: [R.Action] = [],
@@ -72,7 +73,8 @@ public struct Hosted: Sendable {
     ///   - name: as for a reactor.
     ///   - activities: as for a reactor.
     ///   - examples: as for a reactor.
-    ///   - make: makes the Cycler of one session, on that session's loop. Another one takes its
+    ///   - make: makes the Cycler of one session, on that session's loop; also called once when it is
+    ///     hosted, to look at the initial state. Another one takes its
     ///     place, with the state that is committed, when a session comes back from the journal,
     ///     and when a commit fails while an action waits.
     public init<C: ActionCycler & SendableMetatype>(
