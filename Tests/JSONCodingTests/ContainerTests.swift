@@ -25,7 +25,7 @@ private struct Failing: Encodable {
     }
 }
 
-@Suite("Encoder — containers, in whatever order a type writes to them")
+@Suite("Encoder — containers, in whatever order a type writes to them", .timeLimit(.minutes(5)))
 struct EncoderContainerTests {
     @Test func `two open containers are written to in turn`() throws {
         let text = try encode(
@@ -254,7 +254,7 @@ struct EncoderContainerTests {
     }
 }
 
-@Suite("Decoder — containers")
+@Suite("Decoder — containers", .timeLimit(.minutes(5)))
 struct DecoderContainerTests {
     private class Animal: Codable {
         var name: String

@@ -2,7 +2,7 @@ import TestRandomness
 import JSONCoding
 import Testing
 
-@Suite("Equal values have equal bytes")
+@Suite("Equal values have equal bytes", .timeLimit(.minutes(5)))
 struct OrderTests {
     /// The same elements, put in so that the hash table lies differently.
     private func variants(_ count: Int) -> [[Int]] {

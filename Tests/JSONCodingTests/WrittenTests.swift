@@ -3,7 +3,7 @@ import JSONCoding
 import Reactors
 import Testing
 
-@Suite("Contract §5 — what is written can be read")
+@Suite("Contract §5 — what is written can be read", .timeLimit(.minutes(5)))
 struct WrittenTests {
     /// One object within the other; a tree of a reactor's state.
     private indirect enum Tree: Codable, Equatable {

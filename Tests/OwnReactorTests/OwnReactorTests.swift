@@ -2,7 +2,7 @@ import ReactorServer
 import Reactors
 import Testing
 
-@Suite("README — a package hosts a reactor of its own")
+@Suite("README — a package hosts a reactor of its own", .timeLimit(.minutes(5)))
 struct OwnReactorTests {
     @Test func `It is created, posted to, and its pulses are streamed until the server stops`()
         async throws

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("The books — a remembered event is judged like a parsed one")
+@Suite("The books — a remembered event is judged like a parsed one", .timeLimit(.minutes(5)))
 struct DeliveryLedgerTests {
     private func event(_ number: Int, publisher: Int = 0, sequence: Int) -> String {
         var mark: [UInt8] = []

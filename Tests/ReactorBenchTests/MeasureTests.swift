@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Figures — quantiles, medians, words")
+@Suite("Figures — quantiles, medians, words", .timeLimit(.minutes(5)))
 struct MeasureTests {
     @Test func `small values are exact`() {
         var histogram = Histogram()
@@ -120,7 +120,7 @@ struct MeasureTests {
 }
 
 #if os(Linux)
-    @Suite("Processes — as /proc tells them")
+    @Suite("Processes — as /proc tells them", .timeLimit(.minutes(5)))
     struct ProcessUsageTests {
         @Test func `CPU time stands behind whatever the command is called`() {
             let stat = "12 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0"

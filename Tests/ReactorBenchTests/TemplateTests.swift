@@ -3,7 +3,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Templates — places are filled in, everything else is itself")
+@Suite("Templates — places are filled in, everything else is itself", .timeLimit(.minutes(5)))
 struct TemplateTests {
     private let values = TemplateValues(
         connection: 3, number: 41, stream: 7,
@@ -137,7 +137,7 @@ struct TemplateTests {
     }
 }
 
-@Suite("Options — a bad one is refused with its name")
+@Suite("Options — a bad one is refused with its name", .timeLimit(.minutes(5)))
 struct OptionTests {
     @Test(
         arguments: [

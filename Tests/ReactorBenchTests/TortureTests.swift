@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Torture finds what a server that breaks its promises did")
+@Suite("Torture finds what a server that breaks its promises did", .timeLimit(.minutes(5)))
 struct TortureTests {
     /// A ledger of one session in which one poster posted these batches, all answered well.
     private func ledger(_ batches: [Int] = [1, 1, 3]) -> (TortureLedger, [UInt64]) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("Settings — one table for options, environment and help")
+@Suite("Settings — one table for options, environment and help", .timeLimit(.minutes(5)))
 struct ConfigurationTests {
     @Test func `Nothing given: the defaults`() throws {
         var expected = Configuration()
@@ -122,7 +122,7 @@ struct ConfigurationTests {
     }
 }
 
-@Suite("Times as people type them")
+@Suite("Times as people type them", .timeLimit(.minutes(5)))
 struct DurationTextTests {
     @Test(arguments: [
         ("0ms", Duration.zero), ("500ms", .milliseconds(500)), ("15s", .seconds(15)),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("Prometheus text exposition format 0.0.4")
+@Suite("Prometheus text exposition format 0.0.4", .timeLimit(.minutes(5)))
 struct CountersTests {
     @Test func `Every sample has its help and its type before it, once`() throws {
         var counters = Counters()
@@ -90,7 +90,7 @@ struct CountersTests {
     }
 }
 
-@Suite("Draining waits for every loop, and no longer than it may")
+@Suite("Draining waits for every loop, and no longer than it may", .timeLimit(.minutes(5)))
 struct DrainTests {
     @Test func `It is over when every loop has reported, however often`() async {
         let drain = Drain(loops: 3)

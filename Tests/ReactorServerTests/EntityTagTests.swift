@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorServer
 
-@Suite("RFC 9110 §8.8.3, §13.1 — entity tags in conditions")
+@Suite("RFC 9110 §8.8.3, §13.1 — entity tags in conditions", .timeLimit(.minutes(5)))
 struct EntityTagTests {
     @Test(arguments: [
         (#""a""#, ["a"], [String]()), (#""a", "b""#, ["a", "b"], []),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("Log lines")
+@Suite("Log lines", .timeLimit(.minutes(5)))
 struct LogTests {
     /// Takes what is written, one call at a time and only when it is let.
     private final class Reader: Sendable {

@@ -6,7 +6,7 @@ import Wire
 
 @testable import ReactorServer
 
-@Suite("RFC 9457 — refusals as the peer sees them")
+@Suite("RFC 9457 — refusals as the peer sees them", .timeLimit(.minutes(5)))
 struct ProblemTests {
     private static let all: [(Problem, Int, String)] = [
         (Problem(JSONRefusal.malformed(offset: 3, reason: "x")), 400, "malformed_json"),

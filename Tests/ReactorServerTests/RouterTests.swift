@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorServer
 
-@Suite("Contract §3 — which operation a path and a method mean")
+@Suite("Contract §3 — which operation a path and a method mean", .timeLimit(.minutes(5)))
 struct RouterTests {
     private let router = Router()
 

@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("openapi.yaml — says what the router does")
+@Suite("openapi.yaml — says what the router does", .timeLimit(.minutes(5)))
 struct SpecificationTests {
     @Test func `Paths, methods and operationIds are the table's, both ways`() throws {
         let text = String(decoding: Specification.openapi, as: UTF8.self)

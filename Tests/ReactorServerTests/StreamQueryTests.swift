@@ -6,7 +6,7 @@ import Wire
 
 @testable import ReactorServer
 
-@Suite("Contract §3.2 — what a stream's request asks for")
+@Suite("Contract §3.2 — what a stream's request asks for", .timeLimit(.minutes(5)))
 struct StreamQueryTests {
     @Test func `Pulses: all of them, or those that are named`() throws {
         #expect(try query(.streamPulses, "/").selection == Selection(pulses: 0b11))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("W3C Trace Context §3.2, §4 — what a traceparent is (case 153)")
+@Suite("W3C Trace Context §3.2, §4 — what a traceparent is (case 153)", .timeLimit(.minutes(5)))
 struct TraceParentTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let parent = "b7ad6b7169203331"

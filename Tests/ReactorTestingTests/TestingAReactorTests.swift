@@ -58,7 +58,7 @@ private struct ForXCTest {
     }
 }
 
-@Suite("The guide to testing a reactor")
+@Suite("The guide to testing a reactor", .timeLimit(.minutes(5)))
 struct TestingAReactorTests {
     @Test(.timeLimit(.minutes(1)))
     func `increasing loads, increases, and says so`() async {

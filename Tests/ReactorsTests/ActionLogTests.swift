@@ -2,7 +2,9 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("The action log tells everything that happens, in one order, with its place")
+@Suite(
+    "The action log tells everything that happens, in one order, with its place",
+    .timeLimit(.minutes(5)))
 struct ActionLogTests {
     private let clock = ManualClock()
 
@@ -150,7 +152,7 @@ struct ActionLogTests {
     }
 }
 
-@Suite("The action log tells what hooks and sources do")
+@Suite("The action log tells what hooks and sources do", .timeLimit(.minutes(5)))
 struct HookLogTests {
     /// Refuses 0, fails at 1, doubles the rest; as mutations drops 4, fails at 6.
     private struct Picky: Reactor {

@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("A cancelled step ends only itself, and cancelling reaches what has not begun")
+@Suite(
+    "A cancelled step ends only itself, and cancelling reaches what has not begun",
+    .timeLimit(.minutes(5)))
 struct CancellationTests {
     private let probe = CoreProbe()
 

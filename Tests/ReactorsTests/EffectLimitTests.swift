@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("An effect without end is a failure, not a crash")
+@Suite("An effect without end is a failure, not a crash", .timeLimit(.minutes(5)))
 struct EffectLimitTests {
     private let probe = CoreProbe()
 
@@ -121,7 +121,9 @@ private struct Repeater: Reactor {
     func reduce(state: inout Int, mutation: Int) { state += mutation }
 }
 
-@Suite("Case 153 — a turn carries out 100 000 steps, and each mutation is one")
+@Suite(
+    "Case 153 — a turn carries out 100 000 steps, and each mutation is one", .timeLimit(.minutes(5))
+)
 struct TurnLimitTests {
     private let probe = CoreProbe(Repeater())
 

@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("Case 96 — what a source has at present is there before the first visible state")
+@Suite(
+    "Case 96 — what a source has at present is there before the first visible state",
+    .timeLimit(.minutes(5)))
 struct PresentValueTests {
     private struct Profile: Reactor {
         typealias Action = String

@@ -2,7 +2,7 @@ import Foundation
 import Reactors
 import Testing
 
-@Suite("case 18: a pulse is its bare value outside")
+@Suite("case 18: a pulse is its bare value outside", .timeLimit(.minutes(5)))
 struct PulseCodableTests {
     private struct State: Codable, Equatable {
         @Pulse var alertMessage: String?

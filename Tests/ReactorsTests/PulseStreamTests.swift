@@ -2,7 +2,8 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A pulse stream has one element per mutation that assigned the pulse")
+@Suite(
+    "A pulse stream has one element per mutation that assigned the pulse", .timeLimit(.minutes(5)))
 struct PulseStreamTests {
     private let host = ReactorHost(PulsesReactor())
 
@@ -106,7 +107,7 @@ struct PulseStreamTests {
     }
 }
 
-@Suite("A state that was restored assigns nothing")
+@Suite("A state that was restored assigns nothing", .timeLimit(.minutes(5)))
 struct RestoredPulseTests {
     @Test func `case 17: a decoded pulse is silent until it is assigned`() {
         let probe = CoreProbe(PulsesReactor(), state: .init(), version: 2)

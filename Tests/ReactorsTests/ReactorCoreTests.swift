@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("An effect is carried out in order, and what needs no waiting before the call returns")
+@Suite(
+    "An effect is carried out in order, and what needs no waiting before the call returns",
+    .timeLimit(.minutes(5)))
 struct ReactorCoreTests {
     private let probe = CoreProbe()
 

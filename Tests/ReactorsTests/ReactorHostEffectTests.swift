@@ -2,7 +2,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A host's effects run beside it and end with it")
+@Suite("A host's effects run beside it and end with it", .timeLimit(.minutes(5)))
 struct ReactorHostEffectTests {
     @Test func `case 63: concurrent effects interleave by arrival`() async throws {
         let host = ReactorHost(ScriptReactor())

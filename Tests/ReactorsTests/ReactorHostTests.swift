@@ -2,7 +2,9 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A host applies an action whole before it answers, and tells its readers in order")
+@Suite(
+    "A host applies an action whole before it answers, and tells its readers in order",
+    .timeLimit(.minutes(5)))
 struct ReactorHostTests {
     @Test func `cases 47 and 48: the state is current when the answer and when the event is there`()
         async throws

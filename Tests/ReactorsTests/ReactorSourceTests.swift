@@ -2,7 +2,9 @@ import Reactors
 import Synchronization
 import Testing
 
-@Suite("A source is started once, merged into the session, and cannot kill it")
+@Suite(
+    "A source is started once, merged into the session, and cannot kill it", .timeLimit(.minutes(5))
+)
 struct ReactorSourceTests {
     /// `Feed`: one stream of mutations, one of actions.
     private struct FeedReactor: Reactor {

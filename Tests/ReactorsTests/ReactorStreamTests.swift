@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("A reader that is too slow is told so; nothing is left out in the middle")
+@Suite(
+    "A reader that is too slow is told so; nothing is left out in the middle",
+    .timeLimit(.minutes(5)))
 struct ReactorStreamTests {
     private let host = ReactorHost(PulsesReactor())
 

@@ -38,7 +38,7 @@ private final class MyReactor: Reactor {
 }
 // End of the reactor
 
-@Suite("The seeds' reactor ports by its import and its return type")
+@Suite("The seeds' reactor ports by its import and its return type", .timeLimit(.minutes(5)))
 struct SeedReactorTests {
     private static let completion = [
         "enum Action { case alert(String?), doSomeAction }",

@@ -2,7 +2,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A stubbed session records actions and shows what is put into it")
+@Suite("A stubbed session records actions and shows what is put into it", .timeLimit(.minutes(5)))
 struct StubTests {
     private let probe = CoreProbe(CounterReactor())
     private let clock = ManualClock()

@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3 — the action log tells everything that happened, in one order")
+@Suite(
+    "Contract §3 — the action log tells everything that happened, in one order",
+    .timeLimit(.minutes(5)))
 struct ActionLogTests {
     @Test func `Each entry says where, when, which action, what and of what kind`() throws {
         let rig = Rig()

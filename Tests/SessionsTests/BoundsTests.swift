@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 153 — actions of a Cycler that wait are bounded")
+@Suite("Case 153 — actions of a Cycler that wait are bounded", .timeLimit(.minutes(5)))
 struct RunningActionsTests {
     private let gate = Gate()
 
@@ -62,7 +62,8 @@ struct RunningActionsTests {
     }
 }
 
-@Suite("Case 153 — selections of a session that are read at once are bounded")
+@Suite(
+    "Case 153 — selections of a session that are read at once are bounded", .timeLimit(.minutes(5)))
 struct SelectionLimitTests {
     /// Distinct selections without end.
     private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
@@ -112,7 +113,8 @@ struct SelectionLimitTests {
     }
 }
 
-@Suite("Case 153 — sessions in memory are bounded, those that come back too")
+@Suite(
+    "Case 153 — sessions in memory are bounded, those that come back too", .timeLimit(.minutes(5)))
 struct SessionLimitTests {
     /// `count` sessions that are all asleep.
     private func asleep(

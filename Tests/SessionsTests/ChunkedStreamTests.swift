@@ -1,7 +1,9 @@
 import Sessions
 import Testing
 
-@Suite("Contract §5, case 155 — an event is one chunk, framed once for all who read it")
+@Suite(
+    "Contract §5, case 155 — an event is one chunk, framed once for all who read it",
+    .timeLimit(.minutes(5)))
 struct ChunkedStreamTests {
     private static let starts: [@Sendable (Session) -> SubscriptionRequest.Start] = [
         { _ in .snapshot }, { _ in .now }, { _ in .start },
@@ -65,7 +67,9 @@ struct ChunkedStreamTests {
     }
 }
 
-@Suite("Contract §5 — no block without an event where an id or an event follows anyway")
+@Suite(
+    "Contract §5 — no block without an event where an id or an event follows anyway",
+    .timeLimit(.minutes(5)))
 struct EmptyBlockTests {
     private func text(_ rig: Rig, _ reader: UInt64) -> String {
         String(decoding: rig.output.bytes(of: reader), as: UTF8.self)

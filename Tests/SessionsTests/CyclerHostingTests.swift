@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §2 — a Cycler has what a reactor has: order with the disk, sources, the stub")
+@Suite(
+    "Contract §2 — a Cycler has what a reactor has: order with the disk, sources, the stub",
+    .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
     private let world = World()
     private let gate = Gate()

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §2 — a Cycler is hosted as a reactor is")
+@Suite("Contract §2 — a Cycler is hosted as a reactor is", .timeLimit(.minutes(5)))
 struct CyclerTests {
     private let gate = Gate()
 

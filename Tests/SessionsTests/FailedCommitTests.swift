@@ -2,7 +2,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §4 — a commit that fails is an answer, and nothing of it happened")
+@Suite(
+    "Contract §4 — a commit that fails is an answer, and nothing of it happened",
+    .timeLimit(.minutes(5)))
 struct FailedCommitTests {
     @Test(arguments: [
         (JournalFailure.full, "failed full"), (.unavailable, "failed unavailable"),

@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.1 — Idempotency-Key: the same request twice is one request")
+@Suite(
+    "Contract §3.1 — Idempotency-Key: the same request twice is one request",
+    .timeLimit(.minutes(5)))
 struct IdempotencyTests {
     @Test(arguments: [false, true])
     func `Case 136: the second time is the answer of the first and nothing else`(
@@ -96,7 +98,9 @@ struct IdempotencyTests {
     }
 }
 
-@Suite("Contract §4 — a session that is not used leaves memory and comes back as it was")
+@Suite(
+    "Contract §4 — a session that is not used leaves memory and comes back as it was",
+    .timeLimit(.minutes(5)))
 struct SleepTests {
     private func sleeping(_ rig: Rig) {
         for _ in 0..<6 {

@@ -4,7 +4,9 @@ import Storage
 import Synchronization
 import Testing
 
-@Suite("Contract §2 — what belongs to one stay in memory does not speak for the next")
+@Suite(
+    "Contract §2 — what belongs to one stay in memory does not speak for the next",
+    .timeLimit(.minutes(5)))
 struct IncarnationTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {

@@ -4,7 +4,9 @@ import Storage
 import Synchronization
 import Testing
 
-@Suite("Contract §5 — an answer of the journal that comes late finds the session as it is then")
+@Suite(
+    "Contract §5 — an answer of the journal that comes late finds the session as it is then",
+    .timeLimit(.minutes(5)))
 struct LateAnswerTests {
     /// A session with a stored answer, in the process after the one that stored it.
     private func woken(slow: Bool = false) throws -> (Rig, Session) {

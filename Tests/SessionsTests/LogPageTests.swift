@@ -2,7 +2,8 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3 — a page of the action log, beside commits that trim it")
+@Suite(
+    "Contract §3 — a page of the action log, beside commits that trim it", .timeLimit(.minutes(5)))
 struct LogPageTests {
     private func page(_ rig: Rig, of session: Session, after: UInt64) -> UInt64 {
         let token = rig.nextToken()

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("ByteLog — bytes under offsets that never change")
+@Suite("ByteLog — bytes under offsets that never change", .timeLimit(.minutes(5)))
 struct ByteLogTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `It is an array of which the ends are cut and grown`(seed: UInt64) {
@@ -75,7 +75,7 @@ struct ByteLogTests {
     }
 }
 
-@Suite("RecordLog — a session's kept history")
+@Suite("RecordLog — a session's kept history", .timeLimit(.minutes(5)))
 struct RecordLogTests {
     private typealias Model = [(number: UInt64, version: UInt64, data: [[UInt8]])]
 

@@ -4,7 +4,8 @@ import Storage
 import Synchronization
 import Testing
 
-@Suite("A loop that stops leaves no task waiting, and nothing runs beside it")
+@Suite(
+    "A loop that stops leaves no task waiting, and nothing runs beside it", .timeLimit(.minutes(5)))
 struct LoopEndTests {
     private let ends = Ends()
 
@@ -100,7 +101,7 @@ struct LoopEndTests {
     }
 }
 
-@Suite("A session's sources are over, or deaf for a while")
+@Suite("A session's sources are over, or deaf for a while", .timeLimit(.minutes(5)))
 struct SourceLifeTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {

@@ -3,7 +3,7 @@ import Reactors
 import Sessions
 import Testing
 
-@Suite("Contract §1, §3 — names: session ids, generations, positions")
+@Suite("Contract §1, §3 — names: session ids, generations, positions", .timeLimit(.minutes(5)))
 struct NameTests {
     @Test func `A session id is 1 to 128 of A-Z a-z 0-9 _ -, and nothing else`() {
         for text in ["a", "A", "0", "_", "-", "a-b_C9", String(repeating: "x", count: 128)] {
@@ -85,7 +85,9 @@ struct NameTests {
     }
 }
 
-@Suite("Contract §3.2 — what can't be hosted is refused when it is registered")
+@Suite(
+    "Contract §3.2 — what can't be hosted is refused when it is registered", .timeLimit(.minutes(5))
+)
 struct RegistrationTests {
     @Test func `Pulses are found in their order`() throws {
         let registration = try Registration.ledger()

@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 151 — an action that ends the process is begun three times at most")
+@Suite(
+    "Case 151 — an action that ends the process is begun three times at most",
+    .timeLimit(.minutes(5)))
 struct PoisonTests {
     /// Its effect never ends by itself: whenever the process ends, it runs.
     private struct Endless: Reactor {

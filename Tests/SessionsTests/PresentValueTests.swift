@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 96 — a session is never visible without what its sources have at present")
+@Suite(
+    "Case 96 — a session is never visible without what its sources have at present",
+    .timeLimit(.minutes(5)))
 struct PresentValueTests {
     private struct Profile: Reactor {
         enum Action: TaggedCodable, Sendable { case rename(to: String) }

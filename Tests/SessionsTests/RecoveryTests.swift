@@ -5,7 +5,9 @@ import Storage
 import Synchronization
 import Testing
 
-@Suite("Contract §4 — after the end of a process every session goes on where it was")
+@Suite(
+    "Contract §4 — after the end of a process every session goes on where it was",
+    .timeLimit(.minutes(5)))
 struct RecoveryTests {
     /// The next process on the same journal.
     private func next(
@@ -245,7 +247,8 @@ struct RecoveryTests {
     }
 }
 
-@Suite("Contract §4 — what today's code can't rebuild is set aside, not lost")
+@Suite(
+    "Contract §4 — what today's code can't rebuild is set aside, not lost", .timeLimit(.minutes(5)))
 struct QuarantineTests {
     private func fault(_ rig: Rig) throws -> RecoveryFault {
         guard case .quarantined(let fault) = try rig.wake("s") else {

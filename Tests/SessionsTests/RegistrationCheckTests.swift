@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §5 — what can't work is refused when it is registered")
+@Suite("Contract §5 — what can't work is refused when it is registered", .timeLimit(.minutes(5)))
 struct RegistrationCheckTests {
     private func faults<R: Reactor>(
         _ activities: [String] = [], _ make: @escaping @Sendable () -> R

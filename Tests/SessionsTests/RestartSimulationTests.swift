@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §4 — whenever the process ends, what is acknowledged is there once and in order")
+@Suite(
+    "Contract §4 — whenever the process ends, what is acknowledged is there once and in order",
+    .timeLimit(.minutes(5)))
 struct RestartSimulationTests {
     @Test(arguments: 0..<400 as Range<UInt64>)
     func `A random life with crashes, sleep and a failing disk keeps every promise`(

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.2 — memory is bounded by what is kept")
+@Suite("Contract §3.2 — memory is bounded by what is kept", .timeLimit(.minutes(5)))
 struct RetentionTests {
     @Test func `So many records are kept, and the newest in any case`() throws {
         for records in [0, 1, 2, 7] {

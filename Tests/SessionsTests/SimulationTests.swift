@@ -3,7 +3,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3, §4 — whatever happens, what is acknowledged is there once and in order")
+@Suite(
+    "Contract §3, §4 — whatever happens, what is acknowledged is there once and in order",
+    .timeLimit(.minutes(5)))
 struct SimulationTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `A random life keeps every promise`(seed: UInt64) throws {

@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@Suite("Contract §3.2 — a reader that does not read holds up nobody")
+@Suite("Contract §3.2 — a reader that does not read holds up nobody", .timeLimit(.minutes(5)))
 struct StalledReaderTests {
     @Test func `Case 134: it goes on where it stalled, at any byte`() throws {
         for capacity in 0..<120 {

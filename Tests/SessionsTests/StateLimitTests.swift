@@ -46,7 +46,7 @@ private struct Notebook: Reactor {
     }
 }
 
-@Suite("Case 153 — --state-limit bounds a session's state")
+@Suite("Case 153 — --state-limit bounds a session's state", .timeLimit(.minutes(5)))
 struct StateLimitTests {
     private func add(_ count: Int, _ type: String = "add") -> String {
         #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: count))"}"#

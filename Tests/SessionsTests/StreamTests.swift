@@ -2,7 +2,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.2 — where a stream begins")
+@Suite("Contract §3.2 — where a stream begins", .timeLimit(.minutes(5)))
 struct StreamStartTests {
     @Test func `Case 21: a fresh connection is shown the present values`() throws {
         let rig = Rig()

@@ -2,7 +2,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §2 — hooks rewrite, drop, decorate, and can't kill a session")
+@Suite(
+    "Contract §2 — hooks rewrite, drop, decorate, and can't kill a session", .timeLimit(.minutes(5))
+)
 struct TransformTests {
     @Test func `Case 98: the state's decoration is for the eye only`() throws {
         let (rig, session) = try begun()

@@ -2,7 +2,9 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §4 — a state that leaves out what was acknowledged is never shown")
+@Suite(
+    "Contract §4 — a state that leaves out what was acknowledged is never shown",
+    .timeLimit(.minutes(5)))
 struct WholenessTests {
     /// Of a session with six versions and an activity, the record with this number is gone.
     private func losing(

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A connection ends once, and everybody who must know is told")
+    @Suite("A connection ends once, and everybody who must know is told", .timeLimit(.minutes(5)))
     struct EndingTests {
         @Test(arguments: PollerKind.allCases)
         func `After the peer's half is closed the answer still reaches it`(
@@ -162,7 +162,8 @@ extension Loops {
         }
     }
 
-    @Suite("A refused client that still sends can read why (RFC 9112 §9.6)")
+    @Suite(
+        "A refused client that still sends can read why (RFC 9112 §9.6)", .timeLimit(.minutes(5)))
     struct LingeringTests {
         static let refuse = Scripted.Script(received: { handler, id, _ in
             handler.send(id, Array("413 Content Too Large".utf8))

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A handler reads when it wants to")
+    @Suite("A handler reads when it wants to", .timeLimit(.minutes(5)))
     struct PausingTests {
         @Test(arguments: PollerKind.allCases)
         func `What arrives during a pause comes after it, and not before`(
@@ -113,7 +113,7 @@ extension Loops {
         }
     }
 
-    @Suite("A connection moves between loops without losing a byte")
+    @Suite("A connection moves between loops without losing a byte", .timeLimit(.minutes(5)))
     struct MovingTests {
         @Test(arguments: PollerKind.allCases)
         func `Bytes that come while it moves are read on the other side, in order`(

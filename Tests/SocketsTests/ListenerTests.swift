@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A listener takes whoever it should, and nobody else")
+    @Suite("A listener takes whoever it should, and nobody else", .timeLimit(.minutes(5)))
     struct ListenerTests {
         static let echo = Scripted.Script(
             opened: { handler, _, peer in handler.say("peer \(peer.host)") },
@@ -133,7 +133,7 @@ extension Loops {
         }
     }
 
-    @Suite("A Unix socket is a file that comes and goes with its listener")
+    @Suite("A Unix socket is a file that comes and goes with its listener", .timeLimit(.minutes(5)))
     struct UnixSocketTests {
         @Test(arguments: PollerKind.allCases, [UInt16(0o600), 0o660, 0o666])
         func `It serves, has the permissions asked for, and is removed in the end`(
@@ -220,7 +220,7 @@ extension Loops {
         }
     }
 
-    @Suite("Signals are calls")
+    @Suite("Signals are calls", .timeLimit(.minutes(5)))
     struct SignalTests {
         @Test func `A signal is told, and does nothing else`() async {
             let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)

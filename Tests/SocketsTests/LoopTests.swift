@@ -6,7 +6,9 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("Jobs run in order, in batches, and each batch ends with one roundEnded")
+    @Suite(
+        "Jobs run in order, in batches, and each batch ends with one roundEnded",
+        .timeLimit(.minutes(5)))
     struct InboxTests {
         @Test(arguments: PollerKind.allCases)
         func `Two loops exchange a hundred thousand jobs in order`(
@@ -134,7 +136,7 @@ extension Loops {
         }
     }
 
-    @Suite("Deadlines and timers come once, and never early")
+    @Suite("Deadlines and timers come once, and never early", .timeLimit(.minutes(5)))
     struct DeadlineTests {
         @Test(arguments: PollerKind.allCases)
         func `A deadline comes after its instant, and only the last one set`(
@@ -221,7 +223,7 @@ extension Loops {
         }
     }
 
-    @Suite("stop() gives everything back")
+    @Suite("stop() gives everything back", .timeLimit(.minutes(5)))
     struct StopTests {
         @Test(arguments: PollerKind.allCases)
         func `No descriptor is left, whatever the connections were doing`(

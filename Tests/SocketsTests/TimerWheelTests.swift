@@ -2,7 +2,9 @@ import Testing
 
 @testable import Sockets
 
-@Suite("A wheel tells every deadline once, never early, and at once when its tick has come")
+@Suite(
+    "A wheel tells every deadline once, never early, and at once when its tick has come",
+    .timeLimit(.minutes(5)))
 struct TimerWheelTests {
     /// Turns the wheel and confirms what comes, as a loop does.
     private func expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sockets
 
-@Suite("Small values say what they are")
+@Suite("Small values say what they are", .timeLimit(.minutes(5)))
 struct ValueTests {
     @Test func `A failure names its operation, its subject, the system's sentence and the code`() {
         let failure = SystemFailure(operation: "bind", code: EACCES, detail: "127.0.0.1:80")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Contract §4 — no session is given what another one left")
+@Suite("Contract §4 — no session is given what another one left", .timeLimit(.minutes(5)))
 struct DeletedRowTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 

@@ -3,7 +3,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("A failing disk is an answer, never a false one, and heals without a restart")
+@Suite(
+    "A failing disk is an answer, never a false one, and heals without a restart",
+    .timeLimit(.minutes(5)))
 struct FailingDiskTests {
     private let rig: JournalRig
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A batch is committed whole or not at all, and in order")
+@Suite("A batch is committed whole or not at all, and in order", .timeLimit(.minutes(5)))
 struct FileJournalTests {
     @Test func `what was committed is read back as it was, over a restart too`() async throws {
         let rig = try JournalRig()
@@ -183,7 +183,8 @@ struct FileJournalTests {
     }
 }
 
-@Suite("Running actions and stored answers go with their session's commits")
+@Suite(
+    "Running actions and stored answers go with their session's commits", .timeLimit(.minutes(5)))
 struct RunningActionTests {
     @Test func `an action runs from the commit that starts it to the one that settles it`()
         async throws

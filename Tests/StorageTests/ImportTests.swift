@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 147 — what an import makes is whole, or is not made")
+@Suite("Case 147 — what an import makes is whole, or is not made", .timeLimit(.minutes(5)))
 struct ImportTests {
     /// Imports the text into an empty directory, and looks that a refusal leaves it empty.
     private func refusal(
@@ -142,7 +142,7 @@ struct ImportTests {
     }
 }
 
-@Suite("A file that somebody has changed is told of, and ends nobody")
+@Suite("A file that somebody has changed is told of, and ends nobody", .timeLimit(.minutes(5)))
 struct ChangedFileTests {
     @Test(arguments: [
         "UPDATE records SET number = -1 WHERE session = 1",
@@ -181,7 +181,7 @@ struct ChangedFileTests {
     }
 }
 
-@Suite("A copy is of one moment, and there is one of a name")
+@Suite("A copy is of one moment, and there is one of a name", .timeLimit(.minutes(5)))
 struct BackupTests {
     @Test func `commits between its steps neither hold it up nor get into it`() async throws {
         let rig = try JournalRig()

@@ -3,7 +3,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("One process has a journal's file, and the next one gets it however that one ended")
+@Suite(
+    "One process has a journal's file, and the next one gets it however that one ended",
+    .timeLimit(.minutes(5)))
 struct LockTests {
     @Test func `a second journal on the same file is refused with its process`() async throws {
         let rig = try JournalRig()
@@ -98,7 +100,7 @@ struct LockTests {
     }
 }
 
-@Suite("A file is used, brought up to date, or refused and left alone")
+@Suite("A file is used, brought up to date, or refused and left alone", .timeLimit(.minutes(5)))
 struct SchemaTests {
     @Test func `a new file says whose it is and which form it has`() async throws {
         let rig = try JournalRig()
@@ -179,7 +181,7 @@ struct SchemaTests {
     }
 }
 
-@Suite("Others who read the file neither stop commits nor see half of one")
+@Suite("Others who read the file neither stop commits nor see half of one", .timeLimit(.minutes(5)))
 struct ForeignReaderTests {
     @Test func `a reader with an open transaction sees its moment, and commits go on`()
         async throws

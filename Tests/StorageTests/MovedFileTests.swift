@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("What no path leads to any more is not taken for the disk")
+@Suite("What no path leads to any more is not taken for the disk", .timeLimit(.minutes(5)))
 struct MovedFileTests {
     private let rig: JournalRig
 

@@ -3,7 +3,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("Index seeks only: what a read or a trim costs does not grow with the file")
+@Suite(
+    "Index seeks only: what a read or a trim costs does not grow with the file",
+    .timeLimit(.minutes(5)))
 struct PlanTests {
     @Test func `an archive's questions are seeks`() async throws {
         let rig = try await JournalRig.withEverything()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Records as text come back as they were, or are refused")
+@Suite("Records as text come back as they were, or are refused", .timeLimit(.minutes(5)))
 struct RecordTextTests {
     private let key = SessionKey.of("s")
 

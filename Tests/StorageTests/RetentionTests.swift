@@ -2,7 +2,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("Retention: what is kept can be rebuilt, and the rest goes in small steps")
+@Suite(
+    "Retention: what is kept can be rebuilt, and the rest goes in small steps",
+    .timeLimit(.minutes(5)))
 struct RetentionTests {
     private static func keeping(_ records: Int) -> JournalRetention {
         var retention = JournalRetention(records: records, age: 1_000_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("What is in the tail, moved, or in between reads as one history")
+@Suite("What is in the tail, moved, or in between reads as one history", .timeLimit(.minutes(5)))
 struct TailTests {
     /// Moves come often, in small steps, and never finish in one of them.
     private static var busy: JournalRetention {

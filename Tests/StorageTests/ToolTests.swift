@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A journal as text and back is the same journal")
+@Suite("A journal as text and back is the same journal", .timeLimit(.minutes(5)))
 struct ExportTests {
     @Test func `export, import and export again give the same bytes`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -105,7 +105,7 @@ struct ExportTests {
     }
 }
 
-@Suite("A journal's check finds what is wrong")
+@Suite("A journal's check finds what is wrong", .timeLimit(.minutes(5)))
 struct CheckTests {
     @Test func `a journal that is well has no problems`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -168,7 +168,7 @@ struct CheckTests {
     }
 }
 
-@Suite("A journal is counted, copied and compacted")
+@Suite("A journal is counted, copied and compacted", .timeLimit(.minutes(5)))
 struct CopyTests {
     @Test func `a copy made while commits go on is a journal of one moment`() async throws {
         let rig = try await JournalRig.withEverything()

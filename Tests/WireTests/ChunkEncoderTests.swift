@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("RFC 9112 §7.1 — a body in chunks is written")
+@Suite("RFC 9112 §7.1 — a body in chunks is written", .timeLimit(.minutes(5)))
 struct ChunkEncoderTests {
     @Test(arguments: [
         (1, "1"), (9, "9"), (10, "a"), (15, "f"), (16, "10"), (255, "ff"), (256, "100"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("RFC 9112 §7.1 — chunked bodies")
+@Suite("RFC 9112 §7.1 — chunked bodies", .timeLimit(.minutes(5)))
 struct ChunkedBodyTests {
     private let head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -51,7 +51,7 @@ func decodeEveryWay(
     return whole
 }
 
-@Suite("HTML §9.2.6 — reading an event stream")
+@Suite("HTML §9.2.6 — reading an event stream", .timeLimit(.minutes(5)))
 struct EventStreamDecoderTests {
     private func events(_ text: String, at location: SourceLocation = #_sourceLocation) -> [String]
     {

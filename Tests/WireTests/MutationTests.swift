@@ -39,7 +39,7 @@ struct Mutator {
     }
 }
 
-@Suite("Any bytes, cut in any way — the same result and no trap")
+@Suite("Any bytes, cut in any way — the same result and no trap", .timeLimit(.minutes(5)))
 struct MutationTests {
     private let requests: [[UInt8]] = [
         nextRequest,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("RFC 9112 §3 — the request line")
+@Suite("RFC 9112 §3 — the request line", .timeLimit(.minutes(5)))
 struct RequestLineTests {
     @Test(arguments: [
         ("GET", Method.get), ("HEAD", .head), ("POST", .post), ("PUT", .put),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("A request reader — the machine")
+@Suite("A request reader — the machine", .timeLimit(.minutes(5)))
 struct RequestReaderTests {
     private let post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
 

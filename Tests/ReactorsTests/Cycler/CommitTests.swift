@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("A commit is one version and one notification, or nothing")
+@Suite("A commit is one version and one notification, or nothing", .timeLimit(.minutes(5)))
 struct CommitTests {
     private struct Failure: Error {}
 

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("A context holds its cycler weakly")
+@Suite("A context holds its cycler weakly", .timeLimit(.minutes(5)))
 struct CyclerContextTests {
     @Test func `case 130: once the cycler is gone nothing is committed or told, without a crash`() {
         var tally: Tally? = Tally()

@@ -2,7 +2,8 @@ import Dispatch
 import Reactors
 import Testing
 
-@Suite("A host is told everything in order, and can unsay what was not kept")
+@Suite(
+    "A host is told everything in order, and can unsay what was not kept", .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
     /// A loop with one session on it.
     private actor Loop {

@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("A cycler's dispatch is one turn: what a subscriber does about it comes after it")
+@Suite(
+    "A cycler's dispatch is one turn: what a subscriber does about it comes after it",
+    .timeLimit(.minutes(5)))
 struct CyclerOrderTests {
     private let tally = Tally()
 

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("A derived storage is never behind the one it comes from")
+@Suite("A derived storage is never behind the one it comes from", .timeLimit(.minutes(5)))
 struct DerivedStorageTests {
     private let storage = MutableStorage((first: 1, second: 1))
 

@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("A dispatch is logged from its beginning to its end, and answers what its closure answers")
+@Suite(
+    "A dispatch is logged from its beginning to its end, and answers what its closure answers",
+    .timeLimit(.minutes(5)))
 @MainActor
 struct DispatchTests {
     private let tally = Tally()

@@ -1,7 +1,9 @@
 import Reactors
 import Testing
 
-@Suite("Loggers all get everything, in one order; a slow reader of the log holds nobody up")
+@Suite(
+    "Loggers all get everything, in one order; a slow reader of the log holds nobody up",
+    .timeLimit(.minutes(5)))
 struct LoggerTests {
     /// Writes into a log that it shares with others.
     private final class Named: CyclerLogger {

@@ -1,7 +1,8 @@
 import Reactors
 import Testing
 
-@Suite("case 133: a part has things done by the cycler that it is a part of")
+@Suite(
+    "case 133: a part has things done by the cycler that it is a part of", .timeLimit(.minutes(5)))
 struct ModularCyclerTests {
     private final class Row: ModularCycler {
         struct State: Sendable { var isMarked = false }

@@ -86,7 +86,7 @@ private actor CornerShop: Shop {
     func deliver(_ number: Int) { delivered.append(number) }
 }
 
-@Suite("The guide to porting from Cycler")
+@Suite("The guide to porting from Cycler", .timeLimit(.minutes(5)))
 struct PortingFromCyclerTests {
     private static let here = URL(fileURLWithPath: #filePath)
 

@@ -75,7 +75,9 @@ private class ViewModel : Cycler {
 }
 // End of the view model
 
-@Suite("The seed's ViewModel ports by its import, and by what RxSwift did for it")
+@Suite(
+    "The seed's ViewModel ports by its import, and by what RxSwift did for it",
+    .timeLimit(.minutes(5)))
 @MainActor
 struct SeedViewModelTests {
     private let clock = ManualClock()

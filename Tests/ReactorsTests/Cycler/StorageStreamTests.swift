@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("Streams of a storage begin with the present value")
+@Suite("Streams of a storage begin with the present value", .timeLimit(.minutes(5)))
 struct StorageStreamTests {
     private let tally = Tally()
 

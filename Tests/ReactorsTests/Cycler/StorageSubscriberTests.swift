@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("Subscribers of a storage see every version once and in order")
+@Suite("Subscribers of a storage see every version once and in order", .timeLimit(.minutes(5)))
 struct StorageSubscriberTests {
     private let storage = MutableStorage(0)
 

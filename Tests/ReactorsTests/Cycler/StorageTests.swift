@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("A storage alone: every write is one version, told once")
+@Suite("A storage alone: every write is one version, told once", .timeLimit(.minutes(5)))
 struct StorageTests {
     private struct Person: Equatable {
         var name = "a"

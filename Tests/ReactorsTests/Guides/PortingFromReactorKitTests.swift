@@ -52,7 +52,7 @@ struct Profile: Reactor {
     }
 }
 
-@Suite("The guide to porting from ReactorKit")
+@Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(5)))
 struct PortingFromReactorKitTests {
     @Test func `its code is in this file, word for word`() throws {
         let guide = try Guide(

@@ -96,7 +96,7 @@ extension WritingPage.Download {
     }
 }
 
-@Suite("The guide to writing a reactor")
+@Suite("The guide to writing a reactor", .timeLimit(.minutes(5)))
 struct WritingAReactorTests {
     private typealias Alerts = WritingPage.Alerts
     private typealias Download = WritingPage.Download
