@@ -36,7 +36,9 @@ struct PoisonTests {
     }
 
     @Test(arguments: [false, true])
-    func `then it is abandoned with a failure, and its session works`(isCycler: Bool) throws {
+    func `case 151: then it is abandoned with a failure, and its session works`(isCycler: Bool)
+        throws
+    {
         let registration = try Self.registration(isCycler)
         var rig = Rig(answers: true)
         let body = isCycler ? Teller.charge(5) : #"{"type":"go"}"#

@@ -50,6 +50,10 @@ struct DiskErrorTests {
             let fault = try await Fault(
                 "fdatasync,fsync", of: server, "delay_enter=\(600 * 1_000_000)")
             let unanswered = Task { try await session.alert("unanswered") }
+            // The commit waits for the disk by then: a server without one would just end.
+            while try await server.client().get("/readyz").status == 200 {
+                try Task.checkCancellation()
+            }
             server.signal(SIGTERM)
             try await server.log.wait { $0.errors.contains("does not answer") }
             // strace, which plays the disk, holds the thread that it makes wait.
