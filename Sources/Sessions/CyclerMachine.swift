@@ -37,12 +37,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     var runs: [ActionTag: Run] = [:]
     /// The action that is being carried out.
     private(set) var present = ActionTag.none
-    /// Nil but while an action is carried out, from where it begins or goes on to where it waits.
+    /// Nil but while an action is carried out, from where it begins or resumes to where it waits.
     var deeds: [Deed]?
     /// Actions that were taken back and still wait for something: what they do when they go on is
     /// taken back too.
     private var muted: Set<ActionTag> = []
-    /// How the action that goes on just now has ended, if it has.
+    /// How the action that has just resumed ended, if it did.
     private var ending: Ending?
     private let checksState = !JSON.alwaysEncodes(C.State.self)
 

@@ -37,7 +37,7 @@ private final class Waiter: Sendable {
         self.continuation = Mutex(continuation)
     }
 
-    /// Whoever takes it resumes it.
+    /// The code that dequeues it resumes it.
     func take() -> CheckedContinuation<Bool, Never>? {
         continuation.withLock { $0.take() }
     }

@@ -271,7 +271,7 @@ extension Session {
             for case .carryOn(let go) in step.effects { go(self) }
         }
         guard !neverWas else {
-            // Whoever holds the session still, it listens no more.
+            // Other references to the session may remain; it listens no more.
             opened = []
             fallAsleepAtOnce()
             return table.remove(self)

@@ -40,7 +40,7 @@ final class Step {
         self.lastVersion = lastVersion
     }
 
-    /// Whoever waited for effects is gone: what is committed is the answer.
+    /// No client waits for the effects any more: the committed answer stands.
     func endWaiting(_ token: UInt64) {
         guard let index = preliminary.firstIndex(where: { $0.token == token }) else { return }
         answered.append(preliminary.remove(at: index))

@@ -84,7 +84,7 @@ struct StateLimitTests {
         #expect(session.version == 1)
         #expect(rig.lines(reader) == ["adds 1 1"])
         #expect(rig.journal.kept.filter { $0.kind == .failure }.isEmpty)
-        // It can be made smaller, and goes on.
+        // It can be made smaller, and continues.
         #expect(try !isRefused(#"{"type":"clear"}"#, session, rig))
         #expect(try !isRefused(add(10), session, rig))
         #expect(rig.lines(reader) == ["adds 1 1", "adds 3 2"])

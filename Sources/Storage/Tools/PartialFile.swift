@@ -26,7 +26,7 @@ final class PartialFile {
         let opened = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard opened >= 0 else { throw .unusable("\(path): \(FileIdentity.systemWords())") }
         guard Self.lock(opened),
-            // Whoever had it may have given it its name in between.
+            // Another process may have renamed it in between.
             FileIdentity(of: opened) == FileIdentity(path)
         else {
             close(opened)

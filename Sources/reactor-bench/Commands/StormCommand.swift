@@ -20,7 +20,7 @@ struct StormCommand: ParsableCommand {
             sent last. An hour: --duration 60m.
             """)
 
-    @Option(help: "How long it goes on.")
+    @Option(help: "How long it runs.")
     var duration = TimeSpan(seconds: 60)
 
     @Option(help: "Connections at the same time, besides the one that counts.")

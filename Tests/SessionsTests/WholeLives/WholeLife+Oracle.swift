@@ -132,7 +132,7 @@ extension WholeLife {
             switch answer.content.kind {
             case .received, .unsettled, .replayed:
                 if counts[mark] != 1 { blame("\(request) was acknowledged and is not there") }
-            // Whoever waited for effects is told that the session has ended under them.
+            // Requests that waited for effects get 410: the session has ended.
             case .gone where request.waits: break
             case .conditionFailed, .refused, .gone:
                 if tries[mark] == 1, counts[mark] != nil { blame("\(request) left a trace") }
@@ -207,7 +207,7 @@ extension WholeLife {
         }
     }
 
-    /// A version has one state, whoever reads it and whenever.
+    /// A version has one state, for every reader at any time.
     private func checkStates() {
         var states: [String: String] = [:]
         var truths: [SessionKey: Truth] = [:]

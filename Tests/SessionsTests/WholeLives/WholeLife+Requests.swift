@@ -9,7 +9,7 @@ extension WholeLife {
     /// Operations that reach neither a session nor a table of them.
     static let farFromSessions: Set<Operation> = [.listReactors, .livez, .openapi]
 
-    /// Carries out any operation of the service's table: whoever adds one says here how.
+    /// Carries out any operation of the service's table. A new operation is added here.
     func request(_ operation: Operation, _ id: String) {
         done.insert(operation)
         switch operation {
@@ -301,7 +301,7 @@ extension WholeLife {
         let start = starts.randomElement(using: &generator) ?? .now
         let capacity = capacity()
         reach(id, Request(operation: operation, id: id)) { [self] session, token in
-            // Whoever reconnected meanwhile has left this connection.
+            // A reader that reconnected meanwhile has left this connection.
             readers[index].reader.connect(
                 rig, to: session, capacity: capacity, from: start, for: token)
         }

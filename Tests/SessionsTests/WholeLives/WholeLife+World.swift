@@ -96,7 +96,7 @@ extension WholeLife {
         }
     }
 
-    /// An effect goes on.
+    /// An effect continues.
     func letGo() {
         let count = desk.count
         if count > 0 { desk.letGo(Int.random(in: 0..<count, using: &generator)) }
