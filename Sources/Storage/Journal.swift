@@ -26,7 +26,8 @@ package protocol Journal: Sendable {
     /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
     /// called exactly once if and only if the answer is `.pending`, on any thread, never from
     /// inside this call; when a batch fails, every batch that its caller has handed in since fails
-    /// too, because it was decided upon what did not happen. More may be on their way before the
+    /// too, because it was decided upon what did not happen (or, with `.outcomeUnknown`, may not
+    /// have: what is read from the archive afterwards decides). More may be on their way before the
     /// caller hears of the failure: a journal that keeps records refuses any that does not continue
     /// what it has (a gap in `number` for a session and generation).
     func commit(
@@ -61,6 +62,9 @@ package struct JournalFailure: Error, Sendable, Equatable {
         case full
         /// Any other failure of the medium: HTTP 503.
         case unavailable
+        /// The commit failed so late that its records may be in the journal all the same, once:
+        /// HTTP 504. With the other two they are not.
+        case outcomeUnknown
     }
 
     package var reason: Reason
@@ -70,5 +74,10 @@ package struct JournalFailure: Error, Sendable, Equatable {
     package init(reason: Reason, detail: String) {
         self.reason = reason
         self.detail = detail
+    }
+
+    /// The same cause, of a commit that may have been written.
+    var withOutcomeUnknown: JournalFailure {
+        JournalFailure(reason: .outcomeUnknown, detail: detail)
     }
 }

@@ -19,6 +19,7 @@ struct ProblemTests {
         (Problem(ActionRefusal.overloaded), 503, "too_busy"),
         (Problem(JournalFailure(reason: .full, detail: "d")), 507, "journal_full"),
         (Problem(JournalFailure(reason: .unavailable, detail: "d")), 503, "journal_unavailable"),
+        (Problem(JournalFailure(reason: .outcomeUnknown, detail: "d")), 504, "outcome_unknown"),
         (Problem(RequestRefusal.bodyTooLarge(limit: 9)), 413, "body_too_large"),
         (Problem(RequestRefusal.headTooLarge(limit: 9)), 431, "head_too_large"),
         (Problem(RequestRefusal.missingHost), 400, "missing_host"),
@@ -78,7 +79,7 @@ struct ProblemTests {
     }
 
     @Test func `RFC 9110 §10.2.3: what passes says when to come again`() {
-        for (problem, status, _) in Self.all where status == 503 || status == 507 {
+        for (problem, status, _) in Self.all where [503, 504, 507].contains(status) {
             #expect(problem.fields.contains { $0.name == "Retry-After" }, "\(problem)")
         }
     }

@@ -8,6 +8,7 @@ import Testing
 struct FailedCommitTests {
     @Test(arguments: [
         (JournalFailure.full, "failed full"), (.unavailable, "failed unavailable"),
+        (.outcomeUnknown, "failed outcomeUnknown"),
     ])
     func `The reply says why`(failure: JournalFailure, word: String) throws {
         let (rig, session) = try begun()

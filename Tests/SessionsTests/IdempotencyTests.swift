@@ -72,6 +72,39 @@ struct IdempotencyTests {
         #expect(rig.line(again) == "received v1 n1")
     }
 
+    @Test(arguments: [false, true])
+    func `after a commit of unknown outcome the same key finds out`(isWritten: Bool) throws {
+        let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        // Decided upon the first, and so as unknown as that.
+        let second = try rig.act(Post.set(2), on: session)
+        rig.journal.endNext(.outcomeUnknown, isWritten: isWritten)
+        rig.letIn()
+        #expect(rig.line(first).hasPrefix("failed outcomeUnknown"))
+        #expect(rig.line(second).hasPrefix("failed outcomeUnknown"))
+        // The journal refuses or keeps what came behind, and nobody is answered again.
+        rig.settleAll()
+
+        // What is shown from here on is what a restart would show.
+        guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        #expect(woken.version == (isWritten ? 2 : 0))
+        let again = try rig.post(Post.set(1), to: woken, key: "k")
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(again).hasPrefix(isWritten ? "replayed" : "received v1"))
+        #expect(woken.version == (isWritten ? 2 : 1))
+        let restarted = Rig(journal: rig.journal, registrations: [try .ledger()])
+        rig.journal.setImmediate(true)
+        guard case .session(let found) = try restarted.wake("s") else {
+            throw Rig.NoSession(id: "s")
+        }
+        #expect(found.version == woken.version)
+        #expect(rig.journal.kept.count { $0.content == Array(#"{"set":1}"#.utf8) } <= 1)
+    }
+
     @Test func `The answer is in the commit of what it answers, and outlives the process`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())

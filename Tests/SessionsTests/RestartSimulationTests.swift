@@ -97,7 +97,8 @@ struct RestartSimulation {
         guard count > 0, Int.random(in: 0..<2, using: &generator) == 0 else { return rig.settle() }
         let isWritten = Bool.random(using: &generator)
         for index in 0..<count {
-            rig.journal.endNext(.unavailable, isWritten: isWritten && index == 0)
+            rig.journal.endNext(
+                isWritten ? .outcomeUnknown : .unavailable, isWritten: isWritten && index == 0)
             rig.letIn()
             rig.endRound()
         }

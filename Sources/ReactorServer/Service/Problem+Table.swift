@@ -89,6 +89,12 @@ extension Problem {
             self.init(
                 503, "journal_unavailable", "nothing was applied: \(failure.detail)",
                 fields: [("Retry-After", "1")])
+        case .outcomeUnknown:
+            self.init(
+                504, "outcome_unknown",
+                "it was applied once or not at all: \(failure.detail); the same request with its "
+                    + "Idempotency-Key finds out",
+                fields: [("Retry-After", "1")])
         }
     }
 

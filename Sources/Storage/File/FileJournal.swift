@@ -216,16 +216,25 @@ package final class FileJournal: Journal {
         case .success(let refusals):
             // Before anybody is told: that where it was written is where a restart will look.
             if !writer.isInPlace, let failure = writer.regainPlace() {
-                fail(group + note(failure), failure)
+                failUnsettled(group, failure)
                 return
             }
             noteCommit(of: group, ContinuousClock.now - start)
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
             writer.finishCheckpoint()
+        case .failure(let failure) where writer.isUnsettled:
+            failUnsettled(group, failure)
         case .failure(let failure):
             // Law: whatever was handed in before its caller could know fails as well.
             fail(group + note(failure, writing: group), failure)
         }
+    }
+
+    /// The group may have been written; what was handed in behind it has not.
+    private func failUnsettled(_ group: [Waiting], _ failure: JournalFailure) {
+        let late = note(failure, writing: group)
+        fail(group, failure.withOutcomeUnknown)
+        fail(late, failure)
     }
 
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {

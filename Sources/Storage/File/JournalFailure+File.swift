@@ -32,6 +32,18 @@ extension JournalFailure {
     }
 }
 
+extension DatabaseError {
+    /// Whether a COMMIT that failed with it has certainly not been written: a write was refused, so
+    /// the frame that ends the transaction is not whole in the log. A flush that fails comes after
+    /// that frame, and so does the log's index, for which a full disk has no room either.
+    ///
+    /// Source: SQLite's `sqlite3WalFrames`, which writes all frames, flushes them, and then enters
+    /// them in the index.
+    var isRefusedWrite: Bool {
+        extendedResultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_WRITE
+    }
+}
+
 extension Database {
     /// `errno` of the connection's last call that failed.
     var systemCode: Int32 { unsafe sqlite3_system_errno(sqliteConnection) }

@@ -20,6 +20,9 @@ final class JournalWriter: @unchecked Sendable {
     private var indexIdentity: FileIdentity?
     private var nextPlace: Int64 = 1
     private var logRoom: LogRoom?
+    /// Whether a commit that failed may be in the log all the same. This process does not see it
+    /// there; a start after a crash would, until something else is written in its place.
+    private(set) var isUnsettled = false
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
         self.path = path
@@ -170,7 +173,7 @@ final class JournalWriter: @unchecked Sendable {
             var refusals: [JournalFailure?] = []
             var rows = RowWriter(
                 database: database, heads: heads, chores: chores, nextPlace: nextPlace)
-            try database.inWriteTransaction {
+            try inWriteTransaction(of: database) {
                 for batch in group {
                     let refusal = try heads.letIn(batch, database)
                     if refusal == nil { try rows.write(batch) }
@@ -186,6 +189,22 @@ final class JournalWriter: @unchecked Sendable {
             tail.append(rows.added)
             chores.committed()
             return refusals
+        }
+    }
+
+    /// Notes whether what failed may have been committed: only the end of it can have been.
+    private func inWriteTransaction(
+        of database: Database, _ act: () throws -> Void
+    ) throws {
+        var isDecided = false
+        do {
+            try database.inWriteTransaction {
+                try act()
+                isDecided = true
+            }
+        } catch {
+            isUnsettled = isDecided && (error as? DatabaseError)?.isRefusedWrite != true
+            throw error
         }
     }
 
@@ -207,7 +226,11 @@ final class JournalWriter: @unchecked Sendable {
                 return .commit
             }
         }
-        guard case .failure(let failure) = result else { return nil }
+        guard case .failure(let failure) = result else {
+            // It stands where the commit stood that failed.
+            isUnsettled = false
+            return nil
+        }
         return failure
     }
 
@@ -218,7 +241,11 @@ final class JournalWriter: @unchecked Sendable {
     ///
     /// SQLite would not do it: it counts as brought in what it wrote before the flush that failed.
     /// Only whoever comes when nobody has the file open begins to count anew.
+    ///
+    /// A commit that failed is written over first: who finds it in the log would bring it in, and
+    /// those who have read meanwhile that it did not happen would never know.
     func bringInAnew(_ archive: FileArchive) -> JournalFailure? {
+        if isUnsettled, let failure = probe() { return failure }
         do {
             // While another connection is there, the last one that can write leaves the log alone;
             // and the last one of all can't write.

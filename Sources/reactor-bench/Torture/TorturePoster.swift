@@ -117,6 +117,8 @@ struct TorturePoster {
         guard status != 409, !isRefusal else {
             return isRefusal ? refused(errand, &ledger) : ()
         }
+        // Of a request whose commit failed too late nobody knows more than without an answer.
+        guard status != 504 else { return lost(&ledger) }
         self.errand = nil
         guard status / 100 == 2, let position = Self.position(in: body) else {
             return ledger.note(

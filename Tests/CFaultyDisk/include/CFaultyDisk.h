@@ -30,6 +30,9 @@ int faulty_has_lost(const char *path);
 /// From now on flushes of files at `path…` do not end.
 void faulty_stall(const char *path);
 
+/// From now on they end again; what is to be refused still is.
+void faulty_go_on(const char *path);
+
 /// Whether one waits.
 int faulty_is_stalled(const char *path);
 

@@ -5,9 +5,11 @@ import Testing
     "An I/O error is an answer, and over when the disk works again",
     .enabled(if: Tool.canTrace, "strace(1) makes system calls fail"), .timeLimit(.minutes(5)))
 struct DiskErrorTests {
-    @Test(arguments: ["fdatasync,fsync", "pwrite64,write", "fdatasync,fsync,pwrite64"])
-    func `503, nothing that a restart would not have, and no restart is needed`(
-        _ calls: String
+    @Test(arguments: [
+        ("fdatasync,fsync", 504), ("pwrite64,write", 503), ("fdatasync,fsync,pwrite64", 503),
+    ])
+    func `503 or 504, nothing that a restart would not have, and no restart is needed`(
+        _ calls: String, _ first: Int
     ) async throws {
         try await withJournal { journal in
             let server = try await journal.start()
@@ -17,10 +19,15 @@ struct DiskErrorTests {
             #expect(try await stream.next().id == before.position)
 
             let fault = try await Fault(calls, of: server)
-            for _ in 1...3 {
+            for attempt in 1...3 {
                 let refusal = try await session.client.post(
                     "\(session.path)/actions", #"{"type":"alert","message":"failed"}"#)
-                try expectProblem(refusal, 503, "journal_unavailable")
+                if attempt == 1, first == 504 {
+                    try expectProblem(refusal, 504, "outcome_unknown")
+                    #expect(refusal["Retry-After"] == "1")
+                } else {
+                    try expectProblem(refusal, 503, "journal_unavailable")
+                }
                 try expectProblem(
                     try await session.client.get("/readyz"), 503, "journal_unavailable")
                 #expect(try await session.client.get(session.path).status == 200)
@@ -39,6 +46,37 @@ struct DiskErrorTests {
             #expect(history.last?.data == #""after""#)
             #expect(history.count { $0.data == #""failed""# } <= 3)
             #expect(Array(history.dropFirst()) == told)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `after 504 the same Idempotency-Key finds out, after a kill too`(
+        _ isKilled: Bool
+    ) async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("counter")
+            var post = Request.json(
+                "POST", "\(session.path)/actions", #"{"type":"increment","number":1}"#)
+            post.fields.append(("Idempotency-Key", "once"))
+            let fault = try await Fault("fdatasync,fsync", of: server)
+            try expectProblem(try await session.client.send(post), 504, "outcome_unknown")
+            #expect(try await session.read()["version"] == 0)
+            var again = session
+            if isKilled {
+                try await server.murder()
+                try await fault.mend()
+                again = session.on(try await journal.start())
+            } else {
+                try await fault.mend()
+                try await untilReady(session.client)
+            }
+            for _ in 0..<2 {
+                let answer = try await again.client.send(post)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(try answer.json["version"] == 1)
+            }
+            #expect(try await again.state()["count"] == 1)
         }
     }
 

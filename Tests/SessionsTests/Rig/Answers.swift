@@ -22,7 +22,7 @@ extension Reply.Content {
         case .subscribed: "subscribed"
         case .tooManySelections(let limit): "tooManySelections \(limit)"
         case .ended: "ended"
-        case .failed(let failure): failure.reason == .full ? "failed full" : "failed unavailable"
+        case .failed(let failure): "failed \(failure.reason)"
         case .gone: "gone"
         case .unreadable: "unreadable"
         case .unencodable(let failure): "unencodable \(failure)"

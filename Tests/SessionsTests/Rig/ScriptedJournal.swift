@@ -167,6 +167,8 @@ extension RecordPlace {
 
 extension JournalFailure {
     static let full = JournalFailure(reason: .full, detail: "no space left")
+    static let outcomeUnknown = JournalFailure(
+        reason: .outcomeUnknown, detail: "input/output error of a flush")
     static let gap = JournalFailure(reason: .unavailable, detail: "a record is missing")
     static let unavailable = JournalFailure(reason: .unavailable, detail: "input/output error")
 }

@@ -11,7 +11,7 @@ extension WholeLife {
         let isWritten = scope.hasArchive && chance(1, in: 2)
         for index in 0..<count {
             rig.journal.endNext(
-                isWritten ? .unavailable : .full, isWritten: isWritten && index == 0)
+                isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
             rig.letIn()
             rig.endRound()
         }

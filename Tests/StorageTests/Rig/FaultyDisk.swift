@@ -44,6 +44,9 @@ struct FaultyDisk {
 
     var isStalled: Bool { unsafe faulty_is_stalled(path) != 0 }
 
+    /// Ends the stall alone: what was to fail still fails.
+    func goOn() { unsafe faulty_go_on(path) }
+
     func heal() { unsafe faulty_end(path) }
 
     /// Flushes of the write-ahead log that were carried out.
