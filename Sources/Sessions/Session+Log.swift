@@ -53,7 +53,7 @@ extension Session {
     /// A page of the log. The answer shows what is committed then.
     package func readLog(_ request: LogPageRequest) {
         guard life == .running else { return answer(content(absence), request.token) }
-        keeping?.lastUse = table.ticks
+        noteUse()
         keepNotes()
         if let start = archivedStart(request) { return readArchivedLog(request, after: start) }
         answer(.log(request))

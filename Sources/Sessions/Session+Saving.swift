@@ -132,11 +132,6 @@ extension Session {
     /// Ticks since it was last used; nil where nothing sleeps.
     var age: UInt64? { keeping.map { table.ticks - $0.lastUse } }
 
-    /// Whether nobody has used it for so many ticks.
-    func isIdle(since count: UInt64) -> Bool {
-        keeping.map { $0.lastUse + count <= table.ticks } ?? false
-    }
-
     /// Whether the newest snapshot says everything.
     var isSaved: Bool { keeping?.snapshotNumber == log.lastNumber }
 

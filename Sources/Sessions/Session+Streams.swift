@@ -6,7 +6,7 @@ extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
         guard life == .running else { return answer(content(absence), request.token) }
-        keeping?.lastUse = table.ticks
+        noteUse()
         if request.selection.log { keepNotes() }
         guard let newestStep = uncommitted.last else {
             return openNow(request)
@@ -151,7 +151,8 @@ extension Session {
             frame(stream)
             return stream.extend(backTo: place, of: self, limit: limit) ? stream : nil
         }
-        let stream = StreamLog(selection, after: committedPlace(for: selection))
+        let stream = StreamLog(
+            selection, after: committedPlace(for: selection), tally: table.subscribers)
         stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
         guard stream.extend(backTo: place, of: self, limit: limit) else { return nil }
         streams.append(stream)

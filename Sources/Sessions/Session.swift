@@ -145,10 +145,12 @@ package final class Session {
         hasCommitted = false
         machine = try registration.makeMachine(self, saved)
         keeping?.lastUse = table.ticks
+        table.idle.put(self, at: table.ticks)
     }
 
     /// The state leaves memory: whatever comes for this incarnation finds nothing.
     func fallAsleepAtOnce() {
+        table.idle.remove(self)
         life = .asleep
         machine = nil
         incarnation = 0
@@ -156,6 +158,7 @@ package final class Session {
 
     /// The end is committed; `act` is done while the machine is still there.
     func end(_ act: () -> Void) {
+        table.idle.remove(self)
         life = .ended
         machine?.end(in: self)
         act()
@@ -210,7 +213,7 @@ package final class Session {
     package func post(_ post: ActionPost) throws(ActionRefusal) {
         guard life == .running else { return answer(content(absence), post.token) }
         guard table.hasRoom else { throw .overloaded }
-        keeping?.lastUse = table.ticks
+        noteUse()
         if post.key != nil, try !admits(post) { return }
         do {
             try receive(post)
@@ -289,7 +292,7 @@ package final class Session {
     /// Reads the state as it is now, or as it was at `version`.
     package func read(version: UInt64?, for token: UInt64) {
         guard life == .running else { return answer(content(absence), token) }
-        keeping?.lastUse = table.ticks
+        noteUse()
         if let version, keeping != nil, version < log.keptVersion {
             return readArchived(version, for: token)
         }
@@ -312,6 +315,14 @@ package final class Session {
         machine.endReplay()
         if let failure { return .unencodable(failure) }
         return .state(state, version: version)
+    }
+
+    /// Notes that the session is used: it stays awake for some ticks more. Called for every
+    /// request; the first in a tick costs a move in the table's list.
+    func noteUse() {
+        guard let keeping, keeping.lastUse != table.ticks else { return }
+        keeping.lastUse = table.ticks
+        table.idle.put(self, at: table.ticks)
     }
 
     /// Ends the session; from the commit on it is gone.

@@ -126,7 +126,6 @@ extension SessionTable {
         ticks += 1
         for id in deaf { listenAgain(id) }
         eviction.tickBegan()
-        drowsy = idle(since: Self.drowsyTicks)
         return putToSleep()
     }
 
@@ -139,23 +138,22 @@ extension SessionTable {
         return true
     }
 
-    private static let drowsyTicks: UInt64 = 4
-
     /// The next of them, 500 at the most: each may cost a snapshot. Whether there are more.
     package func putToSleep() -> Bool {
+        guard ticks >= IdleSessions.ticks else { return false }
+        let due = ticks - IdleSessions.ticks
         for _ in 0..<500 {
-            guard let session = drowsy.popLast() else { break }
-            guard session.life == .running, session.isIdle(since: Self.drowsyTicks),
-                session.isAtRest
-            else { continue }
-            if session.isSaved {
+            guard let session = idle.take(through: due) else { return false }
+            if session.isAtRest, session.isSaved {
                 putToSleep(session)
             } else {
-                // It sleeps at the next tick, when this is committed.
-                session.takeSnapshot()
+                // Looked at again at the next tick: by then its snapshot is committed, or what it
+                // does may be done.
+                if session.isAtRest { session.takeSnapshot() }
+                idle.put(session, at: due + 1)
             }
         }
-        return !drowsy.isEmpty
+        return true
     }
 
     /// Precondition: at rest, and saved.

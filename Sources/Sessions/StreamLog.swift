@@ -32,12 +32,15 @@ final class StreamLog {
     /// The snapshot block of one record number, for those who connect at the same moment.
     private var snapshot: (number: UInt64, block: [UInt8])?
     private(set) var subscribers: [Subscriber] = []
+    /// Of all streams of the loop.
+    private let tally: SubscriberTally
     /// The `end` event's offset and position, once it is there: nothing will follow, and whoever
     /// has everything is finished.
     private(set) var ending: (offset: Int, position: Position)?
 
-    init(_ selection: Selection, after place: RecordPlace) {
+    init(_ selection: Selection, after place: RecordPlace, tally: SubscriberTally) {
         self.selection = selection
+        self.tally = tally
         self.coveredAfter = place
         self.framedThrough = place
     }
@@ -51,6 +54,7 @@ final class StreamLog {
     func add(_ subscriber: Subscriber) {
         subscriber.index = subscribers.count
         subscribers.append(subscriber)
+        tally.count += 1
     }
 
     func remove(_ subscriber: Subscriber) {
@@ -59,6 +63,7 @@ final class StreamLog {
         subscribers.swapAt(index, subscribers.count - 1)
         subscribers[index].index = index
         subscribers.removeLast()
+        tally.count -= 1
     }
 
     /// The offset of the first event after `position`, which must be covered.

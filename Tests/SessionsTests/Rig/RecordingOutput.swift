@@ -15,7 +15,7 @@ final class RecordingOutput: SessionOutput {
     private(set) var finished: [UInt64] = []
     private var bytes: [UInt64: [UInt8]] = [:]
     private var capacities: [UInt64: Int] = [:]
-    private var subscribers: [UInt64: Subscriber] = [:]
+    private(set) var subscribers: [UInt64: Subscriber] = [:]
     /// Requests whose connection went before the answer.
     private var gone: Set<UInt64> = []
 

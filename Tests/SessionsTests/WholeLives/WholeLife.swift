@@ -97,8 +97,10 @@ final class WholeLife {
         for _ in 0..<steps {
             try await step()
             lookAtAnswers()
+            checkCounts()
         }
         try await finish()
+        checkCounts()
     }
 
     private func step() async throws {

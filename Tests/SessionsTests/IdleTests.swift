@@ -1,0 +1,101 @@
+@testable import Sessions
+import Testing
+
+@Suite(
+    "What a loop knows of its sessions without looking at all of them", .timeLimit(.minutes(5)))
+struct IdleTests {
+    private func tick(_ rig: Rig, _ count: Int) {
+        for _ in 0..<count {
+            rig.table.tick()
+            rig.settleAll()
+        }
+    }
+
+    @Test func `sessions that sleep, wake and end are counted as they do`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let one = try rig.create("a", .ledger())
+        _ = try rig.create("b", .ledger())
+        rig.settleAll()
+        #expect(rig.table.awakeCount == 2)
+        let reader = rig.subscribe(one)
+        #expect(rig.table.subscriberCount == 1)
+        tick(rig, 8)
+        // The one that is read stays in the table, asleep.
+        #expect(rig.table.awakeCount == 0)
+        #expect(rig.table.count == 1)
+        #expect(rig.table.subscriberCount == 1)
+        _ = try rig.wake("a")
+        _ = try rig.wake("b")
+        rig.settleAll()
+        #expect(rig.table.awakeCount == 2)
+        rig.output.disconnect(reader)
+        #expect(rig.table.subscriberCount == 0)
+        let again = rig.subscribe(try rig.session("b"))
+        #expect(rig.line(again) != "-")
+        #expect(rig.table.subscriberCount == 1)
+        _ = rig.end(try rig.session("b"))
+        rig.settleAll()
+        #expect(rig.table.awakeCount == 1)
+        #expect(rig.table.subscriberCount == 0)
+    }
+
+    @Test func `a creation that fails is not counted`() throws {
+        let rig = Rig(slow: true)
+        try rig.create("s", .ledger())
+        #expect(rig.table.awakeCount == 1)
+        rig.settle(.full)
+        #expect(rig.table.awakeCount == 0)
+    }
+
+    @Test func `a session that is busy when it is idle is looked at again`() throws {
+        let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        // Its commit is under way for as long as it is idle.
+        try rig.act(Post.set(1), on: session)
+        for _ in 1...6 { rig.table.tick() }
+        #expect(rig.table.awakeCount == 1)
+        rig.settleAll()
+        tick(rig, 3)
+        #expect(rig.table.awakeCount == 0)
+    }
+
+    @Test func `a tick looks only at those that were used four ticks ago`() throws {
+        var idle = IdleSessions()
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let sessions = try (0..<6).map { try rig.create("s\($0)", .ledger()) }
+        rig.settleAll()
+        for session in sessions { rig.table.idle.remove(session) }
+        for (tick, session) in sessions.enumerated() { idle.put(session, at: UInt64(tick)) }
+        // Used again: it moves.
+        idle.put(sessions[0], at: 5)
+        #expect(idle.take(through: 1) === sessions[1])
+        #expect(idle.take(through: 1) == nil)
+        idle.remove(sessions[2])
+        #expect(idle.take(through: 2) == nil)
+        // The list is gone: the oldest that is left takes it.
+        idle.put(sessions[2], at: 0)
+        #expect(idle.take(through: 3) === sessions[2])
+        #expect(idle.take(through: 3) === sessions[3])
+        #expect(idle.take(through: 4) === sessions[4])
+        #expect(
+            [idle.take(through: 9), idle.take(through: 9)].map { $0?.id.text } == ["s0", "s5"])
+        #expect(idle.take(through: 9) == nil)
+        #expect(idle.count == 0)
+    }
+
+    @Test func `more than are looked at in one turn fall asleep in several`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()], sessions: 2_000)
+        for number in 0..<1_100 { _ = try rig.create("s\(number)", .ledger()) }
+        rig.settleAll()
+        for _ in 0..<3 { #expect(!rig.table.tick()) }
+        #expect(rig.table.tick())
+        #expect(rig.table.awakeCount == 600)
+        #expect(rig.table.putToSleep())
+        // Used meanwhile: it stays.
+        let used = try #require(rig.table.all.first)
+        _ = rig.read(used)
+        #expect(!rig.table.putToSleep())
+        #expect(rig.table.awakeCount == 1)
+    }
+}
