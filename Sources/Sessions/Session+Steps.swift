@@ -248,6 +248,8 @@ extension Session {
     func unsay(_ step: Step, because failure: JournalFailure) {
         guard let first = uncommitted.firstIndex(where: { $0 === step }) else { return }
         let fallen = uncommitted[first...]
+        // The numbers of what failed are used again.
+        table.shown = nil
         // To the very end: a look at the state on the way may fail, and decides nothing.
         isUnsaying = true
         defer { isUnsaying = false }

@@ -8,6 +8,8 @@ extension Session {
     /// is what ``readStub(for:)`` says then.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard life == .running, let machine else { return answer(content(absence), token) }
+        // What is shown may change without a record.
+        table.shown = nil
         try machine.changeStub(StubChange(body))
         if mayHaveSettled { answerSettled() }
         readStub(for: token)

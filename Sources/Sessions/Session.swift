@@ -301,13 +301,8 @@ package final class Session {
 
     func reading(_ version: UInt64?) -> Reply.Kind {
         guard let machine else { return absence }
+        guard let version else { return readingPresent(machine) }
         var state: [UInt8] = []
-        guard let version else {
-            if let failure = machine.encodeState(in: self, to: &state) {
-                return .unencodable(failure)
-            }
-            return .state(state, version: log.lastVersion)
-        }
         guard version >= log.keptVersion, version <= log.lastVersion else {
             return .versionUnknown(kept: log.keptVersion...log.lastVersion)
         }
@@ -315,6 +310,23 @@ package final class Session {
         machine.endReplay()
         if let failure { return .unencodable(failure) }
         return .state(state, version: version)
+    }
+
+    /// The present state. A large one is encoded once for all who read it while it is current.
+    private func readingPresent(_ machine: any Machine) -> Reply.Kind {
+        let number = log.lastNumber
+        if let state = table.shown?.bytes(of: incarnation, at: number) {
+            return .state(state, version: log.lastVersion)
+        }
+        var state: [UInt8] = []
+        if let failure = machine.encodeState(in: self, to: &state) {
+            return .unencodable(failure)
+        }
+        // Not if a transform has failed: each reading leaves its record.
+        if state.count >= ShownState.smallestBytes, number == log.lastNumber {
+            table.shown = ShownState(state, of: incarnation, at: number)
+        }
+        return .state(state, version: log.lastVersion)
     }
 
     /// Notes that the session is used: it stays awake for some ticks more. Called for every
