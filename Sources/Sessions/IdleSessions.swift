@@ -57,6 +57,21 @@ struct IdleSessions {
         last.keeping?.idlePlace = place
     }
 
+    /// The session at the place, or the first one after it; moves the place behind it. Nil at the
+    /// end. What comes and goes between two calls may be missed or be seen twice.
+    func next(_ place: inout Place) -> Session? {
+        if place.tick < firstTick { place = Place(tick: firstTick, index: 0) }
+        while case let list = Int(place.tick - firstTick), list < lists.count {
+            guard place.index < lists[list].count else {
+                place = Place(tick: place.tick + 1, index: 0)
+                continue
+            }
+            defer { place.index += 1 }
+            return lists[list][place.index]
+        }
+        return nil
+    }
+
     /// Takes out one that was last used in `tick` or before.
     mutating func take(through tick: UInt64) -> Session? {
         while firstTick <= tick {

@@ -129,9 +129,6 @@ extension Session {
 
     private var isListening: Bool { endedSources < sources.count }
 
-    /// Ticks since it was last used; nil where nothing sleeps.
-    var age: UInt64? { keeping.map { table.ticks - $0.lastUse } }
-
     /// Whether the newest snapshot says everything.
     var isSaved: Bool { keeping?.snapshotNumber == log.lastNumber }
 

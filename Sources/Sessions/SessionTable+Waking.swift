@@ -22,18 +22,19 @@ extension SessionTable {
     /// long as the journal can't be read, it is tried again with each tick.
     func listenAgain(_ id: SessionID) {
         deaf.remove(id)
+        deafUntilTick.remove(id)
         // A request may have brought it back.
         guard case .notInMemory = find(id) else { return }
         wake(id) { [unowned self] found in
             switch found {
-            case .unreadable, .noRoom: deaf.insert(id)
+            case .unreadable, .noRoom: listenLater(id)
             case .session, .ended, .nothing, .notInMemory, .quarantined: break
             }
         }
     }
 
     /// The same at the next tick.
-    func listenLater(_ id: SessionID) { deaf.insert(id) }
+    func listenLater(_ id: SessionID) { deafUntilTick.insert(id) }
 
     /// Finds a session, in memory or, later, in the journal.
     func fetch(_ id: SessionID, then act: @escaping (Found) -> Void) {
@@ -118,15 +119,27 @@ extension SessionTable {
 
     // MARK: Sleep
 
-    /// Puts to sleep who has not been used for four ticks: the first of them at once, and if the
-    /// answer is true, more with each ``putToSleep()``. Called once a tick; a quarter of the idle
-    /// time is a good one.
+    /// Puts to sleep sessions that have not been used for four ticks, and fetches those whose
+    /// sources nobody listens to: the first of them at once, and if the answer is true, more with
+    /// each ``continueTick()``. Called once a tick; a quarter of the idle time is a good one.
     @discardableResult
     package func tick() -> Bool {
         ticks += 1
-        for id in deaf { listenAgain(id) }
+        if deaf.isEmpty { swap(&deaf, &deafUntilTick) }
+        shown = nil
         eviction.tickBegan()
-        return putToSleep()
+        return continueTick()
+    }
+
+    /// The next of both, 100 and 500 at the most: each may cost a question to the journal, or a
+    /// snapshot. Whether there are more.
+    package func continueTick() -> Bool {
+        for _ in 0..<100 {
+            guard let id = deaf.first else { break }
+            listenAgain(id)
+        }
+        let mayHaveMore = putIdleToSleep(500)
+        return mayHaveMore || !deaf.isEmpty
     }
 
     /// Whether so many have fallen asleep or ended since this was last true that what they held is
@@ -138,11 +151,11 @@ extension SessionTable {
         return true
     }
 
-    /// The next of them, 500 at the most: each may cost a snapshot. Whether there are more.
-    package func putToSleep() -> Bool {
+    /// Looks at so many sessions that are idle. Whether there may be more.
+    private func putIdleToSleep(_ limit: Int) -> Bool {
         guard ticks >= IdleSessions.ticks else { return false }
         let due = ticks - IdleSessions.ticks
-        for _ in 0..<500 {
+        for _ in 0..<limit {
             guard let session = idle.take(through: due) else { return false }
             if session.isAtRest, session.isSaved {
                 putToSleep(session)

@@ -75,8 +75,10 @@ package final class SessionTable {
     private var sessions: [SessionID: Session] = [:]
     /// What to do when a session has come from the journal.
     var waking: [SessionID: [(Found) -> Void]] = [:]
-    /// Those whose sources nobody listens to, until the journal can be read.
+    /// Those whose sources nobody listens to: they are fetched in this tick.
     var deaf: Set<SessionID> = []
+    /// The same, for the next tick: the journal could not be read.
+    var deafUntilTick: Set<SessionID> = []
     /// Sessions that today's code can't rebuild, 10 000 at the most; others are tried again.
     private var quarantined: [SessionID: RecoveryFault] = [:]
     /// Counts calls of ``tick()``.
@@ -88,6 +90,8 @@ package final class SessionTable {
     var idle = IdleSessions()
     /// Counted as they come and go: `/metrics` asks for it, and must not look at every stream.
     let subscribers = SubscriberTally()
+    /// The large state that was read last.
+    var shown: ShownState?
     /// How many have fallen asleep or ended since memory was given back.
     var sleepers = 0
     private var committed: (() -> Void)?
@@ -277,6 +281,7 @@ package final class SessionTable {
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
         asleepCount = 0
+        shown = nil
         eviction = Eviction()
         gathering = []
         inFlight = []

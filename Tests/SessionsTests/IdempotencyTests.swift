@@ -155,9 +155,9 @@ struct SleepTests {
             try rig.act(Post.set(1), on: session)
             break
         }
-        #expect(rig.table.putToSleep())
-        #expect(rig.table.putToSleep())
-        #expect(!rig.table.putToSleep())
+        #expect(rig.table.continueTick())
+        #expect(rig.table.continueTick())
+        #expect(!rig.table.continueTick())
         #expect(rig.table.awakeCount == 1)
         #expect(!rig.table.takeRelief())
     }

@@ -157,7 +157,7 @@ final class Shard: LoopHandler {
             areMore = sessions.tick()
             setTick()
         } else {
-            areMore = sessions.putToSleep()
+            areMore = sessions.continueTick()
         }
         if areMore {
             connections.setTimer(token: Self.sleep, at: connections.now + .milliseconds(20))
