@@ -139,7 +139,10 @@ let package = Package(
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench"],
+            dependencies: [
+                "CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
+                "ReactorServer", "SampleReactors", "Storage",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorServerTests",

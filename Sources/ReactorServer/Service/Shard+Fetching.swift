@@ -9,7 +9,10 @@ extension Shard {
         _ id: SessionID, for operation: Operation, _ connection: ConnectionID
     ) throws(Problem) {
         let work = work(Int(connection.slot))
-        guard putAside(in: work) else { throw .tooManyBodies }
+        guard putAside(in: work) else {
+            guard wantsStream(operation) else { throw .tooManyBodies }
+            return answerStream(connection, with: .tooManyBodies)
+        }
         work.isParked = true
         sessions.wake(id) { [unowned self] found in
             goOn(operation, id, found, connection)
@@ -44,12 +47,18 @@ extension Shard {
         rearm(connection)
     }
 
+    /// `HEAD` of a stream.
+    func answerStreamHead(_ connection: ConnectionID) {
+        answer(connection, 200, [("Content-Type", "text/event-stream")], [])
+    }
+
     /// A stream that can't begin for a reason that may pass: EventSource gives up for good on any
     /// status but 200, so it gets one, is told, and comes back (contract §3.2).
     func answerStream(_ connection: ConnectionID, with problem: Problem) {
         let slot = Int(connection.slot)
         guard isCurrent(connection), case .answering(let asked, _) = exchanges[slot].phase
         else { return }
+        guard !asked.isHead else { return answerStreamHead(connection) }
         let isChunked = asked.minorVersion > 0
         ResponseEncoder.appendStreamHead(
             status: 200, lines: templates.stream, date: date, isChunked: isChunked, to: &out)

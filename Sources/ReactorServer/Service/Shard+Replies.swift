@@ -73,9 +73,9 @@ extension Shard: SessionOutput {
         case .tooManySelections(let limit):
             answerStream(connection, with: .tooManySelections(limit))
         case .failed(let failure):
-            answer(connection, Problem(failure))
+            answerFailure(connection, Problem(failure))
         case .unreadable(let failure):
-            answer(connection, .unreadable(failure))
+            answerFailure(connection, .unreadable(failure))
         case .unencodable(let failure):
             answer(
                 connection,
@@ -98,6 +98,13 @@ extension Shard: SessionOutput {
         case .received, .unsettled, .subscribed:
             preconditionFailure("answered elsewhere")
         }
+    }
+
+    /// The journal's failure: a stream is told in its body, as any other reason that may pass.
+    private func answerFailure(_ connection: ConnectionID, _ problem: Problem) {
+        guard case .answering(_, let wishes) = exchanges[Int(connection.slot)].phase else { return }
+        guard wishes?.isStream ?? false else { return answer(connection, problem) }
+        answerStream(connection, with: problem)
     }
 
     /// The session ended while the answer was on its way.

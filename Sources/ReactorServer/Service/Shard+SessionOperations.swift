@@ -184,9 +184,8 @@ extension Shard {
         wish(connection) { $0.isStream = true }
         let items = try queryItems()
         let query = try StreamQuery(operation, items, head, session.registration)
-        guard head.method != .head else {
-            return answer(connection, 200, [("Content-Type", "text/event-stream")], [])
-        }
+        guard head.method != .head else { return answerStreamHead(connection) }
+        guard !service.isDraining else { return answerStream(connection, with: .draining) }
         if query.heartbeatIsEvent { wish(connection) { $0.heartbeatIsEvent = true } }
         var selection = query.selection
         // RFC 9112 §6.1: chunks only in answer to HTTP/1.1.
@@ -212,18 +211,31 @@ extension Shard {
         }
     }
 
+    /// Whether the request is answered with a stream if all goes well.
+    func wantsStream(_ operation: Operation) -> Bool {
+        switch operation {
+        case .streamPulses, .streamActivities, .streamStates, .streamEvents: true
+        case .readLog: logIsStream
+        default: false
+        }
+    }
+
     // MARK: The action log
+
+    /// Only for those who accept an event stream by its name.
+    private var logIsStream: Bool {
+        head.text(of: .accept).map { accepts(["text/event-stream", "text/*"], $0) } ?? false
+    }
 
     /// A page as JSON, or, for those who accept an event stream by its name, a stream.
     private func readLog(
         _ id: SessionID, _ found: SessionTable.Found, _ connection: ConnectionID
     ) throws(Problem) {
-        let accept = head.text(of: .accept)
-        if let accept, accepts(["text/event-stream", "text/*"], accept) {
-            return try stream(.readLog, id, found, connection)
-        }
+        guard !logIsStream else { return try stream(.readLog, id, found, connection) }
         let session = try session(id, found)
-        if let accept, !accepts(["application/json", "application/*", "*/*"], accept) {
+        if let accept = head.text(of: .accept),
+            !accepts(["application/json", "application/*", "*/*"], accept)
+        {
             throw Problem(
                 406, "not_acceptable",
                 "Accept is \(accept); this is application/json or text/event-stream")

@@ -1,0 +1,71 @@
+import SampleReactors
+import Storage
+import Synchronization
+
+@testable import ReactorServer
+
+/// A server of one loop in the tests' own process, on a journal of the test's.
+struct LocalServer: Sendable {
+    let port: UInt16
+    private let running: Task<Void, any Error>
+
+    func connect(receiveBufferBytes: Int32? = nil) throws -> RawConnection {
+        try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
+    }
+
+    /// Ends it, as SIGTERM does a process.
+    func stop() { running.cancel() }
+
+    /// Starts one, and ends it behind `act`.
+    static func with(
+        _ journal: any Journal, _ adjust: (inout Configuration) -> Void = { _ in },
+        _ act: (LocalServer) async throws -> Void
+    ) async throws {
+        var configuration = Configuration()
+        configuration.port = 0
+        configuration.loops = 1
+        configuration.logLevel = .critical
+        adjust(&configuration)
+        let (addresses, started) = AsyncStream<String>.makeStream()
+        let running = Task { [configuration] in
+            defer { started.finish() }
+            let server = ReactorServer(
+                hosting: [Hosted("alerts") { Alerts() }], configuration: configuration)
+            try await server.run(
+                started: { started.yield($0) }, closingTime: .seconds(30), opening: { journal })
+        }
+        guard let address = await addresses.first(where: { _ in true }),
+            let port = address.split(separator: ":").last.flatMap({ UInt16($0) })
+        else { return try await running.value }
+        let server = LocalServer(port: port, running: running)
+        do {
+            try await act(server)
+        } catch {
+            running.cancel()
+            throw error
+        }
+        running.cancel()
+        try await running.value
+    }
+}
+
+/// A journal whose commits end when the test says so.
+final class HeldJournal: Journal {
+    typealias Ended = @Sendable (JournalFailure?) -> Void
+
+    let name = "held"
+    let archive: (any Archive)? = nil
+    let failure: JournalFailure? = nil
+    private let commits = AsyncStream<Ended>.makeStream()
+
+    func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
+        commits.continuation.yield(ended)
+        return .pending
+    }
+
+    /// What ends the next commit, once there is one.
+    func next() async throws -> Ended {
+        for await ended in commits.stream { return ended }
+        throw CancellationError()
+    }
+}
