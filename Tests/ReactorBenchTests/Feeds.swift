@@ -20,8 +20,8 @@ struct ReadResponses: Equatable {
     var bodies: [String] = []
     var ended = 0
 
-    init(_ pieces: [[UInt8]]) throws(ResponseFault) {
-        var reader = ResponseReader()
+    init(_ pieces: [[UInt8]], isStrict: Bool = false) throws(ResponseFault) {
+        var reader = ResponseReader(isStrict: isStrict)
         var body: [UInt8] = []
         for piece in pieces {
             var position = 0

@@ -95,4 +95,44 @@ struct ResponseReaderTests {
             repeating: 0x61, count: ResponseReader.headLimitBytes + 1)
         #expect(throws: ResponseFault.headTooLong) { try ReadResponses([endless]) }
     }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\nContent-Length: 0\n\n", ResponseFault.badHead("a line ends without CR")),
+        ("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", .badHead("no status line")),
+        ("HTTP/1.1 200 OK\r\nA b: c\r\nContent-Length: 0\r\n\r\n", .badHead("the name A b")),
+        ("HTTP/1.1 200 OK\r\nabc\r\nContent-Length: 0\r\n\r\n", .badHead("a line without a name")),
+        (
+            "HTTP/1.1 200 OK\r\nA: \u{1}\r\nContent-Length: 0\r\n\r\n",
+            .badHead("a control character in a value")
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+            .badHead("two lengths")
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            .badHead("a length and chunks")
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+            .badChunkEnd
+        ),
+    ])
+    func `what a lenient client overlooks is a fault for a strict one`(
+        _ text: String, _ fault: ResponseFault
+    ) throws {
+        for feed in Feeds.all(text) {
+            #expect(throws: fault) { try ReadResponses(feed, isStrict: true) }
+        }
+        _ = try ReadResponses([Array(text.utf8)])
+    }
+
+    @Test func `a strict client reads what is well formed`() throws {
+        let text =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+            + "\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 204 No Content\r\nX-A_b.c: \td\r\n\r\n"
+        for feed in Feeds.all(text) {
+            #expect(try ReadResponses(feed, isStrict: true).statuses == [200, 204])
+        }
+    }
 }

@@ -14,6 +14,7 @@ struct StormTests {
     private func sent(_ seed: UInt64, _ count: Int) -> [StormRequest] {
         var random = SeededNumbers(seed: seed)
         var requests = requests()
+        requests.readOnly = ["alerts-hot-0", "counter-witness-0"]
         for session in requests.sessions { requests.learn("abcdefgh.50", of: session) }
         return (0..<count).map { number in
             requests.next(for: requests.sessions[number % 6], &random)
@@ -44,9 +45,65 @@ struct StormTests {
         }
     }
 
-    @Test func `nobody but the witness writes to its session`() {
-        for request in sent(5, 5_000) where request.line.contains(StormRequests.witness) {
-            #expect(request.line.hasPrefix("GET ") || request.line.hasPrefix("garbage"))
+    @Test func `nobody but the crew writes to its sessions`() {
+        for request in sent(5, 5_000)
+        where request.line.contains("-hot-") || request.line.contains("-witness-") {
+            #expect(request.line.hasPrefix("GET ") || request.line.hasPrefix(StormGarbage.mark))
+        }
+    }
+
+    @Test func `a session that is deleted has another name from then on`() {
+        var requests = requests()
+        var random = SeededNumbers(seed: 1)
+        let first = requests.sessions[1]
+        let before = requests.some(for: first, &random)
+        #expect(before.first?.line == "PUT /v1/sessions/\(first)")
+        requests.retire(first)
+        requests.retire(first)
+        let second = requests.sessions[1]
+        #expect(second != first)
+        #expect(StormRequests.reactor(of: second) == StormRequests.reactor(of: first))
+        let after = requests.some(for: second, &random)
+        #expect(after.first?.line == "PUT /v1/sessions/\(second)")
+    }
+
+    @Test func `garbage of every kind comes, on any route`() {
+        var random = SeededNumbers(seed: 9)
+        let lines = (0..<2_000).map { _ in
+            StormGarbage.request(method: "GET", path: "/livez", host: "h", &random).line
+        }
+        for kind in ["NUL in a target", "a long target", "an open quote", "a tail", "known"] {
+            #expect(lines.contains { $0.hasPrefix("\(StormGarbage.mark): \(kind)") })
+        }
+    }
+
+    // MARK: Settings
+
+    @Test func `a storm sets every setting that the server has`() {
+        let chosen = Set(StormSettings.choices.map(\.name)).union(StormSettings.others)
+        for setting in Setting.table { #expect(chosen.contains(setting.name)) }
+    }
+
+    @Test func `the server takes every value that is drawn`() throws {
+        for (name, values) in StormSettings.choices {
+            guard Setting.table.contains(where: { $0.name == name }) else { continue }
+            for value in values {
+                _ = try Configuration(typed: [name: value], environment: [:])
+            }
+        }
+    }
+
+    @Test func `only what the server knows is set, and later servers take what the first took`() {
+        var random = SeededNumbers(seed: 2)
+        let offered = StormSettings.offered(by: "  --batch-limit <number>  text\n  --admin <admin>")
+        #expect(offered == ["batch-limit", "admin"])
+        let first = StormSettings(isFile: true, offered: offered, limits: [:], &random)
+        #expect(first.words(journal: "j").contains("file:j"))
+        #expect(!first.words(journal: "j").contains("--keep-records"))
+        for _ in 0..<20 {
+            let next = StormSettings(
+                isFile: true, offered: offered, limits: first.limits, &random)
+            #expect(next.batch == first.batch)
         }
     }
 
@@ -63,78 +120,28 @@ struct StormTests {
         status: Int, isFault: Bool
     ) {
         var connection = connection()
-        let text = "HTTP/1.1 \(status) X\r\nContent-Length: 2\r\n\r\n{}"
-        let fault = connection.receive(Array(text.utf8).span) { _ in }
+        let fault = connection.began(status)
         #expect((fault != nil) == isFault)
-    }
-
-    @Test func `what is no answer is a fault, and is told once`() {
-        var connection = connection()
-        let bytes = Array("garbage garbage garbage\r\n\r\n".utf8)
-        #expect(connection.receive(bytes.span) { _ in } != nil)
-        #expect(connection.receive(bytes.span) { _ in } == nil)
+        #expect(AnswerRules.isFault(501))
+        #expect(!AnswerRules.isFault(501, isGarbage: true))
     }
 
     @Test func `positions are learnt from answers and from streams`() {
-        var told: [String] = []
-        for body in [#"{"version":1,"position":"abcdefgh.7"}"#, "id: abcdefgh.9\ndata: 1\n\n"] {
+        for body in [#"{"version":1,"position":"abcdefgh.7"}"#, "id: abcdefgh.7\ndata: 1\n\n"] {
             var connection = connection()
-            let text = "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            _ = connection.receive(Array(text.utf8).span) { told.append($0) }
+            _ = connection.began(200)
+            let bytes = Array(body.utf8)
+            let told = connection.read(bytes.span, 0..<bytes.count) ?? connection.ended()
+            #expect(told == "abcdefgh.7")
         }
-        #expect(told == ["abcdefgh.7", "abcdefgh.9"])
     }
 
-    // MARK: The witness
-
-    /// A witness that has created its session and counted to `count`.
-    private func witness(_ count: UInt64) -> StormWitness {
-        var witness = StormWitness()
-        var faults: [String] = []
-        _ = answer(&witness, 201, #"{"version":0,"position":"abcdefgh.0"}"#, &faults)
-        for number in 0..<count {
-            _ = answer(&witness, 200, seen(number, number), &faults)
-            _ = answer(
-                &witness, 200, #"{"version":\#(number + 1),"position":"abcdefgh.\#(number + 1)"}"#,
-                &faults)
-        }
-        #expect(faults == [])
-        return witness
-    }
-
-    private func seen(_ version: UInt64, _ count: UInt64, _ generation: String = "abcdefgh")
-        -> String
-    {
-        #"{"version":\#(version),"position":"\#(generation).\#(version)","state":{"count":\#(count)}}"#
-    }
-
-    private func answer(
-        _ witness: inout StormWitness, _ status: Int, _ body: String, _ faults: inout [String]
-    ) -> Bool {
-        _ = witness.request(host: "h")
-        let text = "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        return witness.receive(Array(text.utf8).span, &faults)
-    }
-
-    private func faults(_ status: Int, _ body: String) -> [String] {
-        var witness = witness(3)
-        witness.serverStarted()
-        var faults: [String] = []
-        #expect(answer(&witness, status, body, &faults))
-        return faults
-    }
-
-    @Test func `what was acknowledged is there after a kill, and at most one more`() {
-        #expect(faults(200, seen(3, 3)) == [])
-        #expect(faults(200, seen(4, 4)) == [])
-        #expect(faults(503, "{}") == [])
-    }
-
-    @Test func `what is lost, doubled or another life is a fault`() {
-        #expect(faults(200, seen(2, 2)) != [])
-        #expect(faults(200, seen(5, 5)) != [])
-        #expect(faults(200, seen(3, 2)) != [])
-        #expect(faults(200, seen(3, 3, "hgfedcba")) != [])
-        #expect(faults(410, "{}") != [])
+    @Test func `what somebody sent is told on one line`() {
+        var memory = ClientMemory()
+        memory.sent(Array("GET /\r\n\"\0é".utf8))
+        #expect(memory.lines.last?.hasSuffix(#"sends "GET /\r\n\"\x00\xc3\xa9""#) == true)
+        for number in 0..<100 { memory.note("\(number)") }
+        #expect(memory.lines.count == ClientMemory.limit)
+        #expect(memory.lines.last?.hasSuffix(" 99") == true)
     }
 }

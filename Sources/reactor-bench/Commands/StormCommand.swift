@@ -11,23 +11,43 @@ struct StormCommand: ParsableCommand {
 
               reactor-bench storm --duration 60s -- reactor-server
 
-            Many connections on few sessions send valid and invalid requests of every route: \
-            pipelined, in halves, byte by byte, never read, reset. The server has small limits, \
-            and a journal in memory and in a file in turn. Every few seconds it gets SIGKILL or \
-            SIGTERM. It must never end by itself, never answer a 5xx but 503, 504 and 507, and \
-            `journal check` must find nothing; one client counts, and what it was told must be \
-            there after every kill. The exit status is 1 if not; the report then has what was \
-            sent last. An hour: --duration 60m.
+            Round after round a server starts with other small limits, on a journal in a file or \
+            in memory, and after at most four seconds gets SIGKILL or SIGTERM. Meanwhile \
+            connections that make noise send valid and invalid requests of every route: \
+            pipelined, in halves, byte by byte, never read, reset. On one hot session, over \
+            connections that stay, half the clients post batches and keyed actions, and half page \
+            the log where it is trimmed. Hunters post with new keys to sessions that have just \
+            come back while others delete them.
+
+            The server must never end by itself, never answer a 5xx but 503, 504 and 507, send \
+            nothing malformed, stay below --memory-limit, and answer the hot session's clients. \
+            What they were told must be there after every kill, and a key answered as before. \
+            `journal check` must find nothing, in a backup and in an import of an export neither. \
+            The exit status is 1 if not; the report then has the server's arguments and what \
+            those concerned sent last. An hour: --duration 60m.
             """)
 
     @Option(help: "How long it runs.")
     var duration = TimeSpan(seconds: 60)
 
-    @Option(help: "Connections at the same time, besides the one that counts.")
+    @Option(help: "Connections at the same time that make noise.")
     var connections = 32
 
     @Option(help: "Sessions; each of the server's reactors has one in four.")
     var sessions = 6
+
+    @Option(help: "Clients that post to the hot session; as many page its log.")
+    var posters = 4
+
+    @Option(
+        help: "Sessions at the same time that are deleted beside a post; three connections each.")
+    var hunts = 16
+
+    @Option(help: "Resident MiB that the server may have.")
+    var memoryLimit = 256
+
+    @Option(help: "How long an answer, or the end after SIGTERM, may take.")
+    var timeout = TimeSpan(seconds: 30)
 
     @Option(help: "Decides what is sent and when is killed; random unless given.")
     var seed = UInt64.random(in: 1...999_999)
@@ -41,6 +61,9 @@ struct StormCommand: ParsableCommand {
     func validate() throws {
         try Bounds.check("--connections", connections, 1...10_000)
         try Bounds.check("--sessions", sessions, 1...1_000)
+        try Bounds.check("--posters", posters, 1...1_000)
+        try Bounds.check("--hunts", hunts, 0...1_000)
+        try Bounds.check("--memory-limit", memoryLimit, 1...1_000_000)
         if server.isEmpty { throw ValidationError("the server's program is missing behind --") }
     }
 
@@ -48,7 +71,7 @@ struct StormCommand: ParsableCommand {
         #if os(Linux)
             // Now: a storm that is ended from outside prints no report.
             StormRun.announce(seed)
-            var storm = try StormRun(self, in: StormRun.makeDirectory())
+            var storm = try StormRun(self)
             let report = try storm.report()
             print(json ? report.json : report.table)
             guard report.problems.isEmpty else { throw ExitCode.failure }

@@ -18,11 +18,15 @@ struct ResponseReader {
         case ended
     }
 
+    /// Whether what a client could overlook is a fault, too: see ``HeadRules``.
+    private let isStrict: Bool
     private var phase = Phase.head
     /// The beginning of a head whose rest has not come.
     private var partial: [UInt8] = []
     /// Whether the peer will close behind this response (`Connection: close`, or no length).
     private(set) var closes = false
+
+    init(isStrict: Bool = false) { self.isStrict = isStrict }
 
     /// Takes the next step over `bytes` from `position`, which moves behind what was used.
     mutating func next(
@@ -82,6 +86,7 @@ struct ResponseReader {
         case .chunkSize(let value, let digits, let extended):
             try chunkSize(byte, value, digits, extended)
         case .chunkEnd:
+            if isStrict, byte != 0x0A, byte != 0x0D { throw .badChunkEnd }
             if byte == 0x0A { phase = .chunkSize(value: 0, digits: 0, extended: false) }
         case .trailers(let lineIsEmpty):
             if byte == 0x0A {
@@ -174,6 +179,7 @@ struct ResponseReader {
             let code = bytes.decimal(in: range.lowerBound + 9..<range.lowerBound + 12),
             code >= 100
         else { throw .noStatusLine }
+        if isStrict { try HeadRules.check(bytes, range) }
         let status = Int(code)
         var fields = Fields(closes: bytes[range.lowerBound + 7] == 0x30)
         var lineStart = bytes.firstOffset(of: 0x0A, from: range.lowerBound).map { $0 + 1 }

@@ -16,4 +16,8 @@ enum ResponseFault: Error, Equatable {
     case badContentLength
     case badChunkSize
     case headTooLong
+    /// Bytes between a chunk's data and its line end.
+    case badChunkEnd
+    /// A line of the head that is no field, or fields that contradict each other.
+    case badHead(String)
 }

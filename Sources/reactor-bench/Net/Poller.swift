@@ -20,6 +20,7 @@
         enum Interest {
             case reading
             case readingAndWriting
+            case writing
             /// Only errors and hang-ups: the stalled readers' interest.
             case nothing
         }
@@ -99,6 +100,7 @@
                 switch interest {
                 case .reading: EPOLLIN.rawValue
                 case .readingAndWriting: EPOLLIN.rawValue | EPOLLOUT.rawValue
+                case .writing: EPOLLOUT.rawValue
                 case .nothing: 0
                 }
             guard unsafe epoll_ctl(descriptor, operation, socket, &event) == 0 else {

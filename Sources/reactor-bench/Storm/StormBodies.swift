@@ -15,6 +15,16 @@ enum StormBodies {
         }
     }
 
+    /// An action that each limit lets pass.
+    static func plainAction(of reactor: String) -> String {
+        switch reactor {
+        case "counter": "{\"type\":\"increment\",\"number\":1}"
+        case "job": "{\"type\":\"start\",\"steps\":2}"
+        case "chat": "{\"type\":\"say\",\"author\":\"ada\",\"text\":\"hi\"}"
+        default: "{\"type\":\"alert\",\"message\":\"prey\"}"
+        }
+    }
+
     static func action(of reactor: String, _ random: inout SeededNumbers) -> String {
         let text = text(&random)
         let number = number(&random)

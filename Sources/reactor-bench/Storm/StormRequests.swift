@@ -11,22 +11,27 @@ struct StormRequest {
 
 /// Makes requests.
 struct StormRequests {
-    private let host: String
-    /// The names of sessions; each begins with its reactor's.
-    let sessions: [String]
+    var host: String
+    /// What the server hosts.
+    static let reactors = ["alerts", "counter", "chat", "job"]
+
+    /// The names of sessions; each begins with its reactor's. One that is deleted has another
+    /// name from then on: the old one is 410 for good.
+    private(set) var sessions: [String]
+    /// Those of them that somebody has asked to be made.
+    private var asked: Set<String> = []
+    /// Sessions that are read and never written.
+    var readOnly: [String] = []
+    private var renamed = 0
     /// Records that the server keeps: the edge of its memory is that far behind.
-    private let keptRecords: Int
+    var keptRecords: Int
     /// Positions that were told, of each session; the newest 16.
     private var positions: [String: [String]] = [:]
-
-    /// The session that only the witness posts to.
-    static let witness = "counter-witness"
 
     init(host: String, sessions: Int, keptRecords: Int) {
         self.host = host
         self.keptRecords = keptRecords
-        let reactors = ["alerts", "counter", "chat", "job"]
-        self.sessions = (0..<sessions).map { "\(reactors[$0 % 4])-\($0)" }
+        self.sessions = (0..<sessions).map { "\(Self.reactors[$0 % 4])-\($0)" }
     }
 
     mutating func learn(_ position: String, of session: String) {
@@ -34,10 +39,61 @@ struct StormRequests {
         if positions[session, default: []].count > 16 { positions[session]?.removeFirst() }
     }
 
+    /// Another process that has no sessions.
+    mutating func forget() {
+        asked = []
+        positions = [:]
+    }
+
+    /// The session is gone for good.
+    mutating func retire(_ session: String) {
+        guard let index = sessions.firstIndex(of: session) else { return }
+        renamed += 1
+        positions[session] = nil
+        sessions[index] = "\(Self.reactor(of: session))-\(index)-\(renamed)"
+    }
+
+    // MARK: Requests
+
+    /// One request, or some; before the first to a session one that makes it.
+    mutating func some(for home: String, _ random: inout SeededNumbers) -> [StormRequest] {
+        let count =
+            Int.random(in: 0..<3, using: &random) == 0
+            ? Int.random(in: 2...40, using: &random) : 1
+        var made: [StormRequest] = []
+        if asked.insert(home).inserted {
+            let line = "PUT /v1/sessions/\(home)"
+            let body = Array("{\"reactor\":\"\(Self.reactor(of: home))\"}".utf8)
+            let fields = ["Host: \(host)", "Content-Type: application/json"]
+            made.append(
+                StormRequest(
+                    bytes: Array("\(line) HTTP/1.1\r\n\(fields.joined(separator: "\r\n"))\r\n".utf8)
+                        + Self.sized(body, body.count), line: line))
+        }
+        for _ in 0..<count {
+            made.append(next(for: home, &random))
+            // Nothing is answered behind a stream.
+            if made.last?.isStream == true { break }
+        }
+        return made
+    }
+
+    /// 64 KiB of one request whose answer is large.
+    func flood(of home: String, _ random: inout SeededNumbers) -> [StormRequest] {
+        let paths = ["/openapi.yaml", "/openapi.yaml", "/metrics", "/v1/sessions/\(home)"]
+        let line = "GET \(paths.randomElement(using: &random) ?? "/openapi.yaml")"
+        let bytes = Array("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
+        return [StormRequest](
+            repeating: StormRequest(bytes: bytes, line: line), count: 65_536 / bytes.count)
+    }
+
     /// A request, mostly to this session.
     mutating func next(for home: String, _ random: inout SeededNumbers) -> StormRequest {
-        if Int.random(in: 0..<25, using: &random) == 0 { return garbage(home, &random) }
         let route = StormRoute.random(&random)
+        if Int.random(in: 0..<16, using: &random) == 0 {
+            return StormGarbage.request(
+                method: route.method, path: route.path(home), host: host, &random)
+        }
         let session = target(route, home, &random)
         var fields = ["Host: \(host)"]
         var body: [UInt8]?
@@ -80,7 +136,6 @@ struct StormRequests {
         String(session.prefix { $0 != "-" })
     }
 
-    /// The witness's session is read and never written.
     private func target(
         _ route: StormRoute, _ home: String, _ random: inout SeededNumbers
     ) -> String {
@@ -88,7 +143,8 @@ struct StormRequests {
         case 0: return "no%2Fsession"
         case 1: return String(repeating: "x", count: 140)
         case 2..<6: return sessions.randomElement(using: &random) ?? home
-        case 6..<9 where route.method == "GET" || route == .createSession: return Self.witness
+        case 6..<10 where route.method == "GET" || route == .createSession:
+            return readOnly.randomElement(using: &random) ?? home
         default: return home
         }
     }
@@ -234,18 +290,5 @@ struct StormRequests {
             rest = rest.dropFirst(size)
         }
         return out + Array("0\r\n\r\n".utf8)
-    }
-
-    /// What is no HTTP, or no request of anybody.
-    private func garbage(_ home: String, _ random: inout SeededNumbers) -> StormRequest {
-        let path = "/v1/sessions/\(home)/actions"
-        let known = HostileRequests.texts(path: path, authority: host)
-        var bytes = Array((known.randomElement(using: &random) ?? "").utf8)
-        if Bool.random(using: &random), !bytes.isEmpty {
-            let place = Int.random(in: 0..<bytes.count, using: &random)
-            bytes[place] = UInt8.random(in: 0...255, using: &random)
-        }
-        let line = String(decoding: bytes.prefix { $0 != 0x0D }, as: UTF8.self)
-        return StormRequest(bytes: bytes, line: "garbage: \(line)")
     }
 }

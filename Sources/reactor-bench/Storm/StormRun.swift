@@ -4,21 +4,41 @@
     /// The rounds of a storm: a server starts, is stormed, and is killed or told to stop.
     struct StormRun: ~Copyable {
         private let options: StormCommand
-        private let directory: String
-        private var clients: StormClients
+        private let files: StormFiles
+        private let offered: Set<String>
+        private var pool: ClientPool
+        private var driver: StormDriver
+        /// Those who know what is in the file.
+        private var fileCrew: StormCrew
+        private var crews = 0
         private var random: SeededNumbers
+        private var words: [String] = []
         private var rounds = 0
         private var kills = 0
         private var stops = 0
         private var checks = 0
+        private var acknowledged = 0
+        private var highestResident: UInt64 = 0
 
-        /// - Parameter directory: of the journal, empty.
-        init(_ options: StormCommand, in directory: String) throws(BenchError) {
+        init(_ options: StormCommand) throws(BenchError) {
+            let files = StormFiles(
+                program: options.server[0], directory: try StormFiles.directory())
+            let offered = StormSettings.offered(by: try files.help())
+            let crew = Self.crew(0, options)
+            let driver = StormDriver(
+                noise: options.connections, sessions: options.sessions, hunts: options.hunts,
+                crew: crew, seed: options.seed &+ 1)
+            pool = try ClientPool(connections: driver.places)
             self.options = options
-            self.directory = directory
+            self.files = files
+            self.offered = offered
+            self.driver = driver
+            fileCrew = crew
             random = SeededNumbers(seed: options.seed)
-            clients = try StormClients(
-                connections: options.connections, seed: options.seed &+ 1)
+        }
+
+        private static func crew(_ number: Int, _ options: StormCommand) -> StormCrew {
+            StormCrew(number: number, posters: options.posters, pagers: options.posters)
         }
 
         /// Storms until the time is over or something is wrong.
@@ -28,101 +48,118 @@
             repeat {
                 try playRound(until: end)
                 rounds += 1
-            } while Clock.now() < end && clients.faults.isEmpty
+            } while Clock.now() < end && driver.faults.isEmpty
             return report(seconds: Double(Clock.now() - begin) / 1e9)
         }
 
         // MARK: A round
 
         private mutating func playRound(until end: UInt64) throws(BenchError) {
-            let isFile = rounds % 2 == 0
-            let keptRecords = [1, 5, 20, 100].randomElement(using: &random) ?? 20
-            var server = try VictimProcess(words(isFile, keptRecords))
+            let isFile = rounds % 3 != 2
+            let crew = nextCrew(isFile)
+            let settings = StormSettings(
+                isFile: isFile, offered: offered, limits: crew.limits, &random)
+            words = options.server + settings.words(journal: files.journal)
+            let before = crew.acknowledged
+            var server = try VictimProcess(words)
             guard let url = server.address(timeout: TimeSpan(seconds: 60)) else {
-                return clients.note("round \(rounds): the server does not start")
+                return driver.note("the server does not start")
             }
-            try clients.serverStarted(
-                at: url, sessions: options.sessions, keptRecords: keptRecords, isFile: isFile)
+            try pool.serverStarted(at: url)
+            driver.serverStarted(settings, crew: crew, host: pool.host)
+            let backup = isFile && rounds % 6 == 4 ? try files.backup() : nil
             let span = UInt64(Int.random(in: 200...4_000, using: &random)) * 1_000_000
             let last = min(end, Clock.now() + span)
-            while Clock.now() < last, clients.faults.isEmpty, !server.hasEnded() {
-                try clients.turn(until: min(last, Clock.now() + 20_000_000))
+            while Clock.now() < last, driver.faults.isEmpty, !server.hasEnded() {
+                try turn(&server, until: min(last, Clock.now() + 20_000_000))
             }
-            if let code = server.endCode {
-                clients.serverIsGone()
-                return clients.note(
-                    "round \(rounds), \(isFile ? "file" : "memory"): the server ended by itself"
-                        + " with status \(code)")
-            }
-            if Int.random(in: 0..<4, using: &random) == 0 {
+            let isStopped = Int.random(in: 0..<4, using: &random) == 0
+            if isStopped { try finish(&server) }
+            if server.hasEnded(), let code = server.endCode {
+                driver.note("the server ended by itself with status \(code)", places: allPlaces)
+            } else if isStopped {
                 try stop(&server)
             } else {
                 server.send(SIGKILL)
-                _ = server.waitForEnd()
-                clients.serverIsGone()
+                let code = server.waitForEnd()
                 kills += 1
+                if code != 128 + SIGKILL {
+                    driver.note("the server ended by itself with status \(code)", places: allPlaces)
+                }
             }
-            if isFile { try check() }
+            pool.serverIsGone()
+            driver.serverIsGone()
+            acknowledged += driver.crew.acknowledged - before
+            guard isFile else { return }
+            fileCrew = driver.crew
+            try check(backup)
         }
 
-        /// SIGTERM, with everybody still there: it ends with 0, and within its grace.
-        private mutating func stop(_ server: inout VictimProcess) throws(BenchError) {
-            clients.serverIsStopping()
-            server.send(SIGTERM)
-            let deadline = Clock.now() + 30_000_000_000
-            while !server.hasEnded(), Clock.now() < deadline {
-                try clients.turn(until: Clock.now() + 20_000_000)
+        private var allPlaces: [Int] { Array(0..<driver.places) }
+
+        /// With a file mostly the same as in the last round: it knows what has to be there.
+        private mutating func nextCrew(_ isFile: Bool) -> StormCrew {
+            let isNew = !isFile || Int.random(in: 0..<4, using: &random) == 0
+            guard isNew else { return fileCrew }
+            crews += 1
+            return Self.crew(crews, options)
+        }
+
+        private mutating func turn(
+            _ server: inout VictimProcess, until time: UInt64
+        ) throws(BenchError) {
+            try driver.step(&pool)
+            try pool.turn(until: time, &driver)
+            let resident = server.residentBytes
+            highestResident = max(highestResident, resident)
+            if resident > UInt64(options.memoryLimit) << 20 {
+                driver.note("the server has \(resident >> 20) MiB", places: allPlaces)
             }
+        }
+
+        /// Whoever of the crew has asked is answered, now that nobody else asks.
+        private mutating func finish(_ server: inout VictimProcess) throws(BenchError) {
+            guard driver.faults.isEmpty else { return }
+            driver.finish(&pool)
+            let deadline = Clock.now() + options.timeout.nanoseconds
+            while !driver.waiting.isEmpty, driver.faults.isEmpty, !server.hasEnded() {
+                guard Clock.now() < deadline else {
+                    return driver.note("no answer within the timeout", places: driver.waiting)
+                }
+                try turn(&server, until: Clock.now() + 20_000_000)
+            }
+        }
+
+        /// SIGTERM: it ends with 0, and within its grace.
+        private mutating func stop(_ server: inout VictimProcess) throws(BenchError) {
+            pool.serverIsStopping()
+            driver.serverIsStopping()
+            server.send(SIGTERM)
+            let deadline = Clock.now() + options.timeout.nanoseconds
+            while !server.hasEnded(), Clock.now() < deadline {
+                try pool.turn(until: Clock.now() + 20_000_000, &driver)
+            }
+            stops += 1
             guard let code = server.endCode else {
                 server.send(SIGKILL)
                 _ = server.waitForEnd()
-                clients.serverIsGone()
-                return clients.note("round \(rounds): it does not end after SIGTERM")
+                return driver.note("it does not end after SIGTERM")
             }
-            clients.serverIsGone()
-            if code != 0 { clients.note("round \(rounds): status \(code) after SIGTERM") }
-            stops += 1
+            if code != 0 { driver.note("status \(code) after SIGTERM", places: allPlaces) }
         }
 
-        /// `journal check` finds nothing.
-        private mutating func check() throws(BenchError) {
+        /// `journal check` finds nothing, in copies of the file neither.
+        private mutating func check(_ backup: consuming VictimProcess?) throws(BenchError) {
+            var faults: [String] = []
+            if var backup {
+                let text = backup.outputToEnd()
+                let code = backup.waitForEnd()
+                if code != 0 { faults.append("the backup of a running server: \(code): \(text)") }
+            }
+            faults += try files.check()
             checks += 1
-            var checker = try VictimProcess([options.server[0], "journal", "check", journal])
-            let text = checker.outputToEnd()
-            let code = checker.waitForEnd()
-            if code != 0 { clients.note("round \(rounds): journal check: \(code): \(text)") }
-        }
-
-        // MARK: Its settings
-
-        private var journal: String { "\(directory)/storm.sqlite" }
-
-        /// Small limits, so that each of them is met.
-        private func words(_ isFile: Bool, _ keptRecords: Int) -> [String] {
-            options.server + [
-                "--port", "0", "--admin", "on", "--log-level", "critical", "--loops", "2",
-                "--journal", isFile ? "file:\(journal)" : "memory",
-                "--keep-records", "\(keptRecords)", "--keep-bytes", "4096",
-                "--history-records", "60", "--session-limit", "40", "--batch-limit", "50",
-                "--session-idle", "400ms", "--body-limit", "65536", "--head-limit", "4096",
-                "--heartbeat", "200ms", "--connection-age", "1s", "--stall-timeout", "1s",
-                "--request-timeout", "1s", "--idle-timeout", "1s", "--grace", "500ms",
-            ]
-        }
-
-        /// Says on standard error with which seed it begins.
-        static func announce(_ seed: UInt64) {
-            let text = Array("storm: seed \(seed)\n".utf8)
-            _ = unsafe write(STDERR_FILENO, text, text.count)
-        }
-
-        static func makeDirectory() throws(BenchError) -> String {
-            var path = Array("/tmp/reactor-storm-XXXXXX".utf8CString)
-            let isMade = unsafe path.withUnsafeMutableBufferPointer { buffer in
-                unsafe buffer.baseAddress.map { unsafe mkdtemp($0) != nil } ?? false
-            }
-            guard isMade else { throw .system(operation: "mkdtemp", code: errno) }
-            return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if rounds % 9 == 7 { faults += try files.checkExport() }
+            for fault in faults { driver.note(fault) }
         }
 
         // MARK: The reckoning
@@ -135,25 +172,32 @@
             report.add("killed", Double(kills), .count)
             report.add("stopped with SIGTERM", Double(stops), .count)
             report.add("journal checks", Double(checks), .count)
-            report.add("connections", Double(clients.connectionsMade), .count)
-            report.add("requests", Double(clients.requestsSent), .count)
-            report.add("answers", Double(clients.answers), .count)
-            report.add("counts acknowledged", Double(clients.acknowledged), .count)
+            report.add("connections", Double(pool.connectionsMade), .count)
+            report.add("requests", Double(pool.requestsSent), .count)
+            report.add("answers", Double(pool.answers), .count)
+            report.add("actions acknowledged and there", Double(acknowledged), .count)
+            report.add("posts beside deletions", Double(driver.hunted), .count)
+            report.add("most memory", Double(highestResident), .bytes)
             report.add("run", seconds, .seconds)
-            report.problems = clients.faults
-            if clients.acknowledged == 0 {
-                report.problems.append("nothing was acknowledged")
+            if acknowledged == 0 { report.problems.append("nothing was acknowledged") }
+            guard let fault = driver.faults.first else {
+                files.remove()
+                return report
             }
-            if report.problems.isEmpty {
-                for name in ["", "-wal", "-shm", "-journal", ".lock", ".writer"] {
-                    unsafe unlink(journal + name)
-                }
-                unsafe rmdir(directory)
-            } else {
-                report.notes.append("the journal is in \(directory); again: --seed \(options.seed)")
-                report.notes += clients.lines.suffix(200).map { "sent by \($0)" }
-            }
+            report.problems += driver.faults.prefix(20).map(\.text)
+            report.notes.append("round \(rounds - 1): \(words.joined(separator: " "))")
+            report.notes.append(
+                "the journal is in \(files.directory); again: --seed \(options.seed)")
+            report.notes += pool.recollection(of: fault.places)
             return report
+        }
+
+        /// Says on standard error with which seed it begins, before there is a server.
+        static func announce(_ seed: UInt64) {
+            // A server that ends by itself ends at once; who wants its stack sets the variable.
+            unsafe setenv("SWIFT_BACKTRACE", "enable=no", 0)
+            let text = Array("storm: seed \(seed)\n".utf8)
+            _ = unsafe write(STDERR_FILENO, text, text.count)
         }
     }
 #endif

@@ -11,21 +11,19 @@ struct StormWitness {
         case read
     }
 
+    private let session: String
     private(set) var errand = Errand.create
     /// The greatest version that was acknowledged or seen.
     private(set) var version: UInt64 = 0
     private(set) var acknowledged = 0
     private var lastKey = 0
-    private var generation: String?
-    private var response = ResponseReader()
-    private var body: [UInt8] = []
-    private var status = 0
+    private var epoch: UInt64?
+
+    init(session: String) { self.session = session }
 
     /// The next request; after an end of the connection the same again, which has a key.
-    mutating func request(host: String) -> [UInt8] {
-        response = ResponseReader()
-        body = []
-        let path = "/v1/sessions/\(StormRequests.witness)"
+    func request(host: String) -> [UInt8] {
+        let path = "/v1/sessions/\(session)"
         let json = "Host: \(host)\r\nContent-Type: application/json\r\n"
         switch errand {
         case .create:
@@ -45,42 +43,25 @@ struct StormWitness {
     /// The server is another process: it looks first.
     mutating func serverStarted() { if errand != .create { errand = .read } }
 
-    /// Reads; true when the answer is whole and the next request is due.
-    mutating func receive(_ bytes: Span<UInt8>, _ faults: inout [String]) -> Bool {
-        var position = 0
-        do throws(ResponseFault) {
-            while true {
-                switch try response.next(bytes, &position) {
-                case .needMore: return false
-                case .head(let status): self.status = status
-                case .body(let range): for index in range { body.append(bytes[index]) }
-                case .end:
-                    judge(&faults)
-                    return true
-                }
-            }
-        } catch {
-            faults.append("the witness: \(error)")
-            return true
-        }
-    }
-
-    private mutating func judge(_ faults: inout [String]) {
+    /// What is wrong with the answer.
+    mutating func answered(_ status: Int, _ body: [UInt8]) -> [String] {
         // Overloaded, draining, or the key's first request is under way: again.
-        guard ![503, 504, 429, 409].contains(status) else { return }
-        guard status == 200 || status == 201,
-            let number = Self.number(after: "\"version\":", in: body),
-            let position = StormConnection.last("\"position\":\"", in: body)
-        else {
-            faults.append(
-                "the witness: \(status) to \(errand): \(String(decoding: body, as: UTF8.self))")
-            return
+        if AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status) || status == 409 {
+            return []
         }
-        let generation = String(position.prefix { $0 != "." })
-        if let known = self.generation, known != generation {
+        guard status == 200 || status == 201,
+            let number = AnswerRules.number(after: "\"version\":", in: body),
+            let position = AnswerRules.position(in: body)
+        else {
+            return [
+                "the witness: \(status) to \(errand): \(String(decoding: body, as: UTF8.self))"
+            ]
+        }
+        var faults: [String] = []
+        if let known = epoch, known != position.epoch {
             faults.append("the witness: its session lives under another generation")
         }
-        self.generation = generation
+        epoch = position.epoch
         switch errand {
         case .create: errand = .read
         case .post:
@@ -92,7 +73,7 @@ struct StormWitness {
             errand = .read
         case .read:
             // One post was under way at the most when the connection ended.
-            let count = Self.number(after: "\"count\":", in: body)
+            let count = AnswerRules.number(after: "\"count\":", in: body)
             if count != number { faults.append("the witness: \(count ?? 0) at version \(number)") }
             if number < version || number > version + 1 {
                 faults.append("the witness: version \(number), \(version) was acknowledged")
@@ -101,16 +82,6 @@ struct StormWitness {
             errand = .post(key: lastKey)
         }
         version = max(version, number)
-    }
-
-    static func number(after mark: String, in body: [UInt8]) -> UInt64? {
-        let mark = Array(mark.utf8)
-        guard body.count > mark.count else { return nil }
-        for start in 0...(body.count - mark.count)
-        where body[start..<(start + mark.count)].elementsEqual(mark) {
-            let digits = body[(start + mark.count)...].prefix { (0x30...0x39).contains($0) }
-            return UInt64(String(decoding: digits, as: UTF8.self))
-        }
-        return nil
+        return faults
     }
 }

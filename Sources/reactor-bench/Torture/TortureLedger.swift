@@ -10,6 +10,8 @@ struct TortureLedger {
         var shown: [UInt64?] = []
         /// The highest version that anybody was told of.
         var version: UInt64 = 0
+        /// The versions that posts were told to have led to.
+        var claims = VersionClaims()
     }
 
     /// How many messages are kept; all faults are counted.
@@ -66,7 +68,12 @@ struct TortureLedger {
         if case .acknowledged(let before) = posts[index].outcome, before != version {
             note(.answer, "\(posts[index].key): version \(version), at first \(before)")
         }
+        if case .acknowledged = posts[index].outcome { return }
         posts[index].outcome = .acknowledged(version)
+        let (session, count) = (posts[index].session, UInt64(posts[index].count))
+        if version < count || !sessions[session].claims.take(version - count..<version) {
+            note(.doubled, "\(posts[index].key): another has version \(version) or one before it")
+        }
     }
 
     mutating func ended(_ index: Int, _ outcome: TorturePost.Outcome) {

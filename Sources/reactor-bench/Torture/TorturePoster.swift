@@ -1,3 +1,16 @@
+/// How often a poster does what, in hundredths.
+struct TortureHabits {
+    /// Of all requests: `PUT` of the session, `GET` of it, and what was answered once more.
+    var creates = 2
+    var reads = 10
+    var repeats = 4
+    /// Of the posts: how many are batches, and how many have a key.
+    var batches = 25
+    var keyed = 40
+    /// Actions in a batch.
+    var batch = 2...8
+}
+
 /// One client that posts, over all of its connections: one request at a time, and what was not
 /// answered is asked again if it has a key.
 struct TorturePoster {
@@ -15,6 +28,7 @@ struct TorturePoster {
 
     let number: UInt16
     let session: Int
+    var habits = TortureHabits()
     private(set) var errand: Errand?
     private var sequence: UInt32 = 0
     private var lastKeyed: Int?
@@ -62,15 +76,17 @@ struct TorturePoster {
         _ ledger: inout TortureLedger, _ random: inout some RandomNumberGenerator
     ) -> Errand {
         guard ledger.epoch(of: session) != nil else { return .create }
-        switch Int.random(in: 0..<100, using: &random) {
-        case 0..<2: return .create
-        case 2..<12: return .read(floor: ledger.version(of: session))
-        case 12..<16: if let lastKeyed { return .again(lastKeyed) }
-        default: break
+        var dice = Int.random(in: 0..<100, using: &random)
+        let isOne = { (share: Int) in
+            dice -= share
+            return dice < 0
         }
-        let isBatch = Int.random(in: 0..<4, using: &random) == 0
-        let count = isBatch ? Int.random(in: 2...8, using: &random) : 1
-        let hasKey = Int.random(in: 0..<5, using: &random) < 2
+        if isOne(habits.creates) { return .create }
+        if isOne(habits.reads) { return .read(floor: ledger.version(of: session)) }
+        if isOne(habits.repeats), let lastKeyed { return .again(lastKeyed) }
+        let isBatch = Int.random(in: 0..<100, using: &random) < habits.batches
+        let count = isBatch ? Int.random(in: habits.batch, using: &random) : 1
+        let hasKey = Int.random(in: 0..<100, using: &random) < habits.keyed
         defer { sequence &+= UInt32(count) }
         let index = ledger.enter(
             TorturePost(
@@ -112,15 +128,13 @@ struct TorturePoster {
     /// The answer is there.
     mutating func answered(_ status: Int, _ body: [UInt8], _ ledger: inout TortureLedger) {
         guard let errand else { return ledger.note(.answer, "\(status) that nobody asked for") }
-        let isRefusal = status == 503 || status == 429
-        // 409: the key's first request is under way; 503: the server drains.
-        guard status != 409, !isRefusal else {
-            return isRefusal ? refused(errand, &ledger) : ()
-        }
+        if AnswerRules.isRefusal(status) { return refused(errand, &ledger) }
         // Of a request whose commit failed too late nobody knows more than without an answer.
-        guard status != 504 else { return lost(&ledger) }
+        if AnswerRules.isUnknown(status) { return lost(&ledger) }
+        // The key's first request is under way.
+        guard status != 409 else { return }
         self.errand = nil
-        guard status / 100 == 2, let position = Self.position(in: body) else {
+        guard status / 100 == 2, let position = AnswerRules.position(in: body) else {
             return ledger.note(
                 .answer, "\(status) to \(errand): \(String(decoding: body, as: UTF8.self))")
         }
@@ -149,20 +163,5 @@ struct TorturePoster {
         guard case .post(let index)? = errand, !ledger.posts[index].hasKey else { return }
         ledger.ended(index, .unanswered)
         errand = nil
-    }
-
-    /// The value of `"position"` in a JSON object.
-    private static func position(in body: [UInt8]) -> EventID? {
-        let field = Array(#""position":""#.utf8)
-        var start = 0
-        while start + field.count < body.count {
-            if body[start..<start + field.count].elementsEqual(field) {
-                let from = start + field.count
-                guard let end = body[from...].firstIndex(of: 0x22) else { return nil }
-                return EventID(body.span, range: from..<end, scheme: .consecutive)
-            }
-            start += 1
-        }
-        return nil
     }
 }

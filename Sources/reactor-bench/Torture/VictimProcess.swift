@@ -62,7 +62,15 @@
             return words.first { $0.hasPrefix("http://") }.map(String.init)
         }
 
-        func send(_ signal: Int32) { kill(pid, signal) }
+        func send(_ signal: Int32) { if !isGone { kill(pid, signal) } }
+
+        /// What it has of memory now; 0 once it has ended.
+        var residentBytes: UInt64 {
+            guard !isGone, let text = ProcFile.text("/proc/\(pid)/statm") else { return 0 }
+            let fields = text.split(separator: " ")
+            let pages = fields.count > 1 ? UInt64(fields[1]) ?? 0 : 0
+            return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
+        }
 
         /// Whether it has ended by itself.
         mutating func hasEnded() -> Bool {

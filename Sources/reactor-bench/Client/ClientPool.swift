@@ -1,0 +1,290 @@
+#if os(Linux)
+    import Glibc
+
+    /// The connections of a run to one server, on one thread. It sends, receives and reads answers;
+    /// what is sent, and what an answer means, is its driver's.
+    struct ClientPool: ~Copyable {
+        struct Connection {
+            fileprivate var descriptor: Int32 = -1
+            /// Counts the connections of this place: what came for an earlier one is left out.
+            fileprivate var serial: UInt32 = 0
+            fileprivate(set) var isConnected = false
+            fileprivate var response = ResponseReader(isStrict: true)
+            fileprivate var unsent: [UInt8] = []
+            fileprivate var sent = 0
+            /// Bytes of one send at the most.
+            var piece = Int.max
+            /// Whether what comes is read; if not, the server has to keep it or to drop it.
+            var reads = true
+            /// Whether the sending side is closed when all is sent.
+            var closesSending = false
+            /// How much of an answer's body is gathered; nil: the driver gets each piece.
+            var gathers: Int? = ClientPool.gatheredBytes
+            /// Of the answer that is being read, or was read last.
+            fileprivate(set) var status = 0
+            fileprivate(set) var body: [UInt8] = []
+            /// Requests that were sent and not answered.
+            fileprivate(set) var outstanding = 0
+
+            var isOpen: Bool { descriptor >= 0 }
+            var isSent: Bool { sent == unsent.count }
+            /// Whether the server closes behind the answer that is being read.
+            var closes: Bool { response.closes }
+        }
+
+        /// What is gathered of a body unless something else is said.
+        static let gatheredBytes = 65_536
+        private static let bufferBytes = 262_144
+
+        private var poller: Poller
+        private(set) var connections: [Connection]
+        private var memories: [ClientMemory]
+        private var buffer = [UInt8](repeating: 0, count: bufferBytes)
+        /// Nil while the server is down, or goes: then nobody connects.
+        private(set) var target: (address: Address, host: String)?
+        private(set) var connectionsMade = 0
+        private(set) var requestsSent = 0
+        private(set) var answers = 0
+
+        init(connections count: Int) throws(BenchError) {
+            poller = try Poller()
+            connections = [Connection](repeating: Connection(), count: count)
+            memories = [ClientMemory](repeating: ClientMemory(), count: count)
+        }
+
+        /// One more place for a connection.
+        mutating func addPlace() {
+            connections.append(Connection())
+            memories.append(ClientMemory())
+        }
+
+        /// What the `Host` field says; empty while there is no server.
+        var host: String { target?.host ?? "" }
+
+        // MARK: The server comes and goes
+
+        mutating func serverStarted(at url: String) throws(BenchError) {
+            guard let endpoint = Endpoint(url) else { throw .setup("listens on \(url)?") }
+            target = (
+                try Address(host: endpoint.host, port: endpoint.port), endpoint.authority
+            )
+            for index in memories.indices { memories[index].note("the server is another") }
+        }
+
+        /// Nobody connects again from now on; what is connected is still read.
+        mutating func serverIsStopping() { target = nil }
+
+        /// Closes everything, without a word to anybody.
+        mutating func serverIsGone() {
+            target = nil
+            for index in connections.indices { close(index, hard: true) }
+        }
+
+        // MARK: Connections
+
+        /// Begins to connect, if the place is free and there is a server.
+        mutating func open(_ index: Int, receiveBufferBytes: Int? = nil) throws(BenchError) {
+            guard let target, !connections[index].isOpen else { return }
+            let descriptor = try ClientSocket.connect(
+                to: target.address, ordinal: index, receiveBufferBytes: receiveBufferBytes)
+            let serial = connections[index].serial &+ 1
+            connections[index] = Connection()
+            connections[index].descriptor = descriptor
+            connections[index].serial = serial
+            let token = UInt64(serial) << 32 | UInt64(index)
+            try poller.add(descriptor, token: token, for: .readingAndWriting)
+            connectionsMade += 1
+            memories[index].note("connects")
+        }
+
+        mutating func close(_ index: Int, hard: Bool = false) {
+            guard connections[index].isOpen else { return }
+            if hard {
+                ClientSocket.closeHard(connections[index].descriptor)
+            } else {
+                ClientSocket.close(connections[index].descriptor)
+            }
+            connections[index].descriptor = -1
+            connections[index].isConnected = false
+            connections[index].outstanding = 0
+            memories[index].note(hard ? "resets" : "closes")
+        }
+
+        /// Sets how a connection behaves: before it is connected.
+        mutating func behave(_ index: Int, _ change: (inout Connection) -> Void) {
+            change(&connections[index])
+        }
+
+        /// Sends bytes that are so many requests, as soon as the kernel takes them.
+        mutating func send(
+            _ index: Int, _ bytes: [UInt8], requests: Int = 1
+        ) throws(BenchError) {
+            guard connections[index].isConnected else { return }
+            memories[index].sent(bytes)
+            requestsSent += requests
+            connections[index].outstanding += requests
+            if connections[index].isSent {
+                connections[index].unsent = bytes
+                connections[index].sent = 0
+            } else {
+                connections[index].unsent += bytes
+            }
+            try flush(index)
+        }
+
+        private mutating func flush(_ index: Int) throws(BenchError) {
+            let start = connections[index].sent
+            let unsent = connections[index].unsent
+            let piece = connections[index].piece
+            let end = piece < unsent.count - start ? start + piece : unsent.count
+            if start < end {
+                let outcome = ClientSocket.send(
+                    connections[index].descriptor, unsent.span.extracting(0..<end), from: start)
+                switch outcome {
+                case .bytes(let count): connections[index].sent += count
+                case .wouldBlock: break
+                // It may have answered all the same: the reading tells.
+                case .closed, .failed: connections[index].sent = unsent.count
+                }
+            }
+            let isSent = connections[index].isSent
+            if isSent, connections[index].closesSending {
+                shutdown(connections[index].descriptor, Int32(SHUT_WR))
+            }
+            try watch(index)
+        }
+
+        private func watch(_ index: Int) throws(BenchError) {
+            let connection = connections[index]
+            let token = UInt64(connection.serial) << 32 | UInt64(index)
+            let interest: Poller.Interest =
+                switch (connection.reads, connection.isSent) {
+                case (true, true): .reading
+                case (true, false): .readingAndWriting
+                case (false, true): .nothing
+                case (false, false): .writing
+                }
+            try poller.modify(connection.descriptor, token: token, for: interest)
+        }
+
+        // MARK: Turns
+
+        /// Handles what is ready, once.
+        mutating func turn(
+            until deadline: UInt64, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            let count = try poller.wait(until: deadline)
+            for position in 0..<count {
+                let ready = poller.ready(position)
+                let index = Int(ready.token & 0xFFFF_FFFF)
+                let serial = UInt32(ready.token >> 32)
+                guard isCurrent(index, serial) else { continue }
+                if !connections[index].isConnected {
+                    try connected(index, &driver)
+                    continue
+                }
+                if !connections[index].reads, connections[index].isSent {
+                    // Nothing is waited for, so only its end wakes.
+                    try lose(index, .failed, &driver)
+                    continue
+                }
+                if ready.isReadable, connections[index].reads { try receive(index, &driver) }
+                if ready.isWritable, isCurrent(index, serial), !connections[index].isSent {
+                    try flush(index)
+                }
+            }
+        }
+
+        private func isCurrent(_ index: Int, _ serial: UInt32) -> Bool {
+            connections[index].isOpen && connections[index].serial == serial
+        }
+
+        private mutating func connected(
+            _ index: Int, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            guard ClientSocket.connectError(connections[index].descriptor) == 0 else {
+                return try lose(index, .refused, &driver)
+            }
+            connections[index].isConnected = true
+            try watch(index)
+            try driver.connected(index, &self)
+        }
+
+        private mutating func lose(
+            _ index: Int, _ loss: ClientLoss, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            memories[index].note("\(loss)")
+            close(index)
+            try driver.lost(index, loss, &self)
+        }
+
+        private mutating func receive(
+            _ index: Int, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            switch ClientSocket.receive(connections[index].descriptor, into: &buffer) {
+            case .wouldBlock: return
+            case .failed: try lose(index, .failed, &driver)
+            case .closed:
+                if connections[index].response.endsAtClose { try answered(index, &driver) }
+                guard connections[index].isOpen else { return }
+                let inAnswer = !connections[index].response.isBetweenResponses
+                let isTorn = inAnswer && !connections[index].response.endsAtClose
+                try lose(index, .closed(inAnswer: isTorn), &driver)
+            case .bytes(let count):
+                // Taken out, so that what it holds can be read while everything else changes.
+                var received: [UInt8] = []
+                swap(&received, &buffer)
+                defer { swap(&received, &buffer) }
+                try take(index, received.span.extracting(0..<count), &driver)
+            }
+        }
+
+        private mutating func take(
+            _ index: Int, _ bytes: Span<UInt8>, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            let serial = connections[index].serial
+            var position = 0
+            while isCurrent(index, serial) {
+                let step: ResponseStep
+                do throws(ResponseFault) {
+                    step = try connections[index].response.next(bytes, &position)
+                } catch {
+                    return try lose(index, .unreadable(error), &driver)
+                }
+                switch step {
+                case .needMore: return
+                case .head(let status):
+                    connections[index].status = status
+                    connections[index].body.removeAll(keepingCapacity: true)
+                    try driver.began(index, &self)
+                case .body(let range):
+                    guard let limit = connections[index].gathers else {
+                        driver.read(index, bytes, range, &self)
+                        continue
+                    }
+                    let room = max(0, limit - connections[index].body.count)
+                    connections[index].body.append(bytes, in: range.prefix(room))
+                case .end: try answered(index, &driver)
+                }
+            }
+        }
+
+        private mutating func answered(
+            _ index: Int, _ driver: inout some ClientDriver
+        ) throws(BenchError) {
+            answers += 1
+            connections[index].outstanding = max(0, connections[index].outstanding - 1)
+            memories[index].answered(connections[index].status, connections[index].body)
+            try driver.answered(index, &self)
+        }
+
+        // MARK: What was sent
+
+        /// What these connections sent and were answered last, oldest first.
+        borrowing func recollection(of places: [Int]) -> [String] {
+            places.filter(memories.indices.contains).flatMap { index in
+                memories[index].lines.map { "\(index): \($0)" }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,79 @@
+#if os(Linux)
+    import Glibc
+
+    /// The journal of a storm, and what the server's program does with it while no server runs.
+    struct StormFiles {
+        let program: String
+        let directory: String
+
+        var journal: String { "\(directory)/storm.sqlite" }
+        private var copy: String { "\(directory)/copy.sqlite" }
+
+        /// A new directory under /tmp.
+        static func directory() throws(BenchError) -> String {
+            var path = Array("/tmp/reactor-storm-XXXXXX".utf8CString)
+            let isMade = unsafe path.withUnsafeMutableBufferPointer { buffer in
+                unsafe buffer.baseAddress.map { unsafe mkdtemp($0) != nil } ?? false
+            }
+            guard isMade else { throw .system(operation: "mkdtemp", code: errno) }
+            return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        /// What `--help` prints.
+        func help() throws(BenchError) -> String {
+            var process = try VictimProcess([program, "--help"])
+            let text = process.outputToEnd()
+            let code = process.waitForEnd()
+            guard code == 0 else { throw .setup("\(program) --help: status \(code)") }
+            return text
+        }
+
+        /// What `journal check` finds.
+        func check() throws(BenchError) -> [String] {
+            try judge("journal check", [program, "journal", "check", journal])
+        }
+
+        /// What is wrong with a journal that is made of the text of this one.
+        func checkExport() throws(BenchError) -> [String] {
+            defer { remove(copy) }
+            return try judge(
+                "export, import and check",
+                shell(
+                    #""$0" journal export "$1" | "$0" journal import "$2""#
+                        + #" && "$0" journal check "$2""#))
+        }
+
+        /// A copy is made beside the server, and checked.
+        func backup() throws(BenchError) -> VictimProcess {
+            remove(copy)
+            return try VictimProcess(
+                shell(
+                    #""$0" journal backup "$1" "$2" && "$0" journal check "$2"; code=$?;"#
+                        + #" rm -f "$2"*; exit $code"#))
+        }
+
+        private func shell(_ script: String) -> [String] {
+            ["/bin/sh", "-c", "\(script)", program, journal, copy]
+        }
+
+        private func judge(_ name: String, _ words: [String]) throws(BenchError) -> [String] {
+            var process = try VictimProcess(words)
+            let text = process.outputToEnd()
+            let code = process.waitForEnd()
+            return code == 0 ? [] : ["\(name): status \(code): \(text)"]
+        }
+
+        private func remove(_ path: String) {
+            for name in ["", "-wal", "-shm", "-journal", ".lock", ".writer"] {
+                unsafe unlink(path + name)
+            }
+        }
+
+        /// Leaves nothing behind.
+        func remove() {
+            remove(journal)
+            remove(copy)
+            unsafe rmdir(directory)
+        }
+    }
+#endif

@@ -1,0 +1,84 @@
+/// The settings with which a storm starts its server: mostly small, so that each limit is met.
+struct StormSettings {
+    /// What is drawn from for each round; the first value of each is the one that a storm without
+    /// luck has. A test compares the names with the server's own table.
+    static let choices: [(name: String, values: [String])] = [
+        ("loops", ["2", "1", "3"]),
+        ("poller", ["platform", "epoll", "dispatch"]),
+        ("head-limit", ["4096", "1024", "16384"]),
+        ("body-limit", ["65536", "4096", "1048576"]),
+        ("body-budget", ["262144", "65536", "268435456"]),
+        ("batch-limit", ["50", "10", "1000"]),
+        ("state-limit", ["4096", "1024", "65536", "16777216"]),
+        ("connection-limit", ["65536", "48"]),
+        ("session-limit", ["40", "10", "1000000"]),
+        ("keep-records", ["20", "1", "5", "100", "1000"]),
+        ("keep-bytes", ["4096", "0", "65536", "1048576"]),
+        ("history-records", ["60", "10", "1000", "100000"]),
+        ("history-bytes", ["65536", "1048576"]),
+        ("history-age", ["168h", "1s"]),
+        ("session-idle", ["400ms", "100ms", "5m"]),
+        ("heartbeat", ["200ms", "20ms", "15s"]),
+        ("connection-age", ["1s", "200ms", "10m"]),
+        ("stall-timeout", ["1s", "3s"]),
+        ("idle-timeout", ["1s", "300ms"]),
+        ("request-timeout", ["1s", "300ms"]),
+        ("retry", ["2s", "1ms"]),
+        ("grace", ["500ms", "2s"]),
+        ("allow-origin", ["*"]),
+        ("admin", ["on"]),
+        ("log-level", ["critical"]),
+    ]
+
+    /// What a storm decides in another way, or leaves alone: where the server listens, and its file.
+    static let others: Set<String> = ["host", "port", "unix", "journal"]
+
+    let isFile: Bool
+    private var values: [String: String] = [:]
+
+    /// - Parameters:
+    ///   - offered: The names that the server knows.
+    ///   - limits: What an earlier server refused by: requests to that one are sent again.
+    init(
+        isFile: Bool, offered: Set<String>, limits: [String: String], _ random: inout SeededNumbers
+    ) {
+        self.isFile = isFile
+        for (name, values) in Self.choices where offered.contains(name) {
+            let drawn = values.randomElement(using: &random)
+            self.values[name] = limits[name] ?? drawn
+        }
+    }
+
+    /// What decides whether a post is refused for its size.
+    var limits: [String: String] {
+        values.filter { ["batch-limit", "body-limit", "body-budget"].contains($0.key) }
+    }
+
+    /// The arguments behind the program's name.
+    func words(journal: String) -> [String] {
+        let fixed = ["--port", "0", "--journal", isFile ? "file:\(journal)" : "memory"]
+        return values.sorted { $0.key < $1.key }.reduce(fixed) { words, setting in
+            words + ["--\(setting.key)", setting.value]
+        }
+    }
+
+    private func number(_ name: String) -> Int { values[name].flatMap { Int($0) } ?? 1_000 }
+
+    var keptRecords: Int { number("keep-records") }
+
+    /// Actions of a batch that no limit refuses; one has some 70 bytes.
+    var batch: Int {
+        let bytes = min(number("body-limit"), number("body-budget") / 4)
+        return max(2, min(number("batch-limit"), bytes / 80))
+    }
+
+    /// The names of the options in what `--help` prints.
+    static func offered(by help: String) -> Set<String> {
+        Set(
+            help.split(separator: "\n").compactMap { line in
+                let words = line.split(separator: " ")
+                guard let option = words.first, option.hasPrefix("--") else { return nil }
+                return String(option.dropFirst(2))
+            })
+    }
+}
