@@ -97,9 +97,10 @@ extension Session {
         }
         var body: [UInt8] = []
         content.appendReceipt(to: &body)
-        let stored = StoredAnswer(
+        var stored = StoredAnswer(
             session: id.text, generation: generation.text, key: key, bodyDigest: digest,
             status: status, body: body, time: table.time)
+        stored.number = log.lastNumber
         let step = step()
         if keepsRecords { step.batch.answers.append(stored) }
         step.answered.append((token, stored))

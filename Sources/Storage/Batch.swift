@@ -45,6 +45,9 @@ package struct StoredAnswer: Sendable, Equatable {
     package var body: [UInt8]
     /// Milliseconds since 1970 (UTC). Kept for 24 hours at least.
     package var time: Int64
+    /// The session's newest record when it was decided. A journal that does not have that record
+    /// refuses it: what it speaks of never happened. Not kept.
+    package var number: UInt64 = 0
 
     package init(
         session: String, generation: String, key: String, bodyDigest: [UInt8], status: Int,

@@ -122,6 +122,28 @@ struct IdempotencyTests {
         #expect(later.line(other) == "received v2 n2")
     }
 
+    @Test func `an answer falls with the commit that it was decided upon`() throws {
+        let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
+        try rig.create("s", .ledger())
+        rig.settleAll()
+        let session = try rig.session("s")
+        try rig.post(Post.set(1), to: session)
+        rig.endRound()
+        // It leaves no record, so no gap tells that it must not be written.
+        let first = try rig.post(Post.nothing, to: session, key: "k")
+        rig.endRound()
+        rig.journal.endNext(.unavailable)
+        rig.journal.endNext()
+        rig.letIn()
+        #expect(rig.line(first).hasPrefix("failed"))
+        #expect(rig.journal.keptBatch.answers.isEmpty)
+        guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        let again = try rig.post(Post.nothing, to: woken, key: "k")
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(again) == "received v0 n0")
+    }
+
     @Test func `An action that changes nothing has a stored answer too`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())

@@ -70,6 +70,19 @@ struct FileJournalTests {
         #expect(try await rig.load("s")?.snapshot?.number == 3)
     }
 
+    @Test func `an answer that speaks of what is not in the file is refused`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        var ahead = Batch()
+        ahead.answers = [.of("s", "k")]
+        ahead.answers[0].number = 3
+        #expect(await rig.commit(ahead) != nil)
+        #expect(try await rig.answer("s", key: "k") == nil)
+        ahead.records = [.mutation("s", 3)]
+        #expect(await rig.commit(ahead) == nil)
+        #expect(try await rig.answer("s", key: "k") == .of("s", "k"))
+    }
+
     @Test func `a session may be saved, deleted and created anew in one batch`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(Record.life("s", 2)) == nil)

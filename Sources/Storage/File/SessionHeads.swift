@@ -106,6 +106,14 @@ final class SessionHeads {
                 return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
             }
         }
+        // Nor must an answer that speaks of it.
+        for answer in batch.answers where answer.number > 0 {
+            let head = try head(of: answer.session, database)
+            guard head?.generation == answer.generation, answer.number > head?.number ?? 0,
+                !batch.ends(answer.session, answer.generation)
+            else { continue }
+            return "\(answer.session) \(answer.generation).\(answer.number)"
+        }
         for (session, generation) in batch.lives {
             guard try head(of: session, database)?.generation != generation,
                 !batch.ends(session, generation)

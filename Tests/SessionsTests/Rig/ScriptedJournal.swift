@@ -54,7 +54,10 @@ final class ScriptedJournal: Journal {
                 guard isNext else { return true }
                 due[record.key] = record.place
             }
-            return false
+            return batch.answers.contains { answer in
+                let key = SessionKey(session: answer.session, generation: answer.generation)
+                return answer.number > (due[key].map { $0.nextNumber - 1 } ?? 0)
+            }
         }
     }
 
