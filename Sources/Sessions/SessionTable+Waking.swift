@@ -9,6 +9,10 @@ extension SessionTable {
             waking[id]?.append(act)
             return
         }
+        if deletions[id] != nil {
+            deletions[id]?.followers.append(act)
+            return
+        }
         waking[id] = [act]
         ask { archive, answer in
             archive.load(id.text, answer)
@@ -44,7 +48,7 @@ extension SessionTable {
     }
 
     /// The session if it is in memory by now: whoever was told before may have created it.
-    private func present(_ id: SessionID) -> Found? {
+    func present(_ id: SessionID) -> Found? {
         if case .notInMemory = find(id) { return nil }
         return find(id)
     }
@@ -92,8 +96,7 @@ extension SessionTable {
             session.abandonReaders()
         }
         guard let registration = registration(saved.reactor) else {
-            throw RecoveryFault(
-                place: "the reactor", reason: "nothing is hosted here as \(saved.reactor)")
+            throw .notHosted(saved.reactor)
         }
         guard let generation = Generation(saved.key.generation.utf8) else {
             throw RecoveryFault(place: "the generation", reason: saved.key.generation)

@@ -81,6 +81,11 @@ package final class SessionTable {
     var deafUntilTick: Set<SessionID> = []
     /// Sessions that today's code can't rebuild, 10 000 at the most; others are tried again.
     private var quarantined: [SessionID: RecoveryFault] = [:]
+    /// Sessions that are not in memory and are being deleted.
+    ///
+    /// Invariant: none of them is in `waking`: what was read of a session before its deletion must
+    /// not bring it back afterwards.
+    var deletions: [SessionID: PendingDeletion] = [:]
     /// Counts calls of ``tick()``.
     var ticks: UInt64 = 0
     /// Invariant: how many of `sessions` are asleep.
@@ -97,7 +102,7 @@ package final class SessionTable {
     private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []
-    private var inFlight: Deque<[Step]> = []
+    private var inFlight: Deque<Flight> = []
     private var unanswered = 0
     /// Bytes of posted bodies in steps that are not committed.
     private var uncommittedBytes = 0
@@ -165,6 +170,7 @@ package final class SessionTable {
         if let session = sessions[id] {
             return session.life == .asleep ? .notInMemory : .session(session)
         }
+        if deletions[id] != nil { return .notInMemory }
         if ended.contains(id) { return .ended }
         if let fault = quarantined[id] { return .quarantined(fault) }
         return journal.archive == nil ? .nothing : .notInMemory
@@ -240,6 +246,16 @@ package final class SessionTable {
         quarantined[id] = fault
     }
 
+    /// Nobody knows any more whether it can't be rebuilt.
+    func forgetFault(of id: SessionID) { quarantined[id] = nil }
+
+    /// Why today's code can't rebuild the session, if that is known: somebody has asked for it since
+    /// the process began, or nothing is hosted under its reactor's name.
+    package func fault(of line: SavedLine) -> RecoveryFault? {
+        if let id = SessionID(line.session), let fault = quarantined[id] { return fault }
+        return registration(line.reactor) == nil ? .notHosted(line.reactor) : nil
+    }
+
     /// Every session of the table, in no order.
     var all: some Collection<Session> { sessions.values }
 
@@ -277,7 +293,7 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.values { session.stop() }
-        for step in inFlight.flatMap({ $0 }) + gathering { step.giveUp() }
+        for step in inFlight.flatMap(\.steps) + gathering { step.giveUp() }
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
         asleepCount = 0
@@ -286,6 +302,7 @@ package final class SessionTable {
         gathering = []
         inFlight = []
         waking = [:]
+        deletions = [:]
         turns.forgetAll()
         isStopped = true
         // Its caller waits for commits that end nowhere any more.
@@ -414,9 +431,26 @@ package final class SessionTable {
                 if whole.isEmpty { whole = part } else { whole.append(part) }
             }
         }
-        inFlight.append(batch)
+        handIn(whole, .steps(batch))
+    }
+
+    /// What the journal is given at once.
+    private enum Flight {
+        case steps([Step])
+        /// The end of a session that is not in memory: it is not decided in a step, and whatever
+        /// is wrong with it fails nobody else.
+        case deletion(SessionID)
+
+        var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
+    }
+
+    /// Hands in the end of a session that is not in memory.
+    func handIn(_ batch: Batch, deleting id: SessionID) { handIn(batch, .deletion(id)) }
+
+    private func handIn(_ batch: Batch, _ flight: Flight) {
+        inFlight.append(flight)
         let hop = hop
-        let ending = journal.commit(whole) { failure in
+        let ending = journal.commit(batch) { failure in
             _ = hop { $0.batchEnded(failure) }
         }
         switch ending {
@@ -426,11 +460,16 @@ package final class SessionTable {
     }
 
     private func batchEnded(_ failure: JournalFailure?) {
-        guard let batch = inFlight.popFirst() else {
+        guard let flight = inFlight.popFirst() else {
             precondition(isStopped, "the journal ended a batch that it was not given")
             return
         }
         defer { tellCommitted() }
+        let batch: [Step]
+        switch flight {
+        case .steps(let steps): batch = steps
+        case .deletion(let id): return deletionEnded(id, failure)
+        }
         if let failure {
             for step in batch { step.session.unsay(step, because: failure) }
             return

@@ -57,6 +57,10 @@ package struct RecoveryFault: Error, Sendable, Equatable {
         self.place = place
         self.reason = reason
     }
+
+    static func notHosted(_ reactor: String) -> RecoveryFault {
+        RecoveryFault(place: "the reactor", reason: "nothing is hosted here as \(reactor)")
+    }
 }
 
 /// Rebuilds the state of one reactor.

@@ -9,6 +9,10 @@ package typealias ArchiveAnswer<Value: Sendable> =
 package protocol Archive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
 
+    /// Where a session stands and what is kept of it, without reading a record: it is answered
+    /// too for a session whose records can't be read. Nil if there never was one of this id.
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
+
     /// What is needed to go on with a session; nil if there never was one of this id.
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)
 
@@ -94,6 +98,26 @@ package struct SavedLine: Sendable, Equatable {
         self.generation = generation
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
+    }
+}
+
+/// Where a session stands in its journal.
+package struct SavedHead: Sendable, Equatable {
+    package var key: SessionKey
+    package var reactor: String
+    /// It was deleted: nothing of the rest matters.
+    package var isDeleted: Bool
+    package var lastNumber: UInt64 = 0
+    package var lastVersion: UInt64 = 0
+    /// Records after this number are kept; 0 if nothing was trimmed.
+    package var keptAfter: UInt64 = 0
+    /// The version at `keptAfter`.
+    package var keptVersion: UInt64 = 0
+
+    package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
+        self.key = key
+        self.reactor = reactor
+        self.isDeleted = isDeleted
     }
 }
 

@@ -9,6 +9,8 @@ struct Gathering {
     enum Parts {
         case counters(Counters)
         case sessions([SessionLine])
+        /// What the journal has, and what is known to be wrong with it.
+        case saved([SavedLine], faults: [String: RecoveryFault])
     }
 
     var connection: ConnectionID
@@ -71,32 +73,49 @@ extension Shard {
         }
     }
 
-    /// What the journal has, whichever loop owns it and whether it is in memory or not.
+    /// What the journal has, whichever loop owns it and whether it is in memory or not. Its loop
+    /// knows whether it can't be rebuilt.
     private func answerPage(
         _ lines: Result<[SavedLine], JournalFailure>, limit: Int, _ connection: ConnectionID
     ) {
         guard isCurrent(connection) else { return }
-        answerDue(connection) {
-            switch lines {
-            case .failure(let failure): self.answer(connection, .unreadable(failure))
-            case .success(let lines):
-                let parts = lines.map { line in
-                    var json: [UInt8] = []
-                    Self.append(line, to: &json)
-                    return SessionLine(id: line.session, json: json)
-                }
-                self.answer(
-                    connection, 200, [("Content-Type", "application/json")],
-                    Self.page(of: parts, limit: limit))
+        switch lines {
+        case .failure(let failure):
+            answerDue(connection) { self.answer(connection, .unreadable(failure)) }
+        case .success(let lines):
+            ask(
+                Gathering(
+                    connection: connection, missing: peers.count,
+                    parts: .saved(lines, faults: [:]), limit: limit)
+            ) { shard in
+                .saved([], faults: shard.faults(of: lines))
             }
         }
     }
 
+    private func faults(of lines: [SavedLine]) -> [String: RecoveryFault] {
+        var faults: [String: RecoveryFault] = [:]
+        for line in lines { faults[line.session] = sessions.fault(of: line) }
+        return faults
+    }
+
+    private static func line(_ saved: SavedLine, _ fault: RecoveryFault?) -> SessionLine {
+        var json: [UInt8] = []
+        append(saved, to: &json)
+        if let fault {
+            json.append(contentsOf: ",\"status\":\"quarantined\",\"reason\":".utf8)
+            JSON.appendString(Problem.shortened("\(fault.place): \(fault.reason)"), to: &json)
+        }
+        json.append(UInt8(ascii: "}"))
+        return SessionLine(id: saved.session, json: json)
+    }
+
+    /// Without its closing brace.
     private static func append(_ line: SavedLine, to out: inout [UInt8]) {
         out.append(contentsOf: "{\"id\":\"\(line.session)\",\"reactor\":".utf8)
         JSON.appendString(line.reactor, to: &out)
         out.append(contentsOf: ",\"version\":\(line.lastVersion),\"position\":\"".utf8)
-        out.append(contentsOf: "\(line.generation).\(line.lastNumber)\"}".utf8)
+        out.append(contentsOf: "\(line.generation).\(line.lastNumber)\"".utf8)
     }
 
     private func page(after id: String?, limit: Int, reactor: String?) -> [SessionLine] {
@@ -135,6 +154,8 @@ extension Shard {
             gathering.parts = .counters(sum)
         case (.sessions(let lines), .sessions(let more)):
             gathering.parts = .sessions(lines + more)
+        case (.saved(let lines, let faults), .saved(_, let more)):
+            gathering.parts = .saved(lines, faults: faults.merging(more) { known, _ in known })
         default: preconditionFailure("an answer to another question")
         }
         guard gathering.missing == 0 else {
@@ -159,6 +180,12 @@ extension Shard {
                 self.answer(
                     gathering.connection, 200, [("Content-Type", "application/json")],
                     Self.page(of: lines, limit: gathering.limit))
+            case .saved(let lines, let faults):
+                self.answer(
+                    gathering.connection, 200, [("Content-Type", "application/json")],
+                    Self.page(
+                        of: lines.map { Self.line($0, faults[$0.session]) },
+                        limit: gathering.limit))
             }
         }
     }

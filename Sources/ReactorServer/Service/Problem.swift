@@ -27,7 +27,7 @@ package struct Problem: Error, Sendable, Equatable {
     /// Bytes of a detail. What came may be a megabyte long, and is the peer's own.
     package static let detailLimit = 512
 
-    private static func shortened(_ detail: String) -> String {
+    static func shortened(_ detail: String) -> String {
         let bytes = detail.utf8
         guard bytes.count > detailLimit else { return detail }
         // Two thirds of it from the beginning. Half a character at either side is not shown.

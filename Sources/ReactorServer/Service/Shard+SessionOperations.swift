@@ -28,7 +28,7 @@ extension Shard {
         case .putStub, .readStub: try stub(operation, session(id, found), connection)
         case .readSession: try readSession(session(id, found), connection)
         case .putSession: try putSession(id, found, connection)
-        case .deleteSession: try session(id, found).end(for: connection.token)
+        case .deleteSession: try deleteSession(id, found, connection)
         case .listReactors, .createSession, .listSessions, .livez, .readyz, .metrics, .openapi,
             .publishTopic:
             preconditionFailure("\(operation) concerns no session")
@@ -75,6 +75,29 @@ extension Shard {
             try sessions.create(id, registration, for: connection.token, from: saved)
         } catch {
             throw .quarantined(id.text, error)
+        }
+    }
+
+    /// A session that can't come into memory ends all the same.
+    private func deleteSession(
+        _ id: SessionID, _ found: SessionTable.Found, _ connection: ConnectionID
+    ) throws(Problem) {
+        switch found {
+        case .quarantined, .unreadable:
+            sessions.delete(id) { [unowned self] deletion in
+                guard isCurrent(connection) else { return }
+                serveLate(connection) { () throws(Problem) in
+                    switch deletion {
+                    case .deleted: self.answer(connection, 204, [self.durability], [])
+                    case .overtaken(let found):
+                        try self.session(id, found).end(for: connection.token)
+                    case .unreadable(let failure): throw .unreadable(failure)
+                    case .failed(let failure): throw Problem(failure)
+                    }
+                }
+            }
+        case .session, .ended, .nothing, .noRoom, .notInMemory:
+            try session(id, found).end(for: connection.token)
         }
     }
 

@@ -101,6 +101,22 @@ final class FileArchive: Archive {
         }
     }
 
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
+        read(answer) { [tail] database in
+            guard let life = try Life(session, in: database) else {
+                return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
+            }
+            let waiting = tail.newest(of: life.row)
+            return try database.inOneView {
+                guard let now = try Life(session, in: database) else {
+                    return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
+                }
+                return try SavedHead(
+                    now, waiting: now.row == life.row ? waiting : nil, in: database)
+            }
+        }
+    }
+
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
         read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else {

@@ -1,5 +1,22 @@
 internal import GRDB
 
+extension SavedHead {
+    /// - Parameter waiting: the session's newest in the tail.
+    init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
+        self.init(key: life.key, reactor: life.reactor)
+        let newest = try NewestPlace(of: life.row, waiting, database)
+        lastNumber = newest.number
+        lastVersion = newest.version
+        keptAfter = life.keptAfter
+        keptVersion = life.keptVersion
+    }
+
+    /// - Parameter deleted: what is remembered of a session that is no more.
+    init(of deleted: SavedSession) {
+        self.init(key: deleted.key, reactor: deleted.reactor, isDeleted: true)
+    }
+}
+
 extension SavedSession {
     /// A session that was deleted, if it is still remembered.
     static func deleted(_ session: String, in database: Database) throws -> SavedSession? {

@@ -38,8 +38,69 @@ struct QuarantineTests {
         }
     }
 
-    private func expectQuarantine(_ session: SessionHandle) async throws {
-        let place = "the mutation of version 2"
+    @Test func `case 149: it is listed as such, exported as it is, and deleted for good`()
+        async throws
+    {
+        try await withJournal { journal in
+            let first = try await journal.start()
+            let sick = try await first.client().session("alerts")
+            let well = try await first.client().session("alerts")
+            try await sick.alert("poison")
+            try await well.alert("well")
+            try await first.murder()
+            try await journal.edit(Self.spoil)
+            try await expectExported(journal)
+
+            let second = try await journal.start()
+            #expect(try await listed(second, sick)["status"] == nil, "nobody has tried")
+            try await expectQuarantine(sick.on(second), "the mutation of version 1")
+            let line = try await listed(second, sick)
+            #expect(line["status"] == "quarantined")
+            #expect("\(line["reason"] ?? .null)".contains("the mutation of version 1"))
+            #expect(line["version"] == 1)
+
+            let client = second.client()
+            #expect(try await client.delete(sick.path).status == 204)
+            try await expectGone(sick.on(second))
+            try await second.murder()
+
+            let third = try await journal.start()
+            try await expectGone(sick.on(third))
+            try await third.murder()
+            try await journal.edit(Self.mend)
+            let fourth = try await journal.start()
+            try await expectGone(sick.on(fourth))
+            #expect(try await well.on(fourth).read()["version"] == 1)
+        }
+    }
+
+    private func listed(_ server: ServerProcess, _ session: SessionHandle) async throws -> JSONValue
+    {
+        let page = try await server.client().get("/v1/sessions").json
+        return try #require(page["sessions"]?.array?.first { $0["id"]?.string == session.id })
+    }
+
+    private func expectGone(_ session: SessionHandle) async throws {
+        let client = session.client
+        try expectProblem(try await client.get(session.path), 410, "session_ended")
+        try expectProblem(try await client.delete(session.path), 410, "session_ended")
+        try expectProblem(
+            try await client.put(session.path, #"{"reactor":"alerts"}"#), 410, "session_ended")
+        #expect(try await client.get("\(session.path)/pulses").status == 204)
+        let page = try await client.get("/v1/sessions").json
+        #expect(page["sessions"]?.array?.contains { $0["id"]?.string == session.id } == false)
+    }
+
+    /// What can't be rebuilt is exported all the same.
+    private func expectExported(_ journal: JournalFile) async throws {
+        let export = try await ServerProcess.run(.server, ["journal", "export", journal.path])
+        #expect(export.exit == .code(0))
+        #expect(export.output.contains("setNoSuchThings"))
+    }
+
+    private func expectQuarantine(
+        _ session: SessionHandle, _ place: String = "the mutation of version 2"
+    ) async throws {
         let client = session.client
         try expectProblem(
             try await client.get(session.path), 500, "session_quarantined", detail: place)

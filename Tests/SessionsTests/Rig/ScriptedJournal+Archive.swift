@@ -5,14 +5,33 @@ import Synchronization
 // of what any archive has to answer. It answers at once, or when, in which order and how the test
 // says.
 extension ScriptedJournal: Archive {
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
+        read(.head, answer) { book in
+            guard let saved = Self.saved(session, book) else { return nil }
+            var head = SavedHead(
+                key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
+            head.lastNumber = saved.lastNumber
+            head.lastVersion = saved.lastVersion
+            head.keptAfter = saved.keptAfter
+            head.keptVersion = saved.keptVersion
+            return head
+        }
+    }
+
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
         read(.load, answer) { book in
-            let all = book.records.filter { $0.session == session }
-            guard let created = all.last(where: { $0.kind == .created }) else { return nil }
-            guard !book.removed.forgotten.contains(created.key) else { return nil }
-            let life = all.filter { $0.generation == created.generation }
-            return Self.saved(created.key, created.reactor, life, book)
+            guard var saved = Self.saved(session, book) else { return nil }
+            book.spoiled[saved.key]?.spoil(&saved)
+            return saved
         }
+    }
+
+    private static func saved(_ session: String, _ book: Book) -> SavedSession? {
+        let all = book.records.filter { $0.session == session }
+        guard let created = all.last(where: { $0.kind == .created }) else { return nil }
+        guard !book.removed.forgotten.contains(created.key) else { return nil }
+        let life = all.filter { $0.generation == created.generation }
+        return saved(created.key, created.reactor, life, book)
     }
 
     private static func saved(
@@ -170,6 +189,14 @@ extension ScriptedJournal: Archive {
         }
     }
 
+    /// From now on, or until ``heal()``, this life of a session can't be rebuilt.
+    func spoil(_ key: SessionKey, _ damage: Damage) {
+        book.withLock { $0.spoiled[key] = damage }
+    }
+
+    /// Code that can read everything is deployed.
+    func heal() { book.withLock { $0.spoiled = [:] } }
+
     /// Removes everything of a life that ended, its end too.
     func forget(_ key: SessionKey) {
         book.withLock { _ = $0.removed.forgotten.insert(key) }
@@ -178,7 +205,25 @@ extension ScriptedJournal: Archive {
 
 /// A call of ``Archive``.
 enum ArchiveCall: String, CaseIterable {
-    case load, records, snapshot, storedAnswer, page
+    case head, load, records, snapshot, storedAnswer, page
+}
+
+/// Why what is kept of a session can't be rebuilt.
+enum Damage: CaseIterable {
+    /// A mutation does not decode, or, where there is none, the snapshot.
+    case undecodable
+    /// What is kept does not end where the session stands.
+    case short
+
+    func spoil(_ saved: inout SavedSession) {
+        switch self {
+        case .undecodable where !saved.mutations.isEmpty:
+            saved.mutations[0].content = Array(#"{"type":"gone"}"#.utf8)
+        case .undecodable where saved.snapshot != nil:
+            saved.snapshot?.state = Array("[]".utf8)
+        case .undecodable, .short: saved.lastVersion += 1
+        }
+    }
 }
 
 /// A call that was answered late, well or with a failure.

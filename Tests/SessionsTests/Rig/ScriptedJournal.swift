@@ -25,6 +25,8 @@ final class ScriptedJournal: Journal {
         var asked: [ArchiveQuestion] = []
         /// What was removed though it is in `kept`.
         var removed = RemovedRecords()
+        /// What today's code can't rebuild.
+        var spoiled: [SessionKey: Damage] = [:]
         /// Which calls there were, and how they were answered.
         var tally: Set<ArchiveUse> = []
 

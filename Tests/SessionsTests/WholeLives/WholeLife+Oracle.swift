@@ -31,6 +31,7 @@ extension WholeLife {
         let answered = Set(rig.output.answers.prefix(answersSeen).map(\.token))
         let pending = requests.contains { token, one in
             one.operation == .deleteSession && one.id == request.id && !answered.contains(token)
+                && said[token] == nil
         }
         if !pending { blame("\(request) is told that a session has ended that lives") }
     }
@@ -64,6 +65,7 @@ extension WholeLife {
         desk.open()
         for index in readers.indices { comeBack(index) }
         await settle()
+        if !spoiled.isEmpty { try await beHealed() }
         // A reader whose connection ended, for the archive failed it, comes back once more.
         for index in readers.indices {
             guard let token = readers[index].reader.connections.last?.token else { continue }
@@ -82,6 +84,16 @@ extension WholeLife {
         checkPages()
         checkLives()
         checkStates()
+    }
+
+    /// A deployment that can rebuild everything.
+    private func beHealed() async throws {
+        lookAtAnswers()
+        for token in unanswered() {
+            blame("no answer to \(String(describing: requests[token]))")
+        }
+        try crash(isHealing: true)
+        await settle()
     }
 
     private func comeBack(_ index: Int) {
@@ -195,6 +207,7 @@ extension WholeLife {
                 let state = rig.state(session)
                 if state != truth.states.last { blame("\(id) is \(state)") }
                 if session.version != UInt64(truth.states.count - 1) { blame("\(id)'s version") }
+                if records.last?.kind == .deleted { blame("\(id) lives, and was deleted") }
             }
             // A reader of several lives was told so; the model has one.
             guard Set(records.map(\.generation)).count == 1 else { continue }

@@ -18,8 +18,8 @@ extension WholeLife {
         case .createSession: create()
         case .readSession: read(id)
         case .deleteSession:
-            guard chance(1, in: 2) else { return }
-            reach(id, Request(operation: operation, id: id)) { $0.end(for: $1) }
+            guard chance(1, in: 2) || spoiled.contains(id) else { return }
+            delete(id)
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             stream(operation, id)
         case .readLog: if chance(1, in: 4) { stream(operation, id) } else { page(id) }
@@ -69,13 +69,42 @@ extension WholeLife {
         case .nothing: said[token] = .nothing
         case .unreadable: said[token] = .unreadable
         case .noRoom: said[token] = .refused
-        case .quarantined(let fault): blame("quarantined: \(fault)")
+        case .quarantined(let fault):
+            said[token] = .quarantined
+            if !spoiled.contains(requests[token]?.id ?? "") { blame("quarantined: \(fault)") }
         case .notInMemory: blame("it was fetched, and is not in memory")
         }
         return nil
     }
 
     // MARK: Sessions
+
+    private func delete(_ id: String) {
+        let token = rig.nextToken()
+        requests[token] = Request(operation: .deleteSession, id: id)
+        guard let name = SessionID(id) else { return blame("\(id) is no id") }
+        meet(name, token) { [self] in delete(name, $0, token) }
+    }
+
+    private func delete(_ name: SessionID, _ found: SessionTable.Found, _ token: UInt64) {
+        switch found {
+        case .quarantined, .unreadable:
+            rig.table.delete(name) { [unowned self] deletion in
+                guard !gone.contains(token) else { return }
+                switch deletion {
+                case .deleted:
+                    said[token] = .deleted
+                    let last = rig.journal.all.last { $0.session == name.text }
+                    if last?.kind != .deleted { blame("\(name.text) was not deleted") }
+                case .overtaken(let found):
+                    if let session = session(found, for: token) { session.end(for: token) }
+                case .unreadable: said[token] = .unreadable
+                case .failed: said[token] = .notDeleted
+                }
+            }
+        default: if let session = session(found, for: token) { session.end(for: token) }
+        }
+    }
 
     private func put(_ id: String) {
         let token = rig.nextToken()

@@ -96,6 +96,18 @@ extension WholeLife {
         }
     }
 
+    /// Something that is kept of a session can't be rebuilt, should it fall asleep.
+    func spoil() {
+        guard scope.hasArchive, chance(1, in: 2) else { return }
+        let id = anyID()
+        let life = rig.journal.all.last { $0.session == id && $0.kind == .created }
+        guard let life, let damage = Damage.allCases.randomElement(using: &generator) else {
+            return
+        }
+        rig.journal.spoil(life.key, damage)
+        spoiled.insert(id)
+    }
+
     /// An effect continues.
     func letGo() {
         let count = desk.count
@@ -103,7 +115,9 @@ extension WholeLife {
     }
 
     /// The process is killed, or ends in order, and another one takes over.
-    func crash() throws {
+    ///
+    /// - Parameter isHealing: whether that one can rebuild everything; by chance if nil.
+    func crash(isHealing: Bool? = nil) throws {
         guard scope.hasArchive else { return }
         lookAtAnswers()
         if chance(1, in: 3) {
@@ -122,6 +136,10 @@ extension WholeLife {
         rig.letIn()
         rig.inbox.close()
         for act in rig.inbox.takeLate() { act() }
+        if isHealing ?? chance(1, in: 2) {
+            rig.journal.heal()
+            spoiled = []
+        }
         rig = Rig(
             after: rig, registrations: registrations, retention: retention, remembered: 2,
             snapshotEvery: snapshotEvery)

@@ -33,6 +33,7 @@ final class WholeLife {
     /// An answer that no session gives.
     enum Said {
         case ended, nothing, unreadable, refused, list([String]), topic
+        case quarantined, deleted, notDeleted
     }
 
     let seed: UInt64
@@ -51,6 +52,8 @@ final class WholeLife {
     var origins: [SessionKey: [UInt8]] = [:]
     /// Lives that had a stub: what they show is no truth of the journal.
     var stubbed: Set<String> = []
+    /// Lives that this process may have found to be such as can't be rebuilt.
+    var spoiled: Set<String> = []
     var requests: [UInt64: Request] = [:]
     var said: [UInt64: Said] = [:]
     var gone: Set<UInt64> = []
@@ -104,7 +107,7 @@ final class WholeLife {
     }
 
     private func step() async throws {
-        switch Int.random(in: 0..<40, using: &generator) {
+        switch Int.random(in: 0..<41, using: &generator) {
         case 0..<17: request(anyOperation(), anyID())
         case 17..<22: rig.endRound()
         case 22..<25: rig.settle()
@@ -118,6 +121,7 @@ final class WholeLife {
         case 36: trim()
         case 37: if Int.random(in: 0..<3, using: &generator) == 0 { try crash() }
         case 38: stopWaiting()
+        case 39: spoil()
         default: letGo()
         }
         if scope.hasTasks { await rest() }

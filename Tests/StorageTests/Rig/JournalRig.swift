@@ -91,6 +91,10 @@ final class JournalRig: @unchecked Sendable {
 
     // MARK: Reading
 
+    func head(_ session: String) async throws -> SavedHead? {
+        try await ask { $0.head(of: session, $1) }
+    }
+
     func load(_ session: String) async throws -> SavedSession? {
         try await ask { $0.load(session, $1) }
     }

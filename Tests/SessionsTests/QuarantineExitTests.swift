@@ -1,0 +1,222 @@
+import Reactors
+import Sessions
+import Storage
+import Testing
+
+@Suite("Case 149 — quarantine has an exit", .timeLimit(.minutes(5)))
+struct QuarantineExitTests {
+    /// A session that today's code can't rebuild, in a process that has not asked for it yet.
+    private func spoiled(_ damage: Damage = .undecodable) throws -> Rig {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        for number in 1...3 { try rig.act(Post.set(number), on: session) }
+        rig.journal.spoil(
+            SessionKey(session: "s", generation: session.generation.text), damage)
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        next.journal.setImmediate(false)
+        return next
+    }
+
+    private func name() throws -> SessionID { try #require(SessionID("s")) }
+
+    private func word(_ found: SessionTable.Found) -> String {
+        switch found {
+        case .session(let session): "session \(session.version)"
+        case .ended: "ended"
+        case .nothing: "nothing"
+        case .notInMemory: "notInMemory"
+        case .quarantined: "quarantined"
+        case .unreadable: "unreadable"
+        case .noRoom: "noRoom"
+        }
+    }
+
+    private func word(_ deletion: SessionTable.Deletion) -> String {
+        switch deletion {
+        case .deleted: "deleted"
+        case .overtaken(let found): word(found)
+        case .unreadable: "unreadable"
+        case .failed: "failed"
+        }
+    }
+
+    /// What deleters and others were told, in order.
+    private final class Told { var words: [String] = [] }
+
+    private func delete(_ rig: Rig, _ told: Told) throws {
+        rig.table.delete(try name()) { told.words.append("delete \(word($0))") }
+    }
+
+    private func look(_ rig: Rig, _ told: Told) throws {
+        rig.table.wake(try name()) { told.words.append("look \(word($0))") }
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `case 149: it is deleted durably, and gone for everybody from then on`(
+        damage: Damage
+    ) throws {
+        let rig = try spoiled(damage)
+        #expect(try word(rig.wake("s")) == "quarantined")
+        let told = Told()
+        try delete(rig, told)
+        rig.letIn()
+        #expect(told.words == [], "nothing is said before it is committed")
+        rig.settle()
+        #expect(told.words == ["delete deleted"])
+        #expect(word(rig.table.find(try name())) == "ended")
+        let end = try #require(rig.journal.kept.last)
+        #expect(end.kind == .deleted)
+        #expect(end.number == 4)
+        #expect(end.version == 3)
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        #expect(try word(next.wake("s")) == "ended")
+    }
+
+    @Test func `case 149: it is healed by a deployment that can rebuild it`() throws {
+        let rig = try spoiled()
+        #expect(try word(rig.wake("s")) == "quarantined")
+        rig.journal.heal()
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        #expect(try word(next.wake("s")) == "session 3")
+    }
+
+    @Test func `case 149: of several who delete it at once one has done it`() throws {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        let told = Told()
+        for _ in 1...3 { try delete(rig, told) }
+        rig.letIn()
+        try delete(rig, told)
+        rig.settle()
+        #expect(
+            told.words == ["delete deleted", "delete ended", "delete ended", "delete ended"])
+        #expect(rig.journal.kept.count { $0.kind == .deleted } == 1)
+    }
+
+    @Test func `case 149: a request meanwhile waits for what becomes of it`() throws {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        let told = Told()
+        try delete(rig, told)
+        #expect(word(rig.table.find(try name())) == "notInMemory")
+        try look(rig, told)
+        rig.letIn()
+        try look(rig, told)
+        #expect(told.words == [])
+        rig.settle()
+        #expect(told.words == ["delete deleted", "look ended", "look ended"])
+    }
+
+    @Test func `case 149: after a commit that failed it is there, and can be deleted again`() throws
+    {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        let told = Told()
+        try delete(rig, told)
+        try look(rig, told)
+        rig.letIn()
+        rig.settle(.full)
+        #expect(told.words == ["delete failed", "look quarantined"])
+        try delete(rig, told)
+        rig.letIn()
+        rig.settle()
+        #expect(told.words.last == "delete deleted")
+    }
+
+    @Test func `case 149: a deletion that is written and said to have failed is found`() throws {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        let told = Told()
+        try delete(rig, told)
+        rig.letIn()
+        rig.journal.endNext(.unavailable, isWritten: true)
+        rig.letIn()
+        #expect(told.words == ["delete failed"])
+        #expect(try word(rig.wake("s")) == "ended")
+        try delete(rig, told)
+        rig.letIn()
+        #expect(told.words.last == "delete ended")
+    }
+
+    @Test func `case 149: a journal that can't say where it stands is an answer`() throws {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        rig.journal.setUnreadable(.unavailable)
+        let told = Told()
+        try delete(rig, told)
+        rig.letIn()
+        #expect(told.words == ["delete unreadable"])
+        rig.journal.setUnreadable(nil)
+        #expect(word(rig.table.find(try name())) == "quarantined")
+    }
+
+    @Test func `case 149: a deletion that comes while somebody reads the session waits for that`()
+        throws
+    {
+        let rig = try spoiled()
+        rig.journal.setLate(true)
+        let told = Told()
+        try look(rig, told)
+        // Read before the deletion, answered when that is asked for.
+        rig.journal.look(at: 0)
+        try delete(rig, told)
+        #expect(rig.journal.askedCount == 1)
+        rig.journal.answer(at: 0)
+        rig.letIn()
+        #expect(told.words == ["look quarantined"])
+        rig.journal.answer(at: 0)
+        rig.letIn()
+        rig.settle()
+        #expect(told.words == ["look quarantined", "delete deleted"])
+    }
+
+    @Test func `case 149: its readers asleep are let go of, and find that it has ended`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        let reader = rig.subscribe(session)
+        for _ in 1...10 {
+            rig.table.tick()
+            rig.settleAll()
+        }
+        #expect(word(rig.table.find(try name())) == "notInMemory")
+        let told = Told()
+        try delete(rig, told)
+        rig.letIn()
+        #expect(told.words == ["delete deleted"])
+        #expect(rig.output.finished.contains(reader))
+        #expect(word(rig.table.find(try name())) == "ended")
+        #expect(rig.table.count == 0)
+    }
+
+    @Test func `case 149: nobody is told anything of a deletion that the process did not survive`()
+        throws
+    {
+        let rig = try spoiled()
+        _ = try rig.wake("s")
+        let told = Told()
+        try delete(rig, told)
+        rig.letIn()
+        rig.journal.crash(writing: 0)
+        rig.table.stop()
+        rig.letIn()
+        #expect(told.words == [])
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        #expect(try word(next.wake("s")) == "quarantined")
+    }
+
+    @Test func `case 149: a page of sessions can say which of them can't be rebuilt`() throws {
+        let rig = try spoiled()
+        rig.journal.setImmediate(true)
+        let other = Rig(journal: rig.journal, registrations: [])
+        let line = SavedLine(
+            session: "s", reactor: "ledger", generation: "", lastNumber: 3, lastVersion: 3)
+        #expect(rig.table.fault(of: line) == nil, "nobody has tried")
+        #expect(other.table.fault(of: line)?.place == "the reactor")
+        _ = try rig.wake("s")
+        #expect(rig.table.fault(of: line)?.place == "the mutation of version 1")
+    }
+}

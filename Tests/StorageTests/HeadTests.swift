@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Storage
+
+@Suite("Case 149 — where a session stands is known without its records", .timeLimit(.minutes(5)))
+struct HeadTests {
+    private static let large = "\"\(String(repeating: "x", count: 3_000))\""
+
+    /// What is in the tail is moved at the next opportunity.
+    private static var moving: JournalRetention {
+        var retention = JournalRetention()
+        retention.tailRecords = 1
+        retention.records = 1
+        return retention
+    }
+
+    @Test func `case 149: it is told wherever the newest record is`() async throws {
+        let rig = try JournalRig(Self.moving)
+        #expect(try await rig.head("s") == nil)
+        #expect(
+            await rig.commit(Record.life("s", 2) + [.note("s", before: 3, 1, version: 2)]) == nil)
+        var expected = SavedHead(key: .of("s"), reactor: "alerts")
+        expected.lastNumber = 2
+        expected.lastVersion = 2
+        #expect(try await rig.head("s") == expected)
+        await rig.journal.trimNow()
+        #expect(try rig.count("SELECT count(*) FROM tail") == 0)
+        #expect(try await rig.head("s") == expected)
+
+        var batch = Batch(records: [.mutation("s", 3, content: Self.large), .mutation("s", 4)])
+        batch.snapshots = [.of("s", 3)]
+        #expect(await rig.commit(batch) == nil)
+        await rig.journal.trimNow()
+        expected.lastNumber = 4
+        expected.lastVersion = 4
+        expected.keptAfter = 3
+        expected.keptVersion = 3
+        #expect(try await rig.head("s") == expected)
+        #expect(await rig.commit([.deleted("s", 5)]) == nil)
+        #expect(try await rig.head("s")?.isDeleted == true)
+    }
+
+    @Test func `case 149: a session whose records can't be read is deleted by where it stands`()
+        async throws
+    {
+        let rig = try JournalRig()
+        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        await rig.journal.close()
+        try rig.tamper("UPDATE tail SET lines = 'no record'")
+        try await rig.reopen()
+        await #expect(throws: JournalFailure.self) { try await rig.load("s") }
+        let head = try #require(try await rig.head("s"))
+        #expect(head.lastNumber == 2)
+        #expect(await rig.commit([.deleted("s", head.lastNumber + 1)]) == nil)
+        for _ in 0..<2 {
+            #expect(try await rig.load("s")?.isDeleted == true)
+            await rig.journal.trimNow()
+            try await rig.reopen()
+        }
+        #expect(await rig.commit([.created("s", "g2")]) == nil)
+        #expect(try await rig.head("s")?.key == .of("s", "g2"))
+    }
+}
