@@ -184,9 +184,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         keyedBy _: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
         if role == .tag {
-            if let probe = document.probe {
-                probe.hasReservedField = NestedKey(stringValue: JSONTag.name) != nil
-            }
+            document.probe?.seeFields(NestedKey.self)
             return KeyedDecodingContainer(
                 JSONFields<NestedKey>(document: document, node: node, role: .body))
         }

@@ -20,7 +20,7 @@ enum JSONTag {
     static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
         // Here and nowhere else is there an optional of a type that is known to the caller only:
         // each such place costs a look-up of that type, 400 instructions.
-        document.probe?.see(Key.self, document.text(at: tag))
+        if let probe = document.probe { probe.see(Key.self, document.text(at: tag)) }
         guard let key = Key(stringValue: document.text(at: tag)) else {
             note(unknown: Key.self, at: tag, in: document)
             return []
@@ -41,9 +41,16 @@ enum JSONTag {
         /// The types of optional fields that were not there.
         var absent: [any Any.Type] = []
 
+        // Out of line, as they ask for an optional of a type that is known to the caller only.
+        @inline(never)
         func see<Key: CodingKey>(_: Key.Type, _ name: String) {
             isCase = Key(stringValue: name) != nil
             names = JSONCaseKeys.names(of: Key.self)
+        }
+
+        @inline(never)
+        func seeFields<Key: CodingKey>(_: Key.Type) {
+            hasReservedField = Key(stringValue: JSONTag.name) != nil
         }
     }
 

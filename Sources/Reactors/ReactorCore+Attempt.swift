@@ -19,12 +19,22 @@ struct StepsMark {
 
 extension ReactorCore {
     /// A request begins that may have to be taken back. Costs nothing while no step runs.
-    package func beginAttempt() {
-        guard !steps.isQuiet else { return }
+    ///
+    /// - Returns: whether ``endAttempt()`` has to be called if it stays.
+    @inlinable
+    package func beginAttempt() -> Bool {
+        guard !steps.isQuiet else { return false }
+        markSteps()
+        return true
+    }
+
+    @usableFromInline
+    func markSteps() {
         stepsMark = StepsMark(steps: steps)
     }
 
     /// It stays.
+    @usableFromInline
     package func endAttempt() {
         stepsMark = nil
     }

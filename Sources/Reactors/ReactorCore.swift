@@ -26,6 +26,7 @@ package final class ReactorCore<R: Reactor> {
     var current: R.State
 
     /// How many mutations were applied since the initial state.
+    @usableFromInline
     package internal(set) var version: UInt64 {
         @inlinable get { count }
         @inlinable set { count = newValue }

@@ -36,38 +36,17 @@ struct ReactorChecks: Sendable {
     }
 }
 
-/// Where a machine stood when a request began.
-@usableFromInline
-struct RequestMark {
-    fileprivate let session: AttemptMark
-    fileprivate let lastTag: UInt64
-    fileprivate let version: UInt64
-}
-
 extension ReactorMachine {
     // MARK: Requests
 
+    /// Nothing of the request has happened.
     @usableFromInline
-    func beginRequest() -> RequestMark {
-        session.isReceiving = true
-        core.beginAttempt()
-        return RequestMark(
-            session: session.attemptMark(), lastTag: lastTag, version: core.version)
-    }
-
-    /// - Throws: why the request was taken back.
-    @usableFromInline
-    func endRequest(_ mark: RequestMark) throws(ActionRefusal) {
-        session.isReceiving = false
-        guard session.isRefused, let refusal = session.takeRefusal() else {
-            return core.endAttempt()
-        }
-        session.takeBack(to: mark.session)
-        lastTag = mark.lastTag
+    func takeBackRequest(to mark: AttemptMark, lastTag tag: UInt64) {
+        session.takeBack(to: mark)
+        lastTag = tag
         let state = takeBackState(to: mark.version)
         core.takeBack(state: state, version: mark.version)
         effectIDs = core.runningNames
-        throw refusal
     }
 
     /// The state at `version`; mutations after it are forgotten.
@@ -92,17 +71,6 @@ extension ReactorMachine {
     }
 
     // MARK: Mutations of effects and sources
-
-    @usableFromInline
-    func beginMutation() {
-        session.mutationMark = session.attemptMark()
-    }
-
-    /// It stays.
-    @usableFromInline
-    func endMutation() {
-        session.mutationMark = nil
-    }
 
     /// The newest mutation is refused: with its request, or on its own.
     @usableFromInline

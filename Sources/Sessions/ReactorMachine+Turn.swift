@@ -12,7 +12,9 @@ extension ReactorMachine {
     @usableFromInline
     struct Compiled: Sendable {
         @usableFromInline
-        let take: @Sendable (ReactorMachine, [UInt8], Int, Bool) throws(ActionRefusal) -> Receipt?
+        let take:
+            @Sendable (ReactorMachine, [UInt8], Int, Bool, Session) throws(ActionRefusal)
+                -> Receipt?
         @usableFromInline
         let fold: @Sendable (ReactorMachine, Int) -> Void
         @usableFromInline
@@ -20,8 +22,8 @@ extension ReactorMachine {
 
         @inlinable
         init() {
-            take = { (machine, body, batchLimit, mayApply) throws(ActionRefusal) in
-                try machine.take(body, batchLimit: batchLimit, mayApply: mayApply)
+            take = { (machine, body, batchLimit, mayApply, session) throws(ActionRefusal) in
+                try machine.take(body, batchLimit: batchLimit, mayApply: mayApply, in: session)
             }
             fold = { $0.fold($1) }
             checks = ReactorChecks(state: R.State.self, mutation: R.Mutation.self)
@@ -31,15 +33,13 @@ extension ReactorMachine {
     /// As ``Machine/receive(_:batchLimit:mayApply:in:)``.
     @inlinable
     func take(
-        _ body: [UInt8], batchLimit: Int, mayApply: Bool
+        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
         guard isBatch(body) else {
             let action = try read(R.Action.self, from: body)
             guard mayApply else { return nil }
             var receipt = Receipt()
-            let mark = beginRequest()
-            receive(action, at: 0, &receipt)
-            try endRequest(mark)
+            try asOneRequest(in: session) { receive(action, at: 0, &receipt) }
             return receipt
         }
         let actions = try read([R.Action].self, from: body)
@@ -47,13 +47,29 @@ extension ReactorMachine {
         guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
         guard mayApply else { return nil }
         var receipt = Receipt(isBatch: true)
-        let mark = beginRequest()
-        for (index, action) in actions.enumerated() {
-            receive(action, at: index, &receipt)
-            if session.isRefused { break }
+        try asOneRequest(in: session) {
+            for (index, action) in actions.enumerated() {
+                receive(action, at: index, &receipt)
+                if session.isRequestRefused() { break }
+            }
         }
-        try endRequest(mark)
         return receipt
+    }
+
+    /// Carries out what is taken back as a whole if any of it is refused.
+    ///
+    /// - Throws: why it was.
+    @inlinable
+    func asOneRequest(in session: Session, _ act: () -> Void) throws(ActionRefusal) {
+        let tag = lastTag
+        let mark = session.beginRequest()
+        let isMarked = core.beginAttempt()
+        act()
+        if let refusal = session.endRequest() {
+            takeBackRequest(to: mark, lastTag: tag)
+            throw refusal
+        }
+        if isMarked { core.endAttempt() }
     }
 
     @inlinable
@@ -107,12 +123,8 @@ extension ReactorMachine {
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         mutations.append(mutation)
         let session = session
-        if !session.isReceiving {
-            beginMutation()
-        } else if session.isRefused {
-            return
-        }
-        if pulses.isEmpty, !session.wantsStates {
+        guard session.admitsMutation() else { return }
+        if !hasPulses, !session.wantsStates {
             session.beginMutation(of: action)
         } else {
             // Looked at first: a look that fails is a record of its own.
@@ -130,11 +142,7 @@ extension ReactorMachine {
         }
         if checks.any { check(mutation) }
         if session.isMeasureDue() { measureState() }
-        if session.isRefused {
-            refuseMutation(of: action)
-        } else if !session.isReceiving {
-            endMutation()
-        }
+        if !session.endMutation() { refuseMutation(of: action) }
     }
 
     @usableFromInline

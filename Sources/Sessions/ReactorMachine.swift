@@ -16,6 +16,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     let core: ReactorCore<R>
     @usableFromInline
     var pulses: PulseRecorder<R.State>
+    @usableFromInline
+    let hasPulses: Bool
     /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
     @usableFromInline
     var oldest: R.State
@@ -52,6 +54,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     ) throws(RecoveryFault) {
         self.reactor = reactor
         self.pulses = PulseRecorder(pulses)
+        hasPulses = !pulses.isEmpty
         self.session = session
         self.clock = clock
         self.compiled = compiled
@@ -70,7 +73,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        try compiled.take(self, body, batchLimit, mayApply)
+        try compiled.take(self, body, batchLimit, mayApply, session)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {

@@ -68,6 +68,14 @@ package struct RecordLog {
     /// What the session's kept history takes of memory: encoded events, and mutations or states.
     package var keptBytes: Int { payload.count + weight }
 
+    /// One access, where both are wanted.
+    var newest: (number: UInt64, version: UInt64) { (lastNumber, lastVersion) }
+
+    /// Whether ``trim(to:keeping:)`` would find too much.
+    func exceeds(_ retention: Retention) -> Bool {
+        entries.count > retention.records || keptBytes > retention.bytes
+    }
+
     /// Begins the next record; its events follow with ``append(_:_:)``.
     package mutating func begin(_ kind: Record.Kind, action: UInt64 = 0, time: Int64 = 0) {
         lastNumber += 1

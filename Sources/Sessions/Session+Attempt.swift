@@ -10,8 +10,11 @@ internal import Storage
 // what other requests of the same round have decided: that stays.
 
 /// Where a session stood before what may have to be taken back.
+@usableFromInline
 struct AttemptMark {
     fileprivate let number: UInt64
+    /// Of the state.
+    let version: UInt64
     fileprivate let notes: UInt32
     fileprivate let snapshotNumber: UInt64
     fileprivate let owedSettled: Int
@@ -79,14 +82,60 @@ extension Step {
     }
 }
 
+// The flags and marks are read and written by calls, although those who call are inlined elsewhere: what
+// only this module touches needs no check for overlapping access at run time, some 85 instructions a
+// time (ADR-0013).
 extension Session {
+    /// A request begins that is refused as a whole.
+    @usableFromInline
+    func beginRequest() -> AttemptMark {
+        isReceiving = true
+        return attemptMark()
+    }
+
+    /// The request's turns are over.
+    ///
+    /// - Returns: why everything since its mark has to be taken back; nil if it stays.
+    @usableFromInline
+    func endRequest() -> ActionRefusal? {
+        isReceiving = false
+        return isRefused ? takeRefusal() : nil
+    }
+
+    /// Whether the request that is being received is refused already: what follows in it is dropped.
+    @usableFromInline
+    func isRequestRefused() -> Bool { isRefused }
+
+    /// Marks where a mutation begins that comes from an effect or a source.
+    ///
+    /// - Returns: false where it is part of a request that is refused already.
+    @usableFromInline
+    func admitsMutation() -> Bool {
+        guard isReceiving else {
+            mutationMark = attemptMark()
+            return true
+        }
+        return !isRefused
+    }
+
+    /// The mutation has been entered.
+    ///
+    /// - Returns: whether it stays.
+    @usableFromInline
+    func endMutation() -> Bool {
+        guard !isRefused else { return false }
+        if !isReceiving { mutationMark = nil }
+        return true
+    }
+
     /// Sets the mark that ``takeBack(to:)`` goes back to.
     func attemptMark() -> AttemptMark {
         // What is being written belongs to what was before.
         table.finishRecord()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
+        let (number, version) = log.newest
         return AttemptMark(
-            number: log.lastNumber, notes: notes?.count(before: log.lastNumber + 1) ?? 0,
+            number: number, version: version, notes: notes?.count(before: number + 1) ?? 0,
             snapshotNumber: keeping?.snapshotNumber ?? 0,
             owedSettled: keeping?.owedSettled.count ?? 0, mayHaveSettled: mayHaveSettled,
             step: step)

@@ -9,9 +9,10 @@ extension Session {
     /// The step that gathers what is decided now.
     func step() -> Step {
         if let step = uncommitted.last, step.isGathering { return step }
+        let (number, version) = log.newest
         let step = Step(
-            self, lastNumber: log.lastNumber, lastVersion: log.lastVersion,
-            notes: notes?.count(before: log.lastNumber + 1) ?? 0)
+            self, lastNumber: number, lastVersion: version,
+            notes: notes?.count(before: number + 1) ?? 0)
         uncommitted.append(step)
         table.gather(step)
         if keeping != nil { payWhatIsOwed(in: step) }
@@ -21,11 +22,10 @@ extension Session {
     func beginRecord(_ kind: Record.Kind, of action: ActionTag = .none) {
         log.begin(kind, action: action.number, time: table.time)
         let step = step()
-        step.lastNumber = log.lastNumber
-        step.lastVersion = log.lastVersion
+        (step.lastNumber, step.lastVersion) = log.newest
         step.notes = 0
         guard keepsRecords else { return }
-        table.write(kind, number: log.lastNumber, action: action, in: step)
+        table.write(kind, number: step.lastNumber, action: action, in: step)
     }
 
     @usableFromInline
@@ -97,9 +97,9 @@ extension Session {
     }
 
     func content(_ kind: Reply.Kind) -> Reply.Content {
-        Reply.Content(
-            kind: kind, session: self, version: log.lastVersion,
-            position: Position(generation, log.lastNumber))
+        let (number, version) = log.newest
+        return Reply.Content(
+            kind: kind, session: self, version: version, position: Position(generation, number))
     }
 
     /// Something an action started has ended; who waited for that may have their answer.
@@ -159,8 +159,8 @@ extension Session {
         if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
         guard
-            log.count > retention.records || log.keptBytes > retention.bytes
-                || streams.count > Self.fullStreams || (notes?.exceeds(retention) ?? false)
+            log.exceeds(retention) || streams.count > Self.fullStreams
+                || (notes?.exceeds(retention) ?? false)
         else { return }
         log.trim(to: retention, keeping: committedNumber)
         notes?.trim(

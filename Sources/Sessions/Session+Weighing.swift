@@ -2,26 +2,37 @@ internal import JSONCoding
 
 /// What memory keeps of mutations where no journal has them encoded.
 ///
-/// Why not each is measured: encoding is dear beside what else a request costs there.
+/// Why not each is measured: encoding is dear beside what else a request costs there. While they
+/// weigh as those before, fewer and fewer are, down to one in 32.
 struct Weighing {
     /// Bytes of the request that is being received, until a mutation has been charged with them.
     var arrived: Int?
     /// Bytes of the mutation, or of the Cycler's state, that was measured last.
     fileprivate var last = 0
-    fileprivate var count: UInt8 = 0
+    /// Mutations until the next is measured, and how many there were to be.
+    fileprivate var rest = 0
+    private var interval = 0
+
+    private static let longestInterval = 31
+
+    fileprivate mutating func note(_ bytes: Int) {
+        interval = bytes <= 2 * last + 64 ? min(2 * interval + 1, Self.longestInterval) : 0
+        rest = interval
+        last = bytes
+    }
 }
 
 extension Session {
     /// Charges the newest record with its mutation, or the Cycler's state.
     ///
-    /// - Returns: whether it has to be measured instead: every eighth, and each that no request
+    /// - Returns: whether it has to be measured instead: now and then, and each that no request
     ///   brought.
     @usableFromInline
     func weighsNewest() -> Bool {
-        weighing.count &+= 1
         guard let arrived = weighing.arrived else { return true }
         weighing.arrived = 0
-        guard weighing.count & 7 != 0 else { return true }
+        guard weighing.rest > 0 else { return true }
+        weighing.rest -= 1
         log.weigh(max(arrived, weighing.last))
         return false
     }
@@ -32,7 +43,7 @@ extension Session {
         // What has no JSON weighs as much as was written of it; others say that it has none.
         try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
         if weighing.arrived == nil { stateMeter.bring(scratch.count) }
-        weighing.last = scratch.count
+        weighing.note(scratch.count)
         log.weigh(scratch.count)
         table.giveBack(scratch)
     }

@@ -47,7 +47,7 @@ package final class Session {
     /// Only where the journal has an archive.
     let keeping: Keeping?
     /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
-    package internal(set) var committedNumber: UInt64 = 0
+    var committedNumber: UInt64 = 0
     var committedVersion: UInt64 = 0
     /// Notes after `committedNumber` that may be seen.
     var committedNotes: UInt32 = 0
@@ -72,11 +72,9 @@ package final class Session {
     /// A step is being unsaid: what is cancelled with it is cancelled at once.
     var isUnsaying = false
     /// What is being decided is taken back: see ``refuse(_:)``.
-    @usableFromInline
     var isRefused = false
     var refusal: ActionRefusal?
     /// A request is being carried out, which is refused as a whole; else a mutation is on its own.
-    @usableFromInline
     var isReceiving = false
     /// Where the mutation of an effect or a source began; only while it is applied.
     var mutationMark: AttemptMark?

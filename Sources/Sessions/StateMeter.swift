@@ -16,7 +16,7 @@ struct StateMeter {
 
     /// What a measure costs, spread over the mutations up to the next.
     private static let bytesPerMutation = 512
-    private static let intervals = 16...1_024
+    private static let intervals = 32...1_024
     /// More than any limit that a state can reach; sums up to it do not overflow.
     private static let most = 1 << 48
 
