@@ -4,9 +4,9 @@
     /// The rounds of `torture`, and the reckoning.
     struct TortureRun: ~Copyable {
         private let options: TortureCommand
-        private let run: String
         private let words: [String]
-        private var clients: TortureClients
+        private var pool: ClientPool
+        private var driver: TortureDriver
         private var random: SeededNumbers
         private var starts: [Double] = []
         private var kills = 0
@@ -15,11 +15,7 @@
         private var roundsDone = 0
 
         init(_ options: TortureCommand) throws(BenchError) {
-            self.options = options
-            words = options.server
             let run = "torture-" + String(options.seed, radix: 36)
-            self.run = run
-            random = SeededNumbers(seed: options.seed)
             let sessions = options.sessions
             let readers = (0..<sessions * options.subscribers).map { index in
                 TortureReader(
@@ -29,9 +25,14 @@
             let posters = (0..<options.posters).map { index in
                 TorturePoster(number: UInt16(index), session: index % sessions)
             }
-            clients = try TortureClients(
+            let driver = TortureDriver(
                 run: run, posters: posters, readers: readers, sessions: sessions,
                 seed: options.seed &+ 1)
+            pool = try ClientPool(connections: driver.places)
+            self.driver = driver
+            self.options = options
+            words = options.server
+            random = SeededNumbers(seed: options.seed)
         }
 
         /// Plays all rounds, then holds what was told against what is there.
@@ -43,7 +44,7 @@
                 roundsDone += 1
             }
             let histories = try readHistories()
-            clients.ledger.close(histories)
+            driver.ledger.close(histories)
             return report(histories, seconds: Double(Clock.now() - begin) / 1e9)
         }
 
@@ -61,16 +62,16 @@
             guard !server.hasEnded() else { throw .setup("the server ended by itself") }
             // Every tenth is let go in peace: that leaves snapshots, as sleeping sessions do.
             if roundsDone % 10 == 9 {
-                clients.serverIsStopping()
+                pool.serverIsStopping()
                 server.send(SIGTERM)
-                try clients.readToTheEnd()
+                try readToTheEnd()
                 let code = server.waitForEnd()
-                if code != 0 { clients.ledger.note(.answer, "exit \(code) after SIGTERM") }
+                if code != 0 { driver.ledger.note(.answer, "exit \(code) after SIGTERM") }
                 stops += 1
             } else {
                 server.send(SIGKILL)
                 _ = server.waitForEnd()
-                try clients.readToTheEnd()
+                try readToTheEnd()
                 kills += 1
             }
         }
@@ -78,14 +79,25 @@
         private mutating func play(until end: UInt64) throws(BenchError) {
             var nextDrop = Clock.now() + 100_000_000
             while Clock.now() < end {
-                try clients.turn(until: min(end, nextDrop))
+                try pool.turn(until: min(end, nextDrop), &driver)
                 guard Clock.now() >= nextDrop else { continue }
                 nextDrop = Clock.now() + 100_000_000
-                try clients.connectLateReaders()
-                if let index = clients.readers.indices.randomElement(using: &random) {
-                    try clients.dropReader(index)
+                // Readers of sessions that nobody knew of when the server started.
+                try driver.connect(&pool)
+                if let index = driver.readers.indices.randomElement(using: &random) {
+                    try driver.dropReader(index, &pool)
                 }
             }
+        }
+
+        /// Reads what a server that is gone, or goes, has left in the sockets.
+        private mutating func readToTheEnd() throws(BenchError) {
+            pool.serverIsStopping()
+            let deadline = Clock.now() + 2_000_000_000
+            while pool.connections.contains(where: \.isOpen), Clock.now() < deadline {
+                try pool.turn(until: Clock.now() + 50_000_000, &driver)
+            }
+            driver.serverIsGone(&pool)
         }
 
         private mutating func killWhileStarting() throws(BenchError) {
@@ -105,7 +117,8 @@
                 throw .setup("round \(roundsDone): the server does not say where it listens")
             }
             starts.append(Double(Clock.now() - begin) / 1e9)
-            try clients.serverStarted(at: url)
+            try pool.serverStarted(at: url)
+            try driver.connect(&pool)
             return server
         }
 
@@ -115,26 +128,26 @@
         private mutating func readHistories() throws(BenchError) -> [[UInt64]] {
             // Held to the end; then it is killed.
             let server = try start()
-            clients.finish()
+            driver.finish()
             let deadline = Clock.now() + options.timeout.nanoseconds
-            while !clients.areDone, Clock.now() < deadline {
-                try clients.turn(until: min(deadline, Clock.now() + 100_000_000))
+            while !driver.areDone, Clock.now() < deadline {
+                try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
             }
-            if !clients.areDone { clients.ledger.note(.answer, "posts without an answer") }
-            try clients.addHistorians()
-            while !clients.haveReadAll, Clock.now() < deadline {
-                try clients.turn(until: min(deadline, Clock.now() + 100_000_000))
+            if !driver.areDone { driver.ledger.note(.answer, "posts without an answer") }
+            try driver.addHistorians(&pool)
+            while !driver.haveReadAll, Clock.now() < deadline {
+                try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
             }
-            clients.noteWhoIsBehind()
+            driver.noteWhoIsBehind()
             server.send(SIGTERM)
-            return clients.histories
+            return driver.histories
         }
 
         private borrowing func report(_ histories: [[UInt64]], seconds: Double) -> Report {
             var report = Report(
-                title: "torture: \(options.posters) posters, \(clients.readers.count) readers,"
+                title: "torture: \(options.posters) posters, \(driver.readers.count) readers,"
                     + " \(options.sessions) sessions, seed \(options.seed)")
-            let posts = clients.ledger.posts
+            let posts = driver.ledger.posts
             report.add("rounds", Double(roundsDone), .count)
             report.add("killed under load", Double(kills), .count)
             report.add("killed while starting", Double(earlyKills), .count)
@@ -142,7 +155,7 @@
             report.add("posts", Double(posts.count), .count)
             report.add(
                 "actions acknowledged",
-                Double(clients.posters.reduce(0) { $0 + $1.acknowledged }), .count)
+                Double(driver.posters.reduce(0) { $0 + $1.acknowledged }), .count)
             report.add(
                 "posts never answered",
                 Double(posts.count { $0.outcome == .unanswered }), .count)
@@ -150,21 +163,21 @@
                 "posts refused", Double(posts.count { $0.outcome == .refused }), .count)
             report.add(
                 "answers to repeated requests",
-                Double(clients.posters.reduce(0) { $0 + $1.repeats }), .count)
+                Double(driver.posters.reduce(0) { $0 + $1.repeats }), .count)
             report.add(
                 "actions in the history", Double(histories.reduce(0) { $0 + $1.count }), .count)
             report.add(
-                "events checked", Double(clients.readers.reduce(0) { $0 + $1.count }), .count)
-            report.add("connections", Double(clients.connectionsMade), .count)
+                "events checked", Double(driver.readers.reduce(0) { $0 + $1.count }), .count)
+            report.add("connections", Double(pool.connectionsMade), .count)
             let sorted = starts.sorted()
             report.add("start to ready, median", sorted[sorted.count / 2], .seconds)
             report.add("start to ready, slowest", sorted[sorted.count - 1], .seconds)
             report.add("run", seconds, .seconds)
             for fault in TortureFault.allCases {
-                report.add(fault.rawValue, Double(clients.ledger.counts[fault] ?? 0), .count)
+                report.add(fault.rawValue, Double(driver.ledger.counts[fault] ?? 0), .count)
             }
-            report.problems = clients.ledger.messages
-            if clients.posters.allSatisfy({ $0.acknowledged == 0 }) {
+            report.problems = driver.ledger.messages
+            if driver.posters.allSatisfy({ $0.acknowledged == 0 }) {
                 report.problems.append("nothing was acknowledged")
             }
             return report

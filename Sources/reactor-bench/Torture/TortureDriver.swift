@@ -1,0 +1,159 @@
+#if os(Linux)
+    /// All clients of a run: posters first, then readers, a place of the pool each.
+    struct TortureDriver: ClientDriver {
+        private let run: String
+        private var random: SeededNumbers
+        private(set) var posters: [TorturePoster]
+        private(set) var readers: [TortureReader]
+        /// The beginning of a reader's event whose rest has not come.
+        private var scanners: [EventScanner]
+        var ledger: TortureLedger
+
+        init(
+            run: String, posters: [TorturePoster], readers: [TortureReader], sessions: Int,
+            seed: UInt64
+        ) {
+            self.run = run
+            self.posters = posters
+            self.readers = readers
+            random = SeededNumbers(seed: seed)
+            ledger = TortureLedger(sessions: sessions)
+            scanners = [EventScanner](repeating: EventScanner(), count: readers.count)
+        }
+
+        var places: Int { posters.count + readers.count }
+
+        private func name(_ session: Int) -> String { "\(run)-\(session)" }
+
+        // MARK: Who is there
+
+        /// Lets posters end what they began, and no more.
+        mutating func finish() {
+            for index in posters.indices { posters[index].isFinishing = true }
+        }
+
+        var areDone: Bool { posters.allSatisfy(\.isDone) }
+
+        /// One more reader, which begins at the beginning.
+        mutating func add(_ reader: TortureReader) {
+            readers.append(reader)
+            scanners.append(EventScanner())
+        }
+
+        /// Connects whoever has something to do and no connection.
+        func connect(_ pool: inout ClientPool) throws(BenchError) {
+            for place in 0..<places { try connect(place, &pool) }
+        }
+
+        private func connect(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
+            if !isIdle(place) { try pool.open(place) }
+        }
+
+        private func isIdle(_ place: Int) -> Bool {
+            guard place >= posters.count else { return posters[place].isDone }
+            return ledger.epoch(of: readers[place - posters.count].session) == nil
+        }
+
+        /// A reader hangs up, and comes back with the id it has.
+        func dropReader(_ number: Int, _ pool: inout ClientPool) throws(BenchError) {
+            let place = posters.count + number
+            guard pool.connections[place].isOpen else { return }
+            pool.close(place)
+            try connect(place, &pool)
+        }
+
+        /// What has no answer yet gets none any more.
+        mutating func serverIsGone(_ pool: inout ClientPool) {
+            for place in posters.indices where pool.connections[place].isOpen {
+                posters[place].lost(&ledger)
+            }
+            pool.serverIsGone()
+        }
+
+        // MARK: ClientDriver
+
+        mutating func connected(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
+            guard place >= posters.count else { return try ask(place, &pool) }
+            let reader = place - posters.count
+            scanners[reader] = EventScanner()
+            pool.behave(place) { $0.gathers = nil }
+            let session = readers[reader].session
+            guard let epoch = ledger.epoch(of: session) else { return }
+            let name = name(session)
+            try pool.send(
+                place, readers[reader].request(to: name, epoch: epoch, host: pool.host))
+        }
+
+        private mutating func ask(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
+            guard pool.target != nil else { return }
+            let name = name(posters[place].session)
+            let bytes = posters[place].request(to: name, host: pool.host, &ledger, &random)
+            if let bytes { try pool.send(place, bytes) }
+        }
+
+        mutating func began(_ place: Int, _ pool: inout ClientPool) {
+            guard place >= posters.count, pool.connections[place].status != 200 else { return }
+            let stream = readers[place - posters.count].stream
+            ledger.note(.answer, "\(pool.connections[place].status) to \(stream)")
+        }
+
+        mutating func read(
+            _ place: Int, _ bytes: Span<UInt8>, _ range: Range<Int>, _ pool: inout ClientPool
+        ) {
+            guard pool.connections[place].status == 200 else { return }
+            let reader = place - posters.count
+            var sink = TortureEvents()
+            _ = scanners[reader].scan(bytes, range: range, into: &sink)
+            for event in sink.events { readers[reader].take(event, &ledger) }
+        }
+
+        mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
+            if place < posters.count {
+                let connection = pool.connections[place]
+                posters[place].answered(connection.status, connection.body, &ledger)
+                guard connection.closes else { return try ask(place, &pool) }
+            }
+            // A stream that is over goes on over another connection.
+            pool.close(place)
+            try connect(place, &pool)
+        }
+
+        mutating func lost(
+            _ place: Int, _ loss: ClientLoss, _ pool: inout ClientPool
+        ) throws(BenchError) {
+            if case .unreadable(let fault) = loss { ledger.note(.answer, "not HTTP: \(fault)") }
+            if place < posters.count { posters[place].lost(&ledger) }
+            try connect(place, &pool)
+        }
+    }
+
+    // The reckoning.
+    extension TortureDriver {
+        /// A reader of each session's whole action log.
+        mutating func addHistorians(_ pool: inout ClientPool) throws(BenchError) {
+            let sessions = (readers.map(\.session) + posters.map(\.session)).max() ?? 0
+            for session in 0...sessions {
+                add(TortureReader(session: session, stream: .log, keepsActions: true))
+                pool.addPlace()
+            }
+            try connect(&pool)
+        }
+
+        /// Whether every reader has got to where its session is.
+        var haveReadAll: Bool {
+            readers.allSatisfy { $0.number >= ledger.version(of: $0.session) }
+        }
+
+        mutating func noteWhoIsBehind() {
+            for reader in readers where reader.number < ledger.version(of: reader.session) {
+                ledger.note(
+                    .gap,
+                    "\(reader.stream) of session \(reader.session) ends at \(reader.number) of "
+                        + "\(ledger.version(of: reader.session))")
+            }
+        }
+
+        /// What the historians read.
+        var histories: [[UInt64]] { readers.filter(\.keepsActions).map(\.actions) }
+    }
+#endif
