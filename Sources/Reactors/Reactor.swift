@@ -32,9 +32,11 @@
 ///
 /// The order for one action: `transform(action:)` → `mutate` → for each mutation of the effect
 /// `transform(mutation:)` → `reduce` → `transform(state:)` for those who look.
-public protocol Reactor: ReactorTypes, SendableMetatype {
+public protocol Reactor:
+    _MutateSpelling, _MutateResult, _ReduceSpelling, _ReduceResult, _HookSpelling, SendableMetatype
+{
     /// What the reactor knows. A struct, as a rule.
-    associatedtype State: Sendable
+    override associatedtype State: Sendable
 
     /// The state of version 0. Read once per session.
     var initialState: State { get }

@@ -87,6 +87,17 @@ public struct Hosted: Sendable {
         }
     }
 
+    /// What the compiler names where one of the three types cannot travel.
+    @available(
+        *, unavailable, message: "Action, State and Activity of a hosted Cycler must be Codable"
+    )
+    public init<C: ActionCycler>(
+        _ name: String, activities: [String] = [], examples: [C.Action] = [],
+        make: @escaping @Sendable () -> C
+    ) {
+        preconditionFailure("it is unavailable")
+    }
+
     /// Hosts a Cycler that is a part of another.
     ///
     /// The id of a part's session says whose part it is: `table-1--row-7` is one of `table-1`. What

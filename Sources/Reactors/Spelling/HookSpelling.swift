@@ -1,0 +1,204 @@
+// Near misses of the hooks: methods that look like a requirement, which has a default, so that they
+// would compile and never be called. ReactorKit's `transform`s, which are given streams, are among
+// them.
+
+/// Refuses near misses of the hooks when a reactor is compiled.
+public protocol _HookSpelling: _ReactorState {
+    /// What it is given.
+    associatedtype _ActionStreamArgument
+    /// What it returns.
+    associatedtype _ActionStreamResult
+    /// A near miss; Reactor does not call it.
+    func transform(action stream: _ActionStreamArgument) async throws -> _ActionStreamResult
+
+    /// What it is given.
+    associatedtype _MutationStreamArgument
+    /// What it returns.
+    associatedtype _MutationStreamResult
+    /// A near miss; Reactor does not call it.
+    func transform(mutation stream: _MutationStreamArgument) async throws -> _MutationStreamResult
+
+    /// What it is given.
+    associatedtype _StateStreamArgument
+    /// What it returns.
+    associatedtype _StateStreamResult
+    /// A near miss; Reactor does not call it.
+    func transform(state stream: _StateStreamArgument) async throws -> _StateStreamResult
+
+    /// What it is given.
+    associatedtype _UnlabelledRecoveryArgument
+    /// What it returns.
+    associatedtype _UnlabelledRecoveryResult
+    /// A near miss; Reactor does not call it.
+    func recovery(_ action: _UnlabelledRecoveryArgument) async throws -> _UnlabelledRecoveryResult
+
+    /// What it is given.
+    associatedtype _ForRecoveryArgument
+    /// What it returns.
+    associatedtype _ForRecoveryResult
+    /// A near miss; Reactor does not call it.
+    func recovery(for action: _ForRecoveryArgument) async throws -> _ForRecoveryResult
+
+    /// What it is given.
+    associatedtype _InstanceMigrateStateArgument
+    /// What it returns.
+    associatedtype _InstanceMigrateStateResult
+    /// A near miss; Reactor does not call it.
+    func migrate(
+        state saved: _InstanceMigrateStateArgument
+    ) async throws -> _InstanceMigrateStateResult
+
+    /// What it is given.
+    associatedtype _InstanceMigrateMutationArgument
+    /// What it returns.
+    associatedtype _InstanceMigrateMutationResult
+    /// A near miss; Reactor does not call it.
+    func migrate(
+        mutation saved: _InstanceMigrateMutationArgument
+    ) async throws -> _InstanceMigrateMutationResult
+
+    /// What it is.
+    associatedtype _InstanceStateVersion
+    /// A near miss; Reactor does not read it.
+    var stateVersion: _InstanceStateVersion { get }
+
+    /// Unavailable where the reactor has a near miss; the message names what is missing.
+    static var _hookSpelling: Void { get }
+}
+
+extension _HookSpelling {
+    /// There is no near miss.
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func transform(action stream: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _ActionStreamArgument == ReactorEffect<Action, State, Activity> {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            transform(action: Observable<Action>) is never called: there are no streams to \
+            transform; write transform(action: Action) -> Action?, and what is merged in stands \
+            in sources
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func transform(mutation stream: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _MutationStreamArgument == ReactorEffect<Mutation, State, Activity> {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            transform(mutation: Observable<Mutation>) is never called: there are no streams to \
+            transform; write transform(mutation: Mutation) -> Mutation?, and what is merged in \
+            stands in sources
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func transform(state stream: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _StateStreamArgument == ReactorEffect<State, State, Activity> {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            transform(state: Observable<State>) is never called: there are no streams to \
+            transform; write transform(state: State) -> State
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func recovery(_ action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _UnlabelledRecoveryArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            recovery(_:) is never called: write recovery(of: Action) -> Recovery
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func recovery(for action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _ForRecoveryArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            recovery(for:) is never called: write recovery(of: Action) -> Recovery
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func migrate(state saved: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _InstanceMigrateStateArgument == SavedValue {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            migrate(state:) is static: write static func migrate(state: SavedValue) throws -> \
+            State
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func migrate(mutation saved: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _InstanceMigrateMutationArgument == SavedValue {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            migrate(mutation:) is static: write static func migrate(mutation: SavedValue) throws \
+            -> Mutation
+            """
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no property of this name.
+    public var stateVersion: _Absent? { nil }
+}
+
+extension _HookSpelling where _InstanceStateVersion == Int {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable, message: "stateVersion is static: write static var stateVersion: Int"
+    )
+    public static var _hookSpelling: Void { () }
+}

@@ -1,0 +1,150 @@
+// Near misses of `mutate`: methods that look like the requirement, which has a default, so that they
+// would compile and never be called.
+
+/// Refuses near misses of `mutate` when a reactor is compiled.
+public protocol _MutateSpelling: _ReactorState {
+    /// What it is given.
+    associatedtype _UnlabelledMutateArgument
+    /// What it returns.
+    associatedtype _UnlabelledMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(_ action: _UnlabelledMutateArgument) async throws -> _UnlabelledMutateResult
+
+    /// What it is given.
+    associatedtype _UnlabelledStateMutateState
+    /// What it is given.
+    associatedtype _UnlabelledStateMutateArgument
+    /// What it returns.
+    associatedtype _UnlabelledStateMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        _ state: _UnlabelledStateMutateState, _ action: _UnlabelledStateMutateArgument
+    ) async throws -> _UnlabelledStateMutateResult
+
+    /// What it is given.
+    associatedtype _HalfLabelledMutateState
+    /// What it is given.
+    associatedtype _HalfLabelledMutateArgument
+    /// What it returns.
+    associatedtype _HalfLabelledMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        _ state: _HalfLabelledMutateState, action: _HalfLabelledMutateArgument
+    ) async throws -> _HalfLabelledMutateResult
+
+    /// What it is given.
+    associatedtype _ReversedMutateArgument
+    /// What it is given.
+    associatedtype _ReversedMutateState
+    /// What it returns.
+    associatedtype _ReversedMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        action: _ReversedMutateArgument, state: _ReversedMutateState
+    ) async throws -> _ReversedMutateResult
+
+    /// What it is given.
+    associatedtype _InoutMutateState
+    /// What it is given.
+    associatedtype _InoutMutateArgument
+    /// What it returns.
+    associatedtype _InoutMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        state: inout _InoutMutateState, action: _InoutMutateArgument
+    ) async throws -> _InoutMutateResult
+
+    /// Unavailable where the reactor has a near miss; the message names what is missing.
+    static var _mutateSpelling: Void { get }
+}
+
+extension _MutateSpelling {
+    /// There is no near miss.
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(_ action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling where _UnlabelledMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(_:) is never called: write the label, mutate(action: Action), or take the \
+            state as well, mutate(state: State, action: Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(_ state: _Absent, _ action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling
+where _UnlabelledStateMutateState == State, _UnlabelledStateMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(_:_:) is never called: write the labels, mutate(state: State, action: Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(_ state: _Absent, action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling
+where _HalfLabelledMutateState == State, _HalfLabelledMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(_:action:) is never called: write the labels, mutate(state: State, action: \
+            Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(action: _Absent, state: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling where _ReversedMutateArgument == Action, _ReversedMutateState == State {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(action:state:) is never called: the state comes first, mutate(state: State, \
+            action: Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(state: inout _Absent, action: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling where _InoutMutateState == State, _InoutMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(state: inout State, action:) is never called: mutate reads the state, reduce \
+            changes it; write mutate(state: State, action: Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
