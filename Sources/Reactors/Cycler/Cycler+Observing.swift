@@ -26,6 +26,13 @@ extension Cycler {
     @discardableResult
     public func add(logger: any CyclerLogger) -> StorageToken { state.add(logger: logger) }
 
+    /// Makes this the only logger: removes those that were added or set before. Streams by
+    /// ``log(buffer:)`` stay.
+    ///
+    /// - Returns: what to remove or replace it by.
+    @discardableResult
+    public func set(logger: any CyclerLogger) -> StorageToken { state.set(logger: logger) }
+
     /// Removes a logger. For one that is not there nothing happens.
     public func remove(logger token: StorageToken) { state.remove(logger: token) }
 

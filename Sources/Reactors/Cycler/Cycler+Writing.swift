@@ -9,6 +9,10 @@ extension Cycler {
     /// - Parameters:
     ///   - name: what loggers call it. Default: nothing.
     ///   - description: what loggers say about it. Default: nothing.
+    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - function: the function of the call, likewise.
+    ///   - line: the line of the call, likewise.
+    ///   - mutate: is given the storage that it writes to.
     /// - Throws: what the closure throws.
     public func commit<Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -20,6 +24,59 @@ extension Cycler {
             dispatch: state.core.currentDispatch, name: name, description: description, file: file,
             function: function, line: line)
         _ = try state.core.commit(call) { () throws(Failure) in try mutate(state.writer) }
+    }
+
+    /// Changes the state in place: one version and one notification.
+    ///
+    /// ```swift
+    /// commit { state in state.count += 1 }
+    /// ```
+    ///
+    /// The closure has a copy of the state, which replaces it when the closure returns; it is a
+    /// version even if it is equal. In the closure ``state`` is still what it was before, and another
+    /// commit is dropped: its closure is not called, and loggers are notified by `didDrop`. Where
+    /// the closure throws, nothing is changed.
+    ///
+    /// - Parameters:
+    ///   - name: what loggers call it. Default: nothing.
+    ///   - description: what loggers say about it. Default: nothing.
+    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - function: the function of the call, likewise.
+    ///   - line: the line of the call, likewise.
+    ///   - mutate: is given the state. Where a closure without types fits ``MutableStorage`` as well,
+    ///     that form is meant; `(state: inout State)` names this one.
+    /// - Throws: what the closure throws.
+    @_disfavoredOverload
+    public func commit<Failure: Error>(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line,
+        _ mutate: (inout State) throws(Failure) -> Void
+    ) throws(Failure) {
+        let core = state.core
+        let call = CyclerCall(
+            dispatch: core.currentDispatch, name: name, description: description, file: file,
+            function: function, line: line)
+        _ = try core.commitInPlace(call, mutate)
+    }
+
+    /// Puts another state in the place of the present one: always a version, for an equal one too.
+    ///
+    /// - Parameters:
+    ///   - name: what loggers call it. Default: nothing.
+    ///   - description: what loggers say about it. Default: nothing.
+    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - function: the function of the call, likewise.
+    ///   - line: the line of the call, likewise.
+    ///   - newState: what takes its place.
+    public func commit(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line, replace newState: State
+    ) {
+        let core = state.core
+        let call = CyclerCall(
+            dispatch: core.currentDispatch, name: name, description: description, file: file,
+            function: function, line: line)
+        _ = core.commit(call) { core.replace(newState) }
     }
 
     /// Tells an activity; it is no version and is not kept.
@@ -47,6 +104,9 @@ extension Cycler {
     /// - Parameters:
     ///   - name: what loggers call it. Default: nothing.
     ///   - description: what loggers say about it. Default: nothing.
+    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - function: the function of the call, likewise.
+    ///   - line: the line of the call, likewise.
     ///   - action: is given a context that holds this cycler weakly.
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws; what it committed before that stays.
@@ -77,6 +137,9 @@ extension Cycler {
     /// - Parameters:
     ///   - name: what loggers call it. Default: nothing.
     ///   - description: what loggers say about it. Default: nothing.
+    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - function: the function of the call, likewise.
+    ///   - line: the line of the call, likewise.
     ///   - action: is given a context; commits through it are logged with this dispatch's number,
     ///     and do nothing once the cycler is gone.
     /// - Returns: what the closure returns.

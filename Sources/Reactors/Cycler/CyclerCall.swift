@@ -59,7 +59,8 @@ public enum CommitOutcome: Sendable {
     case failed(any Error)
 }
 
-/// What came from a context whose owner is gone or whose action is complete; it was not done.
+/// What was not done: it came from a context whose owner is gone or whose action is complete, or
+/// it is a commit within one that changes the state in place.
 public enum DroppedCall: String, Hashable, Sendable {
     /// A `commit`; its closure was not called.
     case commit

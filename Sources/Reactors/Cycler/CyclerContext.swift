@@ -34,7 +34,7 @@ public final class CyclerContext<Owner: Cycler> {
         return try withExtendedLifetime(owner) { () throws(Failure) in try body(self) }
     }
 
-    /// Changes the state as ``Cycler/commit(_:_:file:function:line:_:)`` does.
+    /// Changes the state as the ``Cycler``'s own `commit` with a storage does.
     ///
     /// - Returns: whether the closure was called.
     /// - Throws: what the closure throws.
@@ -52,6 +52,45 @@ public final class CyclerContext<Owner: Cycler> {
             return false
         }
         return try storage.core.commit(call) { () throws(Failure) in try mutate(storage.writer) }
+    }
+
+    /// Changes the state in place, as the ``Cycler``'s own form of it does.
+    ///
+    /// - Returns: whether the closure was called.
+    /// - Throws: what the closure throws.
+    @_disfavoredOverload
+    @discardableResult
+    public func commit<Failure: Error>(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line,
+        _ mutate: (inout Owner.State) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        let call = CyclerCall(
+            dispatch: call.dispatch, name: name, description: description, file: file,
+            function: function, line: line)
+        guard livingOwner != nil else {
+            storage.core.log(.dropped(.commit, call))
+            return false
+        }
+        return try storage.core.commitInPlace(call, mutate)
+    }
+
+    /// Puts another state in the place of the present one.
+    ///
+    /// - Returns: whether it was done.
+    @discardableResult
+    public func commit(
+        _ name: String = "", _ description: String = "", file: StaticString = #fileID,
+        function: StaticString = #function, line: UInt = #line, replace newState: Owner.State
+    ) -> Bool {
+        let call = CyclerCall(
+            dispatch: call.dispatch, name: name, description: description, file: file,
+            function: function, line: line)
+        guard livingOwner != nil else {
+            storage.core.log(.dropped(.commit, call))
+            return false
+        }
+        return storage.core.commit(call) { storage.core.replace(newState) }
     }
 
     /// Tells an activity as ``Cycler/emit(_:file:function:line:)`` does.

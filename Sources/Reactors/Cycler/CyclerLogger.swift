@@ -15,7 +15,9 @@ public protocol CyclerLogger {
 
     /// The whole action, its asynchronous part too, is complete.
     ///
-    /// - Parameter error: what its closure threw.
+    /// - Parameters:
+    ///   - call: the dispatch.
+    ///   - error: what its closure threw.
     func didDispatch(_ call: CyclerCall, error: (any Error)?)
 
     /// A commit begins.
@@ -26,7 +28,10 @@ public protocol CyclerLogger {
 
     /// A key path was written. Told when the commit or batch that wrote has succeeded.
     ///
-    /// - Parameter root: the state right after this change.
+    /// - Parameters:
+    ///   - value: what was written.
+    ///   - path: where.
+    ///   - root: the state right after this change.
     func didChange<Root, Value>(_ value: Value, for path: WritableKeyPath<Root, Value>, root: Root)
 
     /// The whole value was replaced, or a batch of updates has ended.
@@ -35,7 +40,7 @@ public protocol CyclerLogger {
     /// An activity was told.
     func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall)
 
-    /// A commit or an activity came when there was nobody to make it any more.
+    /// A commit or an activity was dropped; see ``DroppedCall``.
     func didDrop(_ dropped: DroppedCall, _ call: CyclerCall)
 }
 

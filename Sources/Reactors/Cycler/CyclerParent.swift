@@ -1,7 +1,10 @@
-/// The way from a part to the cycler that it is a part of, which it holds weakly.
+/// The way from a part to the cycler that it is a part of. Holds it weakly
+/// by default.
 public final class CyclerParent<Parent: Cycler> {
     /// The parent, if it is in this process and isolation, and still there.
     public private(set) weak var cycler: Parent?
+
+    private var retained: Parent?
 
     // Law: a `ParentDoor<Parent.Action>`, set by the extension below, which knows that there are
     // actions.
@@ -11,8 +14,14 @@ public final class CyclerParent<Parent: Cycler> {
     public init(_ cycler: Parent? = nil) { self.cycler = cycler }
 
     /// Leads to another parent from now on; to `nil`, nowhere.
-    public func link(to cycler: Parent?) {
+    ///
+    /// - Parameters:
+    ///   - cycler: the parent.
+    ///   - retain: whether the parent is kept alive by this. Default: it is not. Where the parent
+    ///     keeps its parts, both stay until another parent is linked.
+    public func link(to cycler: Parent?, retain: Bool = false) {
         self.cycler = cycler
+        retained = retain ? cycler : nil
         someDoor = nil
     }
 }
@@ -20,7 +29,7 @@ public final class CyclerParent<Parent: Cycler> {
 extension CyclerParent where Parent: ActionCycler {
     /// Leads to a parent that is elsewhere from now on.
     package func link(through door: ParentDoor<Parent.Action>) {
-        cycler = nil
+        link(to: nil)
         someDoor = door
     }
 

@@ -29,6 +29,11 @@ struct LoggerList {
         entries.removeAll { $0.number == number }
     }
 
+    /// Removes the loggers that were added by hand; those of streams stay until their reader leaves.
+    mutating func removeAdded() {
+        entries.removeAll { $0.departure == nil }
+    }
+
     /// Puts another logger in the place of one; answers whether that was there.
     mutating func replace(_ number: UInt64, _ logger: any CyclerLogger) -> Bool {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }

@@ -11,7 +11,7 @@
 ///     }
 /// }
 ///
-/// row.parent.link(to: table)
+/// table.add(module: row)
 /// ```
 public protocol ModularCycler: Cycler {
     /// The cycler that it is a part of.
@@ -25,6 +25,18 @@ public protocol ModularCycler: Cycler {
 public struct CyclerParentMissing: Error, Hashable, Sendable {
     /// Makes one, for what stands in for a cycler.
     public init() {}
+}
+
+extension Cycler {
+    /// Makes a cycler a part of this one: links its ``ModularCycler/parent`` to this.
+    ///
+    /// - Parameters:
+    ///   - module: the part.
+    ///   - retainParent: whether the part keeps this cycler alive. Default: it does not.
+    public func add<Part: ModularCycler>(module: Part, retainParent: Bool = false)
+    where Part.Parent == Self {
+        module.parent.link(to: self, retain: retainParent)
+    }
 }
 
 extension ModularCycler {

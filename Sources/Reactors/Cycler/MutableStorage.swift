@@ -12,6 +12,19 @@ public final class MutableStorage<Value>: Storage<Value> {
         _ = core.commit(nil) { core.replace(value) }
     }
 
+    /// Changes the value in place. Always a version, for an equal value too.
+    ///
+    /// The closure has a copy, which replaces the value when it returns: in it ``Storage/value`` is
+    /// still what it was before, and other writes to this storage are dropped. Where it throws,
+    /// nothing is changed.
+    ///
+    /// - Throws: what the closure throws.
+    public func update<Failure: Error>(
+        _ update: (inout Value) throws(Failure) -> Void
+    ) throws(Failure) {
+        _ = try core.commitInPlace(nil, update)
+    }
+
     /// Writes one key path. Always a version, for an equal value too.
     public func update<Part>(_ value: Part, _ path: WritableKeyPath<Value, Part>) {
         _ = core.commit(nil) { core.set(value, at: path) }
@@ -19,7 +32,10 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     /// Writes one key path if the value is another than it has; otherwise nothing happens at all.
     ///
-    /// - Parameter comparer: whether two values, the present one and the new one, are the same.
+    /// - Parameters:
+    ///   - value: what is written.
+    ///   - path: where.
+    ///   - comparer: whether two values, the present one and the new one, are the same.
     public func updateIfChanged<Part>(
         _ value: Part, _ path: WritableKeyPath<Value, Part>, comparer: (Part, Part) -> Bool
     ) {
@@ -40,7 +56,10 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     /// Writes one optional key path if the value is another: `nil` is the same as `nil` only.
     ///
-    /// - Parameter comparer: whether two values, the present one and the new one, are the same.
+    /// - Parameters:
+    ///   - value: what is written.
+    ///   - path: where.
+    ///   - comparer: whether two values, the present one and the new one, are the same.
     @_disfavoredOverload
     public func updateIfChanged<Part>(
         _ value: Part?, _ path: WritableKeyPath<Value, Part?>, comparer: (Part, Part) -> Bool

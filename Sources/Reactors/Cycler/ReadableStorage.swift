@@ -94,7 +94,9 @@ extension ReadableStorage {
 
     /// A part of the value: now, then whenever it is another; computed properties too.
     ///
-    /// - Parameter limit: as for ``values(buffer:)``.
+    /// - Parameters:
+    ///   - part: reads the part from the value.
+    ///   - limit: as for ``values(buffer:)``.
     public func changed<Part: Equatable & Sendable>(
         _ part: @escaping (Value) -> Part, buffer limit: Int = 256
     ) -> ReactorStream<Part> {

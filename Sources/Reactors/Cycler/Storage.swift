@@ -51,6 +51,13 @@ public class Storage<Value>: ReadableStorage {
     @discardableResult
     public final func add(logger: any CyclerLogger) -> StorageToken { core.add(logger) }
 
+    /// Makes this the only logger: removes those that were added or set before. Streams of the log
+    /// stay.
+    ///
+    /// - Returns: what to remove or replace it by.
+    @discardableResult
+    public final func set(logger: any CyclerLogger) -> StorageToken { core.set(logger) }
+
     /// Removes a logger. For one that is not there nothing happens.
     public final func remove(logger token: StorageToken) { core.removeLogger(token) }
 

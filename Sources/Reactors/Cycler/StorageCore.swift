@@ -35,6 +35,8 @@ final class StorageCore<Value> {
     private var hasWritten = false
     // Law: empty while `depth` is 0.
     private var pending: [StorageEntry<Value>] = []
+    // A closure has a copy of the value, which will replace it: a commit in between would be lost.
+    private var isLent = false
     // Synchronous dispatches within dispatches.
     private var turns = 0
     private var outbox = Outbox<StorageEntry<Value>>()
@@ -61,7 +63,7 @@ final class StorageCore<Value> {
     func commit<Failure: Error>(
         _ call: CyclerCall?, isBatch: Bool = false, _ body: () throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        guard !isEnded else {
+        guard !isEnded, !isLent else {
             if let call { log(.dropped(.commit, call)) }
             return false
         }
@@ -84,6 +86,22 @@ final class StorageCore<Value> {
         depth -= 1
         leave(call, ended(hadWritten))
         return true
+    }
+
+    /// Runs `body` on a copy of the value and puts that in its place, as one commit.
+    ///
+    /// Why a copy: `body` may read the storage, which would overlap with a write to the value itself
+    /// and end the process.
+    func commitInPlace<Failure: Error>(
+        _ call: CyclerCall?, _ body: (inout Value) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        try commit(call) { () throws(Failure) in
+            var copy = value
+            isLent = true
+            defer { isLent = false }
+            try body(&copy)
+            replace(copy)
+        }
     }
 
     /// Requires an open commit.
@@ -245,6 +263,11 @@ final class StorageCore<Value> {
     func add(_ logger: StreamLogger) {
         guard !isEnded else { return logger.finish() }
         loggers.add(logger, nextToken().number, until: logger.departure, finish: logger.finish)
+    }
+
+    func set(_ logger: any CyclerLogger) -> StorageToken {
+        loggers.removeAdded()
+        return add(logger)
     }
 
     func removeLogger(_ token: StorageToken) {

@@ -76,6 +76,40 @@ extension ViewModel {
     }
 }
 
+private final class Basket: Cycler {
+    struct State: Equatable {
+        var items: [String] = []
+        var isOpen = true
+    }
+
+    let state: Storage<State> = .init(.init())
+
+    func put(_ item: String) {
+        dispatch("put") { context in
+            context.commit { state in state.items.append(item) }
+        }
+    }
+
+    func close() {
+        commit { (state: inout State) in state.isOpen = false }
+    }
+
+    func clear() {
+        commit("clear", replace: State())
+    }
+}
+
+private final class Shelf: ModularCycler {
+    struct State { var isFull = false }
+
+    let state: Storage<State> = .init(.init())
+    let parent = CyclerParent<Basket>()  // Cycler kept it beside the object
+
+    func fill() throws {
+        try forward { basket in basket.put("last") }
+    }
+}
+
 private protocol Shop: Sendable {
     func deliver(_ number: Int) async throws
 }
@@ -106,7 +140,7 @@ struct PortingFromCyclerTests {
         let blocks = guide.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)
         }
-        #expect(blocks.count == 6)
+        #expect(blocks.count == 8)
         for block in blocks { #expect(file.contains(block), "\(block)") }
     }
 
@@ -125,6 +159,19 @@ struct PortingFromCyclerTests {
         for try await text in texts { show(text) }
         for try await activity in activities { show("\(activity)") }
         #expect(shown == ["-2", "0", "-1", "-2", "didReachBigNumber"])
+    }
+
+    @Test func `its basket is filled by its shelf, closed and cleared`() throws {
+        let logger = LogBook()
+        let (basket, shelf) = (Basket(), Shelf())
+        basket.set(logger: logger)
+        basket.add(module: shelf)
+        try shelf.fill()
+        basket.close()
+        #expect(basket.state.value == Basket.State(items: ["last"], isOpen: false))
+        basket.clear()
+        #expect(basket.state.value == Basket.State())
+        #expect(logger.lines.last == "didMutate clear v3")
     }
 
     @Test func `its order is delivered when it is saved, and not by a view model that has ended`()
