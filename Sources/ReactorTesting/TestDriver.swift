@@ -42,6 +42,10 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///   - reactor: the session's own instance.
     ///   - clock: the session's clock. Default: one of its own.
     ///   - topics: as for `ReactorHost`.
+    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - filePath: likewise.
+    ///   - line: likewise.
+    ///   - column: likewise.
     ///   - report: is called for everything that is wrong, within the call that found it.
     public init(
         _ reactor: sending R, clock: ManualClock = ManualClock(), topics: TopicBus = TopicBus(),
@@ -69,7 +73,13 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// Mutations of that part are asserted by the state alone; activities are received.
     ///
-    /// - Parameter change: what becomes of the state. Default: nothing.
+    /// - Parameters:
+    ///   - action: what is sent.
+    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - filePath: likewise.
+    ///   - line: likewise.
+    ///   - column: likewise.
+    ///   - change: what becomes of the state. Default: nothing.
     public func send(
         _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
@@ -98,7 +108,13 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Waits for it as long as an effect runs or a source is open. Give tests a time limit: an
     /// effect that waits for a clock which is not advanced is waited for as well.
     ///
-    /// - Parameter change: what becomes of the state. Default: nothing.
+    /// - Parameters:
+    ///   - mutation: what has to come.
+    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - filePath: likewise.
+    ///   - line: likewise.
+    ///   - column: likewise.
+    ///   - change: what becomes of the state. Default: nothing.
     public func receive(
         _ mutation: R.Mutation, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }

@@ -20,8 +20,10 @@ extension ReactorHost {
     ///
     /// Several loggers are told the same, in the same order. Adding one replaces none.
     ///
-    /// - Parameter limit: how many entries wait for it at most; what comes when they do is left
-    ///   out and counted (``ActionLogger/missed(_:)``). Default: 1024.
+    /// - Parameters:
+    ///   - logger: is called for every entry.
+    ///   - limit: how many entries wait for it at most; what comes when they do is left out and
+    ///     counted (``ActionLogger/missed(_:)``). Default: 1024.
     /// - Returns: what to remove it by.
     @discardableResult
     public func add(_ logger: some ActionLogger<R>, buffer limit: Int = 1024) -> LoggerToken {

@@ -14,7 +14,9 @@ extension ReactorHost {
 
     /// A part of the state: now, then whenever it is another; computed properties too.
     ///
-    /// - Parameter limit: how far the reader may fall behind. Default: 256 values.
+    /// - Parameters:
+    ///   - path: where the part is.
+    ///   - limit: how far the reader may fall behind. Default: 256 values.
     public func state<Part: Equatable & Sendable>(
         _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256
     ) -> ReactorStream<Part> {
@@ -37,7 +39,9 @@ extension ReactorHost {
     ///
     /// Two assignments by one mutation are one element with the last value.
     ///
-    /// - Parameter limit: how far the reader may fall behind. Default: 256 values.
+    /// - Parameters:
+    ///   - path: the pulse, `\.$alertMessage`.
+    ///   - limit: how far the reader may fall behind. Default: 256 values.
     public func pulse<Value: Sendable>(
         _ path: any KeyPath<R.State, Pulse<Value>> & Sendable, buffer limit: Int = 256
     ) -> ReactorStream<Value> {
