@@ -5,14 +5,16 @@ internal import Wire
 // Bytes in: from the socket through Wire's machine to an operation.
 extension Shard {
     /// Requests that a connection has carried out in one turn, and bytes of answers that it has
-    /// made there, before the rest waits: its output budget. One answer more may begin below it.
-    private static let turnLimit = (requests: 64, bytes: 64 << 10)
+    /// made there, before the rest waits: its output budget. One answer may begin below it.
+    static let turnRequests = 64
+    private static let turnBytes = 64 << 10
 
     /// Reads requests off `bytes` until one has to wait for its answer, or the connection's output
     /// budget is used up: then it gets another turn when the kernel has taken what was made.
     ///
+    /// - Parameter limit: of requests in this turn.
     /// - Returns: how many bytes were consumed; the rest, if any, is to be held.
-    func read(_ connection: ConnectionID, _ bytes: RawSpan) -> Int {
+    func read(_ connection: ConnectionID, _ bytes: RawSpan, requests limit: Int) -> Int {
         let slot = Int(connection.slot)
         out.removeAll(keepingCapacity: true)
         readingConnection = connection
@@ -25,8 +27,8 @@ extension Shard {
         var requests = 0
         let answeredBefore = answered
         while offset < bytes.byteCount, isCurrent(connection), exchanges[slot].isReading,
-            requests < Self.turnLimit.requests,
-            answered - answeredBefore < Self.turnLimit.bytes, !exchanges[slot].hasUnsent
+            requests < limit, answered - answeredBefore < Self.turnBytes,
+            !exchanges[slot].hasUnsent
         {
             let progress: RequestReader.Progress
             do {
@@ -57,8 +59,30 @@ extension Shard {
         }
         flushOut(connection)
         guard offset < bytes.byteCount, isCurrent(connection) else { return bytes.byteCount }
-        if exchanges[slot].isReading, !exchanges[slot].hasUnsent { postponed.append(connection) }
+        if exchanges[slot].isReading, !exchanges[slot].hasUnsent {
+            let isHeavy = answered - answeredBefore >= Self.turnBytes
+            postponed.append(connection, isHeavy ? .heavy : .light)
+        }
         return offset
+    }
+
+    /// Whether the bytes begin with a whole request for `/livez` or `/readyz`, in a kilobyte: it is
+    /// answered however much else there is to do, for that is what it asks about.
+    func beginsWithProbe(_ exchange: Exchange, _ bytes: RawSpan) -> Bool {
+        guard exchange.reader.isBetweenRequests, exchange.work == nil else { return false }
+        var (reader, head, body, offset) = (exchange.reader, RequestHead(), [UInt8](), 0)
+        let beginning = bytes.extracting(0..<min(bytes.byteCount, 1_024))
+        do throws(RequestRefusal) {
+            guard try reader.next(beginning, at: &offset, head: &head, body: &body) == .complete
+            else { return false }
+        } catch {
+            // It is refused when its turn comes.
+            return false
+        }
+        switch service.router.match(head.method, head.bytes, head.path) {
+        case .operation(.livez, _), .operation(.readyz, _): return true
+        default: return false
+        }
     }
 
     /// Reads into `head` and `body`.
@@ -89,7 +113,8 @@ extension Shard {
             let pending = work.pending
             work.pending = []
             // Safe: bytes have no padding, which is why a span's raw bytes are marked.
-            let consumed = unsafe read(connection, pending.span.bytes)
+            let consumed = unsafe read(
+                connection, pending.span.bytes, requests: Self.turnRequests)
             if consumed < pending.count { keepPending(connection, pending.dropFirst(consumed)) }
         }
         guard isCurrent(connection), exchanges[slot].isReading, !exchanges[slot].hasUnsent,

@@ -183,6 +183,7 @@ extension Shard: SessionOutput {
             status: 200, lines: templates.stream, date: date, isChunked: subscriber.isChunked,
             to: &out)
         opening.append(retryMilliseconds: jitteredRetry(), to: &out)
+        answered += opening.snapshot.count
         if opening.snapshot.count <= 4_096 {
             out.append(contentsOf: opening.snapshot)
             send(connection, out)

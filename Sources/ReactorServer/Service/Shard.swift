@@ -24,8 +24,8 @@ final class Shard: LoopHandler {
     private var occupied = 0
     /// Connections whose answer went out and who have sent more already.
     var resumable: [ConnectionID] = []
-    /// Connections that have requests left to serve and have used up their turn's output budget.
-    var postponed: [ConnectionID] = []
+    /// Connections that have requests left to serve and wait for a turn.
+    var postponed = TurnQueue<ConnectionID>()
     /// Bytes of answers' bodies that were made so far, sent or not (HEAD, 304): the measure of
     /// work for turns and rounds.
     var answered = 0
@@ -100,20 +100,28 @@ final class Shard: LoopHandler {
         switch exchanges[slot].phase {
         case .reading where exchanges[slot].hasUnsent:
             hold(connection, bytes, from: 0)
-        case .reading where answered - answeredBefore >= Self.roundBudgetBytes:
-            // This round has made enough; everybody else has a turn first.
-            hold(connection, bytes, from: 0)
-            postponed.append(connection)
+        case .reading where hasAnsweredEnough:
+            guard beginsWithProbe(exchanges[slot], bytes) else {
+                // This round has made enough; everybody else has a turn first.
+                hold(connection, bytes, from: 0)
+                return postponed.append(connection, .light)
+            }
+            readNow(connection, bytes, requests: 1)
         case .reading:
-            exchanges[slot].lastProgress = connections.now
-            let consumed = read(connection, bytes)
-            if consumed < bytes.byteCount { hold(connection, bytes, from: consumed) }
-            dropIdleWork(slot)
+            readNow(connection, bytes, requests: Self.turnRequests)
         case .answering:
             hold(connection, bytes, from: 0)
         case .streaming, .closing, .vacant:
             break
         }
+    }
+
+    private func readNow(_ connection: ConnectionID, _ bytes: RawSpan, requests: Int) {
+        let slot = Int(connection.slot)
+        exchanges[slot].lastProgress = connections.now
+        let consumed = read(connection, bytes, requests: requests)
+        if consumed < bytes.byteCount { hold(connection, bytes, from: consumed) }
+        dropIdleWork(slot)
     }
 
     func peerFinished(_ connection: ConnectionID) {
@@ -133,6 +141,7 @@ final class Shard: LoopHandler {
         switch exchanges[slot].phase {
         case .vacant: break
         case .closing: close(connection, .lingering)
+        case .reading where hasAnsweredEnough: postponed.append(connection, .heavy)
         case .reading: readOn(connection)
         case .answering: departIfParked(connection)
         case .streaming(let streaming):
@@ -195,11 +204,9 @@ final class Shard: LoopHandler {
         // is one more batch over all of them. A client that sends without end gets its turn in
         // the next round, after everybody else's.
         var turns = 0
-        while !resumable.isEmpty, turns < 64, !hasAnsweredEnough {
+        while !resumable.isEmpty, turns < 64, turns == 0 || !hasAnsweredEnough {
             turns += 1
-            let turn = resumable
-            resumable.removeAll(keepingCapacity: true)
-            for connection in turn { readOn(connection) }
+            serveResumable()
             sessions.commit()
         }
         servePostponed()
@@ -209,20 +216,38 @@ final class Shard: LoopHandler {
         }
     }
 
-    /// Gives a turn to connections that have used up theirs, a few in each round: 1000 requests,
-    /// or as many as make the round's budget of answers.
+    /// One more request of each, or of as many as make the round's budget of answers.
+    private func serveResumable() {
+        let turn = resumable
+        resumable.removeAll(keepingCapacity: true)
+        for (index, connection) in turn.enumerated() {
+            guard index == 0 || !hasAnsweredEnough else {
+                resumable.insert(contentsOf: turn[index...], at: 0)
+                return
+            }
+            readOn(connection)
+        }
+    }
+
+    /// Gives a turn to connections that wait for one, a few in each round: 1000 requests, or as
+    /// many as make the round's budget of answers, and one of either weight at the least.
     private func servePostponed() {
         guard !postponed.isEmpty else { return }
-        let waiting = postponed
-        postponed = []
         var served = 0
-        while served < min(waiting.count, 16), served == 0 || !hasAnsweredEnough {
-            readOn(waiting[served])
-            served += 1
+        for weight in [TurnQueue<ConnectionID>.Weight.light, .heavy] {
+            // Those that are postponed meanwhile wait for the next round.
+            for turn in 0..<min(postponed.count(weight), Self.turnsInARound) {
+                guard turn == 0 || (served < Self.turnsInARound && !hasAnsweredEnough),
+                    let connection = postponed.popFirst(weight)
+                else { break }
+                readOn(connection)
+                served += 1
+            }
         }
-        postponed.insert(contentsOf: waiting[served...], at: 0)
         sessions.commit()
     }
+
+    private static let turnsInARound = 16
 
     private var hasAnsweredEnough: Bool { answered - answeredBefore >= Self.roundBudgetBytes }
 

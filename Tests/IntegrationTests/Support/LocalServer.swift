@@ -9,6 +9,16 @@ struct LocalServer: Sendable {
     let port: UInt16
     private let running: Task<Void, any Error>
 
+    /// Creates the session, on a connection of its own.
+    func create(_ session: String, of reactor: String) async throws -> Int? {
+        let body = "{\"reactor\":\"\(reactor)\"}"
+        let connection = try connect()
+        await connection.send(
+            "PUT /v1/sessions/\(session) HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        return await connection.answers(1).first?.head.status
+    }
+
     func connect(receiveBufferBytes: Int32? = nil) throws -> RawConnection {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
     }
@@ -18,7 +28,9 @@ struct LocalServer: Sendable {
 
     /// Starts one, and ends it behind `act`.
     static func with(
-        _ journal: any Journal, _ adjust: (inout Configuration) -> Void = { _ in },
+        _ journal: any Journal = MemoryJournal(),
+        hosting hosted: [Hosted] = [Hosted("alerts") { Alerts() }],
+        _ adjust: (inout Configuration) -> Void = { _ in },
         _ act: (LocalServer) async throws -> Void
     ) async throws {
         var configuration = Configuration()
@@ -29,8 +41,7 @@ struct LocalServer: Sendable {
         let (addresses, started) = AsyncStream<String>.makeStream()
         let running = Task { [configuration] in
             defer { started.finish() }
-            let server = ReactorServer(
-                hosting: [Hosted("alerts") { Alerts() }], configuration: configuration)
+            let server = ReactorServer(hosting: hosted, configuration: configuration)
             try await server.run(
                 started: { started.yield($0) }, closingTime: .seconds(30), opening: { journal })
         }

@@ -1,0 +1,136 @@
+import Dispatch
+import ReactorServer
+import Reactors
+import Synchronization
+import Testing
+
+@Suite("Case 144 — large answers hold nobody up", .timeLimit(.minutes(5)))
+struct TurnTests {
+    private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+    /// Five sessions with a large state; the loop stands still in the first one's encoding.
+    private func withBusyLoop(
+        _ act: (LocalServer, EncodingGate) async throws -> Void
+    ) async throws {
+        let gate = EncodingGate()
+        try await LocalServer.with(hosting: [Hosted("large") { LargeText(gate: gate) }]) {
+            server in
+            for number in 1...5 {
+                #expect(try await server.create("s\(number)", of: "large") == 201)
+            }
+            gate.close()
+            let first = try server.connect()
+            await first.send(get("/v1/sessions/s1"))
+            await gate.untilWaiting(1)
+            defer { gate.open() }
+            try await act(server, gate)
+        }
+    }
+
+    @Test(arguments: ["/livez", "/readyz"])
+    func `case 144: a probe is answered before large answers that were asked for earlier`(
+        path: String
+    ) async throws {
+        try await withBusyLoop { server, gate in
+            var readers: [RawConnection] = []
+            for number in 2...5 {
+                readers.append(try server.connect())
+                await readers[number - 2].send(get("/v1/sessions/s\(number)"))
+            }
+            let probe = try server.connect()
+            await probe.send(get(path))
+            // The first two are encoded, and make all that a round may; the third stands still.
+            gate.allow(2)
+            #expect(await probe.answers(1).first?.head.status == 200)
+            gate.open()
+            for reader in readers {
+                #expect(await reader.answers(1).first?.head.status == 200)
+            }
+        }
+    }
+
+    @Test func `case 144: a first request is carried out before the rest of large ones`()
+        async throws
+    {
+        try await withBusyLoop { server, gate in
+            // Each of its answers uses up a turn.
+            let reader = try server.connect()
+            await reader.send((2...5).map { get("/v1/sessions/s\($0)") }.joined())
+            let other = try server.connect()
+            await other.send(get("/v1/sessions/none"))
+            gate.allow(2)
+            // Its turn comes before the third answer, in whose encoding the loop stands still.
+            #expect(await other.answers(1).first?.head.status == 404)
+            gate.open()
+            #expect(await reader.answers(4).map(\.head.status) == [200, 200, 200, 200])
+        }
+    }
+}
+
+/// Encodings of states wait here while it is closed; each that is allowed passes.
+///
+/// Why it blocks its thread: it is the loop's, which is to stand still.
+private final class EncodingGate: Sendable {
+    private struct Book {
+        var isOpen = true
+        var allowed = 0
+        var passed = 0
+    }
+
+    private let book = Mutex(Book())
+    private let changed = DispatchSemaphore(value: 0)
+    private let waiting = AsyncStream<Int>.makeStream()
+
+    func close() { book.withLock { $0.isOpen = false } }
+
+    func open() {
+        book.withLock { $0.isOpen = true }
+        changed.signal()
+    }
+
+    func allow(_ count: Int) {
+        book.withLock { $0.allowed += count }
+        changed.signal()
+    }
+
+    /// Until the loop stands still here, the `number`th time that it comes.
+    func untilWaiting(_ number: Int) async {
+        for await one in waiting.stream where one == number { return }
+    }
+
+    func pass() {
+        guard
+            let number = book.withLock({ book -> Int? in
+                guard !book.isOpen else { return nil }
+                book.passed += 1
+                return book.passed
+            })
+        else { return }
+        waiting.continuation.yield(number)
+        while !book.withLock({ $0.isOpen || $0.allowed >= number }) { changed.wait() }
+    }
+}
+
+/// A state of 1.2 MB, encoded when the gate lets it.
+private struct LargeText: Reactor {
+    enum Action: TaggedCodable, Sendable { case nothing }
+    typealias Mutation = Action
+
+    struct State: Codable, Sendable {
+        var text = String(repeating: "x", count: 1_200_000)
+        var gate: EncodingGate?
+
+        private enum CodingKeys: String, CodingKey { case text }
+
+        init(_ gate: EncodingGate) { self.gate = gate }
+
+        func encode(to encoder: any Encoder) throws {
+            gate?.pass()
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(text, forKey: .text)
+        }
+    }
+
+    let gate: EncodingGate
+    var initialState: State { State(gate) }
+}
