@@ -19,6 +19,7 @@ enum Main {
             Hosted("member") { Profile(topic: Topic("member", remembers: true)) },
             Hosted("row") { Row() },
             Hosted("errands") { Errands() },
+            Hosted("values") { Values() },
             Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
         ])
     }
