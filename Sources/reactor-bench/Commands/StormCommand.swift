@@ -44,7 +44,7 @@ struct StormCommand: ParsableCommand {
     var hunts = 16
 
     @Option(help: "Resident MiB that the server may have.")
-    var memoryLimit = 256
+    var memoryLimit = 128
 
     @Option(help: "How long an answer, or the end after SIGTERM, may take.")
     var timeout = TimeSpan(seconds: 30)

@@ -159,6 +159,11 @@
             guard let bytes = crew.request(member, host: pool.host, &random) else { return }
             asked[member] = true
             try pool.send(place, bytes)
+            // Some are gone before they are answered; what has a key is asked again.
+            guard Int.random(in: 0..<64, using: &random) == 0 else { return }
+            asked[member] = false
+            pool.close(place, hard: Bool.random(using: &random))
+            crew.lost(member)
         }
 
         // MARK: ClientDriver

@@ -80,7 +80,11 @@ struct StormRequests {
 
     /// 64 KiB of one request whose answer is large.
     func flood(of home: String, _ random: inout SeededNumbers) -> [StormRequest] {
-        let paths = ["/openapi.yaml", "/openapi.yaml", "/metrics", "/v1/sessions/\(home)"]
+        let crowded = readOnly.first ?? home
+        let paths = [
+            "/openapi.yaml", "/metrics", "/v1/sessions/\(home)",
+            "/v1/sessions/\(crowded)/log?limit=1000", "/v1/sessions/\(crowded)/log?limit=1000",
+        ]
         let line = "GET \(paths.randomElement(using: &random) ?? "/openapi.yaml")"
         let bytes = Array("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
         return [StormRequest](
