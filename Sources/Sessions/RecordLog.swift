@@ -55,11 +55,14 @@ package struct RecordLog {
     package private(set) var lastVersion: UInt64
     /// The version that the state has at `keptAfter`.
     package private(set) var keptVersion: UInt64
+    /// The record at which `keptVersion` was reached; nil if that was before the session woke.
+    private var keptVersionNumber: UInt64?
 
     package init(lastNumber: UInt64 = 0, lastVersion: UInt64 = 0) {
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
         self.keptVersion = lastVersion
+        keptVersionNumber = lastVersion == 0 ? 0 : nil
     }
 
     /// Everything after this number is kept.
@@ -107,6 +110,17 @@ package struct RecordLog {
         entries[index(of: number)]
     }
 
+    /// The record at which a version was reached that is kept; nil if nobody here knows.
+    func number(of version: UInt64) -> UInt64? {
+        guard version > keptVersion else { return version < keptVersion ? nil : keptVersionNumber }
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].version < version { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count ? entries[low].number : nil
+    }
+
     package func events(of entry: Entry) -> some RandomAccessCollection<Event> {
         let next = index(of: entry.number) + 1
         let end = next < entries.count ? entries[next].firstEvent : firstEvent + events.count
@@ -124,6 +138,7 @@ package struct RecordLog {
             entries.count > retention.records || keptBytes > retention.bytes
         {
             keptVersion = first.version
+            if first.isMutation { keptVersionNumber = first.number }
             weight -= first.weight
             droppedWeight += first.weight
             entries.removeFirst()

@@ -260,7 +260,7 @@ final class Replay {
         isAsking = true
         session.rebuild(version) { [self] result in
             guard take(result), case .success(let rebuilt) = result else { return }
-            guard let rebuilt else { return lose() }
+            guard let rebuilt = rebuilt?.fold else { return lose() }
             fold = rebuilt
             if case .part = subscriber.stream.selection.states {
                 var state: [UInt8] = []

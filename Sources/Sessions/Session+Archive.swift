@@ -11,24 +11,31 @@ extension Session {
 
     /// Rebuilds the state as it was at `version`, from the snapshot before it; nil if what that
     /// needs is no longer kept.
+    ///
+    /// - Parameter isPlaced: whether ``Rebuilt/number`` has to be the record at which the version
+    ///   was reached: then the snapshot is of an earlier version, if there is one.
     func rebuild(
-        _ version: UInt64,
-        then act: @escaping (Result<(any StateFold)?, JournalFailure>) -> Void
+        _ version: UInt64, isPlaced: Bool = false,
+        then act: @escaping (Result<Rebuilt?, JournalFailure>) -> Void
     ) {
         let key = key
+        let isEarlier = isPlaced && version > 0
         pin()
         table.ask { archive, answer in
-            archive.snapshot(of: key, at: version, answer)
+            archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { [self] result in
             defer { unpin() }
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let snapshot):
                 guard let machine else { return act(.failure(.leftMemory)) }
-                guard let snapshot else { return act(.success(nil)) }
+                guard let snapshot else {
+                    return isEarlier ? rebuildOldest(version, then: act) : act(.success(nil))
+                }
                 do throws(RecoveryFault) {
                     let fold = try machine.makeFold(from: snapshot)
-                    advance(fold, after: RecordPlace(snapshot.number), to: version, then: act)
+                    let rebuilt = Rebuilt(fold: fold, number: version == 0 ? 0 : snapshot.number)
+                    advance(rebuilt, after: RecordPlace(snapshot.number), to: version, then: act)
                 } catch {
                     note(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
@@ -37,11 +44,38 @@ extension Session {
         }
     }
 
-    private func advance(
-        _ fold: any StateFold, after place: RecordPlace, to version: UInt64,
-        then act: @escaping (Result<(any StateFold)?, JournalFailure>) -> Void
+    /// The oldest version that is kept may be this one: then what was before its snapshot is gone.
+    private func rebuildOldest(
+        _ version: UInt64, then act: @escaping (Result<Rebuilt?, JournalFailure>) -> Void
     ) {
-        guard fold.version < version else { return act(.success(fold)) }
+        rebuild(version) { [self] result in
+            guard case .success(var rebuilt?) = result else { return act(result) }
+            askHead { head in
+                act(
+                    head.map { head in
+                        // A later snapshot of the same version may have taken its place.
+                        if let head, head.keptVersion == version {
+                            rebuilt.number = min(rebuilt.number, head.keptAfter)
+                        }
+                        return rebuilt
+                    })
+            }
+        }
+    }
+
+    /// A state of before.
+    struct Rebuilt {
+        let fold: any StateFold
+        /// The record that made it, or, where it began with a snapshot of its version, the
+        /// snapshot's.
+        var number: UInt64
+    }
+
+    private func advance(
+        _ rebuilt: Rebuilt, after place: RecordPlace, to version: UInt64,
+        then act: @escaping (Result<Rebuilt?, JournalFailure>) -> Void
+    ) {
+        guard rebuilt.fold.version < version else { return act(.success(rebuilt)) }
         let key = key
         let last = committedNumber
         pin()
@@ -53,10 +87,12 @@ extension Session {
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let records):
+                var rebuilt = rebuilt
                 do throws(RecoveryFault) {
-                    guard let reached = try Self.apply(records, after: place, to: version, fold)
+                    guard
+                        let reached = try Self.apply(records, after: place, to: version, &rebuilt)
                     else { return act(.success(nil)) }
-                    advance(fold, after: reached, to: version, then: act)
+                    advance(rebuilt, after: reached, to: version, then: act)
                 } catch {
                     note(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
@@ -67,35 +103,90 @@ extension Session {
 
     /// Answers the place of the last record or note that was looked at; nil if one is missing.
     private static func apply(
-        _ records: [Record], after place: RecordPlace, to version: UInt64, _ fold: any StateFold
+        _ records: [Record], after place: RecordPlace, to version: UInt64, _ rebuilt: inout Rebuilt
     ) throws(RecoveryFault) -> RecordPlace? {
         var reached = place
         for record in records {
             guard record.number == reached.nextNumber else { return nil }
             reached = record.place
-            if record.kind == .mutation, fold.version < version { try fold.applyNext(record) }
+            guard record.kind == .mutation, rebuilt.fold.version < version else { continue }
+            try rebuilt.fold.applyNext(record)
+            rebuilt.number = record.number
         }
         return reached == place ? nil : reached
     }
 
-    /// Reads a state that is no longer in memory.
-    func readArchived(_ version: UInt64, for token: UInt64) {
+    /// Reads a state that is no longer in memory, or whose position is not.
+    ///
+    /// - Parameter tries: what it needs may be trimmed while it is read, and be kept all the same
+    ///   in another form: so often it is read again at the most.
+    func readArchived(_ version: UInt64, for token: UInt64, tries: Int = 3) {
         keeping?.readers.insert(token)
-        rebuild(version) { [self] result in
-            guard keeping?.readers.remove(token) != nil else { return }
-            guard life == .running else { return answer(content(absence), token) }
+        rebuild(version, isPlaced: true) { [self] result in
+            guard keeping?.readers.contains(token) == true else { return }
+            guard life == .running else { return answerReader(token, content(absence)) }
             switch result {
-            case .failure(let failure): answer(content(.unreadable(failure)), token)
-            case .success(nil):
-                let kept = (keeping?.keptVersion ?? 0)...log.lastVersion
-                answer(content(.versionUnknown(kept: kept)), token)
-            case .success(let fold?):
+            case .failure(let failure): answerReader(token, content(.unreadable(failure)))
+            case .success(nil): readAgain(version, for: token, tries: tries)
+            case .success(let rebuilt?):
                 var state: [UInt8] = []
-                if let failure = append(fold, to: &state) {
-                    return answer(content(.unencodable(failure)), token)
+                if let failure = append(rebuilt.fold, to: &state) {
+                    return answerReader(token, content(.unencodable(failure)))
                 }
-                answer(content(.state(state, version: version)), token)
+                var content = content(.state(state, version: version))
+                content.position = Position(generation, rebuilt.number)
+                answerReader(token, content)
             }
+        }
+    }
+
+    private func answerReader(_ token: UInt64, _ content: Reply.Content) {
+        guard keeping?.readers.remove(token) != nil else { return }
+        answer(content, token)
+    }
+
+    /// A version could not be rebuilt: it is no longer kept, or was trimmed up to just now.
+    private func readAgain(_ version: UInt64, for token: UInt64, tries: Int) {
+        guard version < log.keptVersion || version > log.lastVersion else {
+            // Memory has it, and all that is kept of before.
+            guard keeping?.readers.remove(token) != nil else { return }
+            return answer(.state(content(reading: version), version: version, token: token))
+        }
+        askKept { [self] kept in
+            guard keeping?.readers.contains(token) == true else { return }
+            guard life == .running else { return answerReader(token, content(absence)) }
+            switch kept {
+            case .failure(let failure): answerReader(token, content(.unreadable(failure)))
+            case .success(let kept):
+                guard kept.contains(version), tries > 1 else {
+                    return answerReader(token, content(.versionUnknown(kept: kept)))
+                }
+                readArchived(version, for: token, tries: tries - 1)
+            }
+        }
+    }
+
+    /// Which versions can be shown: the journal trims on its own, and knows.
+    private func askKept(
+        then act: @escaping (Result<ClosedRange<UInt64>, JournalFailure>) -> Void
+    ) {
+        askHead { [self] head in
+            act(
+                head.map { head in
+                    min(head?.keptVersion ?? log.keptVersion, log.keptVersion)...log.lastVersion
+                })
+        }
+    }
+
+    /// What the journal says of this life; nil if it is over.
+    private func askHead(then act: @escaping (Result<SavedHead?, JournalFailure>) -> Void) {
+        let key = key
+        pin()
+        table.ask { archive, answer in
+            archive.head(of: key.session, answer)
+        } then: { [self] result in
+            defer { unpin() }
+            act(result.map { $0?.key == key && $0?.isDeleted == false ? $0 : nil })
         }
     }
 
@@ -141,12 +232,17 @@ extension Session {
             switch result {
             case .failure(let failure): act(.failure(.unreadable(failure)))
             case .success(nil):
-                let kept = (keeping?.keptVersion ?? 0)...committedVersion
-                act(.failure(.versionUnknown(kept)))
-            case .success(let fold?):
+                askKept { [self] kept in
+                    guard life != .ended else { return act(.failure(exportFault)) }
+                    switch kept {
+                    case .failure(let failure): act(.failure(.unreadable(failure)))
+                    case .success(let kept): act(.failure(.versionUnknown(kept)))
+                    }
+                }
+            case .success(let rebuilt?):
                 act(
                     exported(wanted) { out throws(JSONEncodingFailure) in
-                        try fold.encodeRaw(to: &out)
+                        try rebuilt.fold.encodeRaw(to: &out)
                     })
             }
         }

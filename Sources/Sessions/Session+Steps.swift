@@ -310,7 +310,8 @@ extension Session {
         case .content(_, let token):
             table.output.reply(content(.failed(failure)), to: token)
         case .state(_, let version, let token):
-            table.output.reply(content(neverWas ? .failed(failure) : reading(version)), to: token)
+            table.output.reply(
+                neverWas ? content(.failed(failure)) : content(reading: version), to: token)
         case .subscription(let request, _, _):
             guard !neverWas else {
                 return table.output.reply(content(.failed(failure)), to: request.token)

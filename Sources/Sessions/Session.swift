@@ -291,10 +291,22 @@ package final class Session {
     package func read(version: UInt64?, for token: UInt64) {
         guard life == .running else { return answer(content(absence), token) }
         noteUse()
-        if let version, keeping != nil, version < log.keptVersion {
+        if let version, keeping != nil, version <= log.keptVersion,
+            log.number(of: version) == nil
+        {
             return readArchived(version, for: token)
         }
-        answer(.state(content(reading(version)), version: version, token: token))
+        answer(.state(content(reading: version), version: version, token: token))
+    }
+
+    /// A version is answered with the position at which it was reached: who goes on from there
+    /// misses nothing.
+    func content(reading version: UInt64?) -> Reply.Content {
+        var content = content(reading(version))
+        guard let version, case .state = content.kind else { return content }
+        // Without an archive nothing of before is there to be missed.
+        content.position = Position(generation, log.number(of: version) ?? log.keptAfter)
+        return content
     }
 
     func reading(_ version: UInt64?) -> Reply.Kind {

@@ -263,7 +263,7 @@ struct RegistrationCheckTests {
             let token = next.read(woken, version: UInt64(x))
             next.settleAll()
             next.letIn()
-            #expect(next.line(token) == "state \(shown(x)) of \(x) v5 n5")
+            #expect(next.line(token) == "state \(shown(x)) of \(x) v5 n\(x)")
         }
         try next.act(#"{"type":"set","x":6}"#, on: woken)
         #expect(next.state(woken) == shown(6))

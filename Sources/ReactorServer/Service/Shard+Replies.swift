@@ -139,10 +139,8 @@ extension Shard: SessionOutput {
     ) {
         guard case .answering(_, let wishes) = exchanges[Int(connection.slot)].phase else { return }
         let position = content.position.text
-        let isPresent = version == content.version
-        // The tag names the present state; another version has none.
-        let tag = isPresent ? [("ETag", "\"\(position)\"")] : []
-        if isPresent, let known = wishes?.known, known.includes(position) {
+        let tag = [("ETag", "\"\(position)\"")]
+        if let known = wishes?.known, known.includes(position) {
             // It was encoded all the same.
             answered += state.count
             return answer(connection, 304, tag, [])

@@ -121,6 +121,10 @@ struct SessionTests {
             let response = try await session.client.get("\(session.path)?version=\(version)")
             #expect(try response.json["version"] == .integer(version))
             #expect(try response.json["state"] == ["count": .integer(3 * version)])
+            // Case 158. Beyond ten it tells an activity, which is a record and no version.
+            let position = "\(session.generation).\(version < 5 ? version : 6)"
+            #expect(try response.json["position"] == .string(position))
+            #expect(response["ETag"] == "\"\(position)\"")
         }
         try expectProblem(
             try await session.client.get("\(session.path)?version=6"), 404, "unknown_version",
