@@ -23,22 +23,30 @@ final class Replay {
     private var shownPart: [UInt8]?
     /// The client has no id yet, and nothing it could continue from if it is cut off here.
     private var needsID: Bool
+    /// The client wants everything that is kept and has seen nothing: wherever that begins, nothing
+    /// is missing before it. What was known of that when the stream was opened may be trimmed.
+    private var isAtStart: Bool
+    private var startTries = 0
     private var isAsking = false
     private var isOver = false
 
     /// Precedent: a socket's send buffer takes a few hundred KB; more would only wait here.
     private static let sliceBytes = 65_536
+    /// The state before the first record may be trimmed while the record is read: then both are
+    /// read again. A state that can't be rebuilt looks the same, and ends in a reset.
+    private static let startLimit = 4
 
     /// - Parameters:
     ///   - place: what the client has seen.
-    ///   - needsID: whether the client has no id to continue from.
+    ///   - isFromStart: whether the client wants everything that is kept, and has no id.
     init(
         _ subscriber: Subscriber, of session: Session, after place: RecordPlace,
-        needsID: Bool = false
+        isFromStart: Bool = false
     ) {
         self.session = session
         self.subscriber = subscriber
-        self.needsID = needsID
+        needsID = isFromStart
+        isAtStart = isFromStart
         reached = place
         // Law: behind everything in the stream, so that the stream leaves it alone.
         subscriber.cursor = .max
@@ -72,7 +80,22 @@ final class Replay {
 
     /// Invariant: nothing is missing between two records; notes may be, where none were kept.
     /// Behind a note that is the record of its own number, which may be trimmed by now.
-    private func isNext(_ record: Record) -> Bool { record.number == needed.nextNumber }
+    private func isNext(_ record: Record) -> Bool {
+        isAtStart || record.number == needed.nextNumber
+    }
+
+    /// Whether everything that is kept begins with what the journal has first. If not, the file was
+    /// trimmed further than memory, or everything is: then it begins where the stream does.
+    private func begins(with first: Record?) -> Bool {
+        let stream = subscriber.stream
+        let kept = session.keptPlace(for: stream.selection)
+        if let first, first.number <= kept.nextNumber { return true }
+        // What is too large for the stream is not shown; the rest is.
+        guard session.extend(stream, backTo: kept) || first == nil else { return true }
+        isAtStart = false
+        reached = stream.coveredAfter
+        return false
+    }
 
     private func join() {
         cancel()
@@ -98,7 +121,8 @@ final class Replay {
         isAsking = true
         let (session, key) = (session, session.key)
         let place = SliceShelf.Place(
-            selection: subscriber.stream.selection, reached: reached, passed: passed)
+            selection: subscriber.stream.selection, reached: reached, passed: passed,
+            isFromStart: isAtStart)
         // What is framed of a state depends on the states before, which each reader has for itself.
         let isShared = !subscriber.stream.selection.readsStates
         if isShared {
@@ -132,6 +156,7 @@ final class Replay {
         isAsking = false
         guard !isOver else { return }
         reached = slice.reached
+        isAtStart = false
         send(slice.framed)
     }
 
@@ -152,14 +177,18 @@ final class Replay {
             proceed()
             return nil
         }
-        guard let first = shown.first, isNext(first) else {
-            lose()
-            return nil
-        }
         // Law: a commit of which the journal has not told us yet is left to the stream, which
         // would else tell it a second time.
         let end = session.committedPlace(for: subscriber.stream.selection)
         let known = Array(shown.prefix { $0.place <= end })
+        if isAtStart, !begins(with: known.first) {
+            proceed()
+            return nil
+        }
+        guard let first = shown.first, isNext(first) else {
+            lose()
+            return nil
+        }
         guard known.isEmpty else { return known }
         proceed()
         return nil
@@ -213,6 +242,7 @@ final class Replay {
     }
 
     private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {
+        isAtStart = false
         guard !isLog else {
             LogEntry(record)?.appendEvent(session.generation, isChunked: isChunked, to: &out)
             return reached = RecordPlace(record.number, part: record.part)
@@ -260,7 +290,7 @@ final class Replay {
         isAsking = true
         session.rebuild(version) { [self] result in
             guard take(result), case .success(let rebuilt) = result else { return }
-            guard let rebuilt = rebuilt?.fold else { return lose() }
+            guard let rebuilt = rebuilt?.fold else { return isAtStart ? startAgain() : lose() }
             fold = rebuilt
             if case .part = subscriber.stream.selection.states {
                 var state: [UInt8] = []
@@ -269,5 +299,11 @@ final class Replay {
             }
             act(self)
         }
+    }
+
+    private func startAgain() {
+        startTries += 1
+        guard startTries < Self.startLimit else { return lose() }
+        proceed()
     }
 }

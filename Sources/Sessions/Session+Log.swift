@@ -96,21 +96,40 @@ extension Session {
             switch result {
             case .failure(let failure): answer(content(.unreadable(failure)), request.token)
             case .success(let records):
-                let page = page(of: records, after: start, through: end, limit: request.limit)
+                // The file may have been trimmed further than memory is.
+                if life == .running, !begins(with: records.first) {
+                    let page = logPage(request, isTrimmed: true)
+                    return answer(content(.logPage(page)), request.token)
+                }
+                var page = Array("{".utf8)
+                if request.after != nil { appendReset(records, after: start, to: &page) }
+                append(records, after: start, through: end, request.limit, to: &page)
                 answer(content(.logPage(page)), request.token)
             }
         }
     }
 
-    private func page(
-        of records: [Record], after start: RecordPlace, through end: RecordPlace, limit: Int
-    ) -> [UInt8] {
-        var body = Array("{".utf8)
-        let expected = start.part == 0 ? start.number + 1 : start.number
-        if let first = records.first, first.number > expected {
-            let reason = ResetReason.trimmed.rawValue
-            body.append(contentsOf: "\"reset\":{\"reason\":\"\(reason)\"},".utf8)
-        }
+    /// Whether everything that is kept begins with what the journal has first.
+    private func begins(with first: Record?) -> Bool {
+        guard let first else { return false }
+        return first.number <= keptPlace(for: .log).nextNumber
+    }
+
+    private func appendReset(
+        _ records: [Record], after start: RecordPlace, to body: inout [UInt8]
+    ) {
+        guard let first = records.first, first.number > start.nextNumber else { return }
+        Self.appendReset(.trimmed, to: &body)
+    }
+
+    private static func appendReset(_ reason: ResetReason, to body: inout [UInt8]) {
+        body.append(contentsOf: "\"reset\":{\"reason\":\"\(reason.rawValue)\"},".utf8)
+    }
+
+    private func append(
+        _ records: [Record], after start: RecordPlace, through end: RecordPlace, _ limit: Int,
+        to body: inout [UInt8]
+    ) {
         body.append(contentsOf: "\"entries\":[".utf8)
         var last = start
         var isFirst = true
@@ -126,19 +145,19 @@ extension Session {
             body.append(contentsOf: ",\"next\":\"\(Position(generation, last).text)\"".utf8)
         }
         body.append(contentsOf: "}\n".utf8)
-        return body
     }
 
     /// `{"entries":[…],"next":…}`, or with `"reset":{"reason":…}` before it where the position
     /// can't be continued; then the page begins with the oldest that is kept.
-    func logPage(_ request: LogPageRequest) -> [UInt8] {
+    ///
+    /// - Parameter isTrimmed: what the position continues is kept nowhere.
+    func logPage(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
         var body = Array("{".utf8)
         var start = keptPlace(for: .log)
         if let text = request.after {
-            switch resumption(text, .log) {
+            switch isTrimmed ? .failure(.trimmed) : resumption(text, .log) {
             case .success(let position): start = position.place
-            case .failure(let reason):
-                body.append(contentsOf: "\"reset\":{\"reason\":\"\(reason.rawValue)\"},".utf8)
+            case .failure(let reason): Self.appendReset(reason, to: &body)
             }
         }
         body.append(contentsOf: "\"entries\":[".utf8)

@@ -85,8 +85,7 @@ extension Session {
         }
         let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
         let replay = Replay(
-            subscriber, of: self, after: position.place,
-            needsID: request.start.needsIDIfEmpty)
+            subscriber, of: self, after: position.place, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
         finish(request, subscriber, opening, false, at: position, nil)
         if !subscriber.isBlocked { replay.proceed() }
@@ -158,6 +157,11 @@ extension Session {
         streams.append(stream)
         if selection.readsStates { stateStreams += 1 }
         return stream
+    }
+
+    /// Makes a stream cover everything after `place`, if it may keep as much.
+    func extend(_ stream: StreamLog, backTo place: RecordPlace) -> Bool {
+        stream.extend(backTo: place, of: self, limit: streamLimitBytes)
     }
 
     /// Whether somebody reads this selection, or one more may be read.

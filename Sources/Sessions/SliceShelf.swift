@@ -7,6 +7,8 @@ struct SliceShelf {
         let selection: Selection
         let reached: RecordPlace
         let passed: RecordPlace
+        /// Whether it may begin later: for who wants what is kept, whatever that is.
+        let isFromStart: Bool
     }
 
     struct Slice {

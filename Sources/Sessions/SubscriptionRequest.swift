@@ -20,9 +20,9 @@ package struct SubscriptionRequest {
         }
 
         /// Whether it does so if it shows no event at once, which would bring an id.
-        var needsIDIfEmpty: Bool {
-            if case .start = self { true } else { false }
-        }
+        var needsIDIfEmpty: Bool { isStart }
+
+        var isStart: Bool { if case .start = self { true } else { false } }
     }
 
     /// What the floor above calls the connection, in replies and as a subscriber.
