@@ -249,18 +249,21 @@ final class Replay {
         }
         let skipped = record.number == reached.number ? reached.part : 0
         let stream = subscriber.stream
-        let events = record.events.map { (source: session.source(of: $0.name), data: $0.data) }
+        let events = record.events.map {
+            (source: session.source(of: $0.name, in: record.kind), data: $0.data)
+        }
+        let isShown = { (source: EventSource?) in source.map(stream.selection.includes) ?? false }
         let state = try changedState(by: record)
         let stateIndex = UInt32(clamping: events.count + 1)
-        let lastEvent = events.lastIndex { stream.selection.includes($0.source) }
+        let lastEvent = events.lastIndex { isShown($0.source) }
         let last = state == nil ? UInt32(clamping: (lastEvent ?? -1) + 1) : stateIndex
-        for (offset, event) in events.enumerated() where stream.selection.includes(event.source) {
+        for (offset, event) in events.enumerated() {
             let index = UInt32(clamping: offset + 1)
-            guard index > skipped else { continue }
+            guard let source = event.source, isShown(source), index > skipped else { continue }
             let position = Position(
                 session.generation, record.number, part: index == last ? 0 : index)
             Framing.append(
-                session.prefix(of: event.source), position, event.data[...],
+                session.prefix(of: source), position, event.data[...],
                 isChunked: isChunked, to: &out)
         }
         if let state, stateIndex > skipped {

@@ -269,11 +269,12 @@ extension Session {
                 state: state, time: table.time))
     }
 
-    /// The source of an event by its name, as the journal keeps it.
-    func source(of name: String) -> EventSource {
+    /// The source of an event of a kept record by its name. Nil: today's reactor has no such pulse,
+    /// or the session has as many names of activities as it may.
+    func source(of name: String, in kind: Record.Kind) -> EventSource? {
+        guard kind == .mutation else { return activityIndex(named: name).map { .activity($0) } }
         if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
         // Journals of before pulses had their coding keys for names.
-        if let index = registration.properties.firstIndex(of: name) { return .pulse(index) }
-        return .activity(activityIndex(named: name) ?? .max)
+        return registration.properties.firstIndex(of: name).map { .pulse($0) }
     }
 }
