@@ -12,6 +12,8 @@ enum JSONDoubles {
         let end = Int(nodes[index].next)
         var key = index + 1
         while key < end {
+            // To undo an escape for each comparison costs more than to hash each key once.
+            if nodes[key].isComplex { return findByHash(in: index, of: nodes, bytes) }
             var earlier = index + 1
             while earlier < key {
                 if areEqual(nodes[earlier], nodes[key], bytes) { return key }
@@ -31,7 +33,7 @@ enum JSONDoubles {
         JSONText.unescaped(bytes[Int(key.start)..<Int(key.end)])
     }
 
-    /// The same for many members: sorted, so that it isn't quadratic. `Hasher` is seeded per
+    /// The same for many members, and where names have escapes: sorted, so that it isn't quadratic. `Hasher` is seeded per
     /// process: a peer can't choose keys that collide.
     private static func findByHash(
         in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]

@@ -18,7 +18,10 @@ extension JSONSheet {
     /// Sorts the open container's elements by their bytes.
     mutating func sort(_ index: Int) {
         let start = frames[index].start
-        guard let children = JSONChildren(ofContainerAt: start, in: out) else { return }
+        // The container alone: a copy of all that was written, for each dictionary in it, would be
+        // quadratic.
+        let text = Array(out[start...])
+        guard let children = JSONChildren(ofContainerAt: 0, in: text) else { return }
         var ranges = children.map {
             ($0.key?.lowerBound ?? $0.value.lowerBound)..<$0.value.upperBound
         }
@@ -27,7 +30,6 @@ extension JSONSheet {
                 ranges[$0].lowerBound..<ranges[$0 + 1].upperBound
             }
         }
-        let text = out
         ranges.sort { text[$0].lexicographicallyPrecedes(text[$1]) }
         out.removeSubrange((start + 1)...)
         for (place, range) in ranges.enumerated() {

@@ -52,6 +52,15 @@ struct OrderTests {
         #expect(try encode(Set([["b": 1, "a": 2]])) == #"[{"a":2,"b":1}]"#)
     }
 
+    // A copy of the whole text for each of them would be a hundred thousand times some megabytes.
+    @Test(.timeLimit(.minutes(2)))
+    func `many small dictionaries in a large value take no more than they are worth`() throws {
+        let value = (0..<150_000).map { ["b": $0, "a": 1] }
+        let text = try encode(value)
+        #expect(text.hasPrefix(#"[{"a":1,"b":0},{"a":1,"b":1},"#))
+        #expect(text.hasSuffix(#"{"a":1,"b":149999}]"#))
+    }
+
     @Test func `fields stand in the order in which they are declared`() throws {
         struct Fields: Codable { var z = 1, a = 2, m = [3], b = "x" }
         #expect(try encode(Fields()) == #"{"z":1,"a":2,"m":[3],"b":"x"}"#)
