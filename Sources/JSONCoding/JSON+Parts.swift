@@ -44,12 +44,16 @@ extension JSON {
     }
 
     /// Whether these bytes are one JSON value on one line, and nothing around it.
-    package static func isLine(_ bytes: [UInt8]) -> Bool {
+    ///
+    /// - Parameter outer: how many arrays and objects it may have around values that stand 128 deep
+    ///   themselves. Default none.
+    package static func isLine(_ bytes: [UInt8], around outer: Int = 0) -> Bool {
         guard let first = bytes.first, let last = bytes.last, !JSONSkipper.isSpace(first),
             !JSONSkipper.isSpace(last),
             !bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") })
         else { return false }
-        return (try? JSONDocument(bytes)) != nil
+        var scanner = JSONScanner(bytes, depthLimit: JSONScanner.depthLimit + outer)
+        return (try? scanner.scan()) != nil
     }
 
     /// The members of an object by name, each value as it stands there; of several with one name

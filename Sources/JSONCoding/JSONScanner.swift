@@ -14,10 +14,14 @@ struct JSONScanner {
     private var offset = 0
     /// Whether an object with two members of one name is refused.
     private let refusesDoubles: Bool
+    private let depthLimit: Int
 
-    init(_ bytes: [UInt8], refusesDoubles: Bool = false) {
+    init(
+        _ bytes: [UInt8], refusesDoubles: Bool = false, depthLimit: Int = JSONScanner.depthLimit
+    ) {
         self.bytes = bytes
         self.refusesDoubles = refusesDoubles
+        self.depthLimit = depthLimit
         nodes.reserveCapacity(min(bytes.count / 8 + 4, 1024))
     }
 
@@ -97,8 +101,8 @@ struct JSONScanner {
     private mutating func open(
         _ kind: JSONNode.Kind, _ parent: UInt32, _ ordinal: UInt32, _ depth: Int
     ) throws(JSONRefusal) -> Int {
-        guard depth < Self.depthLimit else {
-            throw malformed("more than \(Self.depthLimit) containers within each other")
+        guard depth < depthLimit else {
+            throw malformed("more than \(depthLimit) containers within each other")
         }
         append(kind, start: offset, end: offset, parent, ordinal)
         offset += 1

@@ -41,6 +41,7 @@ package struct StoredAnswer: Sendable, Equatable {
     package var key: String
     /// Tells whether the repeated request is the same one.
     package var bodyDigest: [UInt8]
+    /// One of ``statuses``.
     package var status: Int
     package var body: [UInt8]
     /// Milliseconds since 1970 (UTC). Kept for 24 hours at least.
@@ -48,6 +49,9 @@ package struct StoredAnswer: Sendable, Equatable {
     /// The session's newest record when it was decided. A journal that does not have that record
     /// refuses it: what it speaks of never happened. Not kept.
     package var number: UInt64 = 0
+
+    /// What the service answers to a request that happened.
+    package static let statuses = 200...299
 
     package init(
         session: String, generation: String, key: String, bodyDigest: [UInt8], status: Int,

@@ -118,6 +118,18 @@ struct ImportTests {
         #expect(try refusal(of: text + text)?.reason == "it comes behind the end")
     }
 
+    @Test(arguments: ["-1", "7", "99", "404", "1000", "9223372036854775807"])
+    func `a stored answer of a status that is never stored is refused`(_ status: String) throws {
+        let text = """
+            {"journal":2}
+            {"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":0,"keptVersion":0}
+            {"record":0,"kind":"created","version":0,"action":0,"time":0}
+            {"answer":"k","digest":"00","status":\(status),"time":0,"body":{}}
+            """
+        let fault = try refusal(of: lines(text))
+        #expect(fault?.description == "line 4: \"status\" is missing or not what it should be")
+    }
+
     @Test(arguments: ["18446744073709551615", "9223372036854775807", "4611686018427387904"])
     func `numbers that no session can reach are refused`(_ number: String) throws {
         let session =
@@ -157,6 +169,8 @@ struct ChangedFileTests {
         "UPDATE snapshots SET last_action = -1 WHERE session = 1",
         "UPDATE sessions SET kept_after = -1 WHERE row = 1",
         "UPDATE running SET action = -1",
+        "UPDATE answers SET status = -1",
+        "UPDATE answers SET status = 1000",
     ])
     func `numbers that are none`(_ change: String) async throws {
         let rig = try await JournalRig.withEverything()
@@ -175,6 +189,15 @@ struct ChangedFileTests {
         }
         if case .success(let saved?) = saved {
             #expect(saved.lastNumber < RecordPlace.limit && saved.lastVersion < RecordPlace.limit)
+        }
+        let answer = await withCheckedContinuation { continuation in
+            archive.storedAnswer(of: SessionKey(session: "a", generation: "g1"), key: "k") {
+                continuation.resume(returning: $0)
+            }
+        }
+        // A status of another kind can't be sent: the line of a status takes three digits.
+        if case .success(let answer?) = answer {
+            #expect(StoredAnswer.statuses.contains(answer.status))
         }
         await journal.trimNow()
         await journal.close()

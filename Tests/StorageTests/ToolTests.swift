@@ -114,6 +114,23 @@ struct CheckTests {
         #expect(report.sessions == 3)
     }
 
+    // Case 145. A request may nest 128 deep, and a note holds the request.
+    @Test func `a note that tells of an action of the greatest depth is no problem`() async throws {
+        func deep(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        }
+        for (depth, problems) in [(128, 0), (129, 1)] {
+            let rig = try JournalRig()
+            var note = Record.note("s", before: 1, 1, version: 0)
+            note.content = Array(
+                #"{"kind":"action.received","content":{"received":\#(deep(depth))}}"#.utf8)
+            let batch = Batch(records: [.created("s"), note])
+            #expect(await rig.commit(batch) == nil)
+            let report = try JournalCheck(rig.path).run()
+            #expect(report.problemCount == problems, "\(depth): \(report.problems)")
+        }
+    }
+
     @Test(arguments: [
         (tampering("0 0 0 0 0 0 0 0\n\n", ""), "record 1 where record 0 should be"),
         (tampering("2 0 1 2 2 ", "2 0 1 7 2 "), "version 7 after 1"),
@@ -127,6 +144,7 @@ struct CheckTests {
         ("UPDATE snapshots SET number = 90 WHERE session = 1", "record 90, which is not there"),
         ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, the record 2"),
         ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
+        ("UPDATE answers SET status = 7", "the answer of the key k has the status 7"),
         ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
         ("INSERT INTO running VALUES(77, 1, '{}', 1)", "running: 1 rows belong to no session"),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),

@@ -176,7 +176,12 @@ final class FileArchive: Archive {
             guard let life = try Life(session, in: database) else { return nil }
             let rows = try database.cachedStatement(sql: Self.answerQuery)
             return try rows.first(.integer(life.row), .string(key)) {
-                StoredAnswer($0, of: session)
+                let answer = StoredAnswer($0, of: session)
+                guard StoredAnswer.statuses.contains(answer.status) else {
+                    throw JournalFileFault.unusable(
+                        "\(answer.status) stands where the status of an answer should")
+                }
+                return answer
             }
         }
     }

@@ -93,6 +93,12 @@ package struct JournalCheck: Sendable {
                 problems.append("the running action \(action.action) is no line of JSON")
             }
         }
+        try walk.eachAnswer(of: life) { answer in
+            if !StoredAnswer.statuses.contains(answer.status) {
+                problems.append(
+                    "the answer of the key \(answer.key) has the status \(answer.status)")
+            }
+        }
         if life.keptAfter > 0,
             try Snapshot.read(of: life, at: life.keptVersion, from: walk.database) == nil
         {
@@ -107,7 +113,9 @@ package struct JournalCheck: Sendable {
 
     /// What is no JSON in a record.
     private static func problem(in record: Record) -> String? {
-        guard record.content.isEmpty || JSON.isLine(record.content) else {
+        // A note tells of an action or a mutation as `{"kind":…,"content":{"received":…}}`.
+        let outer = record.kind == .note ? 2 : 0
+        guard record.content.isEmpty || JSON.isLine(record.content, around: outer) else {
             return "\(record.words): what it holds is no line of JSON"
         }
         for event in record.events where !JSON.isLine(event.data) {

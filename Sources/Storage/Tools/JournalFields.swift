@@ -95,9 +95,11 @@ struct JournalFields {
     }
 
     func answer(_ key: SessionKey) throws(Missing) -> StoredAnswer {
-        StoredAnswer(
+        let status = Int(try integer("status"))
+        guard StoredAnswer.statuses.contains(status) else { throw Missing(name: "status") }
+        return StoredAnswer(
             session: key.session, generation: key.generation, key: try string("answer"),
-            bodyDigest: try bytes("digest"), status: Int(try integer("status")),
+            bodyDigest: try bytes("digest"), status: status,
             body: try json("body"), time: try integer("time"))
     }
 
