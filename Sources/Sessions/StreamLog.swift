@@ -157,7 +157,8 @@ final class StreamLog {
     /// An eighth of slack: dropping looks at every subscriber, so it should not be done for
     /// each single record.
     func trim(keptAfter: RecordPlace, limit: Int) {
-        guard bytes.count > limit + limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
+        // Subtracted, for the limit may be the largest number there is.
+        guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
         else { return }
         var dropped = 0
         var last = coveredAfter

@@ -32,6 +32,14 @@ struct RetentionTests {
         #expect(rig.transcript(newest).events.map(\.name) == ["filling"])
     }
 
+    @Test func `the largest number of bytes that can be set is no limit`() throws {
+        let rig = Rig(retention: Retention(records: 2, bytes: .max))
+        let session = try rig.create("s", .ledger())
+        let reader = rig.subscribe(session, .allPulses, .now)
+        for a in 1...10 { try rig.act(Post.set(a), on: session) }
+        #expect(rig.transcript(reader).events.map(\.data) == (1...10).map(String.init))
+    }
+
     @Test func `A stream that was cut shorter than the history is made whole for who needs it`()
         throws
     {
