@@ -39,11 +39,13 @@ extension Session {
     ) {
         let (sessionKey, asked) = (self.key, incarnation)
         keys.beginLookUp(for: post.token)
+        table.beginLookUp(ofBytes: post.body.count)
         pin()
         table.ask { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { [self] result in
             unpin()
+            table.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
             // What was decided meanwhile comes first: a deletion, or a commit that failed.
             guard life == .running, incarnation == asked else {

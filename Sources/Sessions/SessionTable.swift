@@ -13,7 +13,8 @@ package struct SessionLimits: Sendable {
     package var retention: Retention
     /// Answers that wait for the journal; further actions are refused with 503.
     package var unanswered = 20_000
-    /// Bytes of posted bodies whose commit is under way or about to be; further actions are refused
+    /// Bytes of posted bodies whose commit is under way or about to be, or whose key the journal is
+    /// asked for; further actions are refused
     /// with 503. The last body that is received may pass it.
     package var uncommittedBytes = 64 << 20
     /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
@@ -104,7 +105,7 @@ package final class SessionTable {
     private var gathering: [Step] = []
     private var inFlight: Deque<Flight> = []
     private var unanswered = 0
-    /// Bytes of posted bodies in steps that are not committed.
+    /// Bytes of posted bodies in steps that are not committed, and of those that wait for their key.
     private var uncommittedBytes = 0
     private var isStopped = false
     private var randomness = SystemRandomNumberGenerator()
@@ -329,6 +330,18 @@ package final class SessionTable {
     /// Whether one more answer may wait for the journal.
     var hasRoom: Bool {
         unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
+    }
+
+    /// A request waits for the journal to say whether it knows its key: it counts as one whose
+    /// commit is under way.
+    func beginLookUp(ofBytes bytes: Int) {
+        unanswered += 1
+        uncommittedBytes += bytes
+    }
+
+    func endLookUp(ofBytes bytes: Int) {
+        unanswered -= 1
+        uncommittedBytes -= bytes
     }
 
     /// A body that was posted is part of the step.

@@ -61,6 +61,35 @@ struct LateAnswerTests {
         #expect(rig.line(end).hasPrefix("failed unavailable"))
     }
 
+    // Case 144.
+    @Test func `bodies that wait for their keys are bounded as those that wait for a commit`()
+        throws
+    {
+        let first = Rig(answers: true)
+        try first.post(Post.set(1), to: first.create("s", .ledger()), key: "old")
+        first.endRound()
+        first.table.stop()
+        let rig = Rig(
+            journal: first.journal, registrations: [try .ledger()], uncommittedBytes: 1)
+        guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        rig.journal.setLate(true)
+        let waiting = try rig.post(Post.set(2), to: session, key: "new")
+        let error = #expect(throws: ActionRefusal.self) {
+            try rig.post(Post.set(3), to: session, key: "other")
+        }
+        guard case .overloaded? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        rig.journal.answer(at: 0)
+        rig.letIn()
+        rig.endRound()
+        #expect(rig.line(waiting).hasPrefix("received v2"))
+        // Nothing of it is counted any more.
+        let next = try rig.act(Post.set(4), on: session)
+        #expect(rig.line(next).hasPrefix("received v3"))
+    }
+
     @Test(arguments: [false, true])
     func `case 143: a key is looked up, and a commit fails meanwhile`(comesBack: Bool) throws {
         let (rig, session) = try woken(slow: true)
