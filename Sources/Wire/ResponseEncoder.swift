@@ -85,17 +85,24 @@ package enum ResponseEncoder {
         return hasBody(status)
     }
 
-    /// Appends the head of a response whose length nobody knows, such as an event stream. It says
-    /// `Connection: close`.
+    /// Appends the head of a response whose length nobody knows, such as an event stream.
     ///
-    /// - Parameter isChunked: whether the body comes in chunks (RFC 9112 §7.1), which HTTP/1.0
-    ///   does not know; else it ends with the connection (§6.3 rule 8).
+    /// - Parameters:
+    ///   - isChunked: whether the body comes in chunks (RFC 9112 §7.1), which HTTP/1.0 does not know;
+    ///     else it ends with the connection (§6.3 rule 8).
+    ///   - close: whether the connection is closed behind this response; false is for an answer to
+    ///     HEAD, which has no body.
     package static func appendStreamHead(
-        status: Int, lines: FieldLines, date: [UInt8], isChunked: Bool, to out: inout [UInt8]
+        status: Int, lines: FieldLines, date: [UInt8], isChunked: Bool, close: Bool = true,
+        to out: inout [UInt8]
     ) {
         appendHead(status: status, lines: lines, date: date, to: &out)
         if isChunked { out.append(contentsOf: chunked) }
-        out.append(contentsOf: Self.close)
+        if close {
+            out.append(contentsOf: Self.close)
+        } else if !isChunked {
+            out.append(contentsOf: keepAlive)
+        }
         appendLineEnd(to: &out)
     }
 

@@ -47,9 +47,17 @@ extension Shard {
         rearm(connection)
     }
 
-    /// `HEAD` of a stream.
+    /// `HEAD` of a stream: the head that `GET` has, which names no length (RFC 9110 §8.6). The
+    /// connection continues: nothing follows this head.
     func answerStreamHead(_ connection: ConnectionID) {
-        answer(connection, 200, [("Content-Type", "text/event-stream")], [])
+        let slot = Int(connection.slot)
+        guard isCurrent(connection), case .answering(let asked, _) = exchanges[slot].phase
+        else { return }
+        let closes = asked.closes || service.isDraining
+        ResponseEncoder.appendStreamHead(
+            status: 200, lines: templates.stream, date: date, isChunked: asked.minorVersion > 0,
+            close: closes, to: &out)
+        finishAnswer(exchanges[slot], asked, nil, status: 200, closes: closes, code: nil)
     }
 
     /// A stream that can't begin for a reason that may pass: EventSource gives up for good on any

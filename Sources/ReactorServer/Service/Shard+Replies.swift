@@ -166,6 +166,11 @@ extension Shard: SessionOutput {
         guard case .answering(let asked, let wishes) = exchanges[slot].phase else {
             return subscriber.cancel()
         }
+        guard !service.isDraining else {
+            // It waited for a commit when all other streams were ended.
+            subscriber.cancel()
+            return answerDue(connection) { self.answerStream(connection, with: .draining) }
+        }
         let configuration = service.configuration
         let age = configuration.connectionAge * Double.random(in: 0.8...1.2, using: &randomness)
         let streaming = Exchange.Streaming(

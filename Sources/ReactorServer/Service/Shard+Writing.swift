@@ -128,7 +128,7 @@ extension Shard {
         finishAnswer(exchanges[slot], asked, wishes, status: status, closes: closes, code: nil)
     }
 
-    private func finishAnswer(
+    func finishAnswer(
         _ exchange: Exchange, _ asked: Exchange.Asked, _ wishes: Exchange.Wishes?, status: Int,
         closes: Bool, code: String?
     ) {

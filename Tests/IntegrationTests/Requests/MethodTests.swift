@@ -66,6 +66,9 @@ struct MethodTests {
                 Request(method: "HEAD", path: "\(session.path)/\(stream)"))
             #expect(head.status == 200)
             #expect(head["Content-Type"] == "text/event-stream")
+            #expect(head["Cache-Control"] == "no-store, no-transform")
+            // RFC 9110 §8.6: none that GET does not have.
+            #expect(head["Content-Length"] == nil)
             #expect(head.body.isEmpty)
         }
     }

@@ -55,4 +55,29 @@ struct UnavailableTests {
             expectProblem(await creator.receiveAll(), "draining")
         }
     }
+
+    // It would stay open until the grace time is over: all other streams were ended before it began.
+    @Test func `a stream that waits for a commit when the server begins to drain`() async throws {
+        let journal = HeldJournal()
+        try await LocalServer.with(journal) { server in
+            let (idle, creator, reader) = (
+                try server.connect(), try server.connect(), try server.connect()
+            )
+            let body = #"{"reactor":"alerts"}"#
+            await creator.send(
+                "PUT /v1/sessions/x HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            let ended = try await journal.next()
+            await reader.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n\(Self.stream)\r\n")
+            #expect(await reader.receive(until: "alive\"}\n").text.contains("200 OK"))
+            await idle.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = await idle.answers(1)
+            server.stop()
+            // The drain has begun.
+            #expect(await idle.receiveAll().ending == .finished)
+            ended(nil)
+            expectProblem(await reader.receiveAll(), "draining")
+            #expect(await creator.answers(1).first?.head.status == 201)
+        }
+    }
 }
