@@ -20,6 +20,33 @@ struct SpecificationTests {
         #expect(served.subtracting(told) == [], "served and not told")
     }
 
+    /// The journal may fail, and memory be full, whatever is asked of a session.
+    @Test func `what asks the journal declares that it may be unavailable`() throws {
+        let statuses = statuses(in: String(decoding: Specification.openapi, as: UTF8.self))
+        let elsewhere: Set<Operation> = [.listReactors, .livez, .metrics, .openapi]
+        for route in Route.table where !elsewhere.contains(route.operation) {
+            let declared = try #require(statuses[route.operation.rawValue])
+            // A stream is told in its body, with 200.
+            let isStream = route.operation.rawValue.hasPrefix("stream")
+            #expect(declared.contains("503") == !isStream, "\(route.operation)")
+            guard route.operation.concernsSession, !isStream else { continue }
+            #expect(declared.isSuperset(of: ["504", "507"]), "\(route.operation)")
+        }
+    }
+
+    /// By `operationId`, which stands before the statuses at 8.
+    private func statuses(in text: String) -> [String: Set<String>] {
+        var statuses: [String: Set<String>] = [:]
+        var operation = ""
+        for line in text.split(separator: "\n") {
+            let word = line.drop { $0 == " " }
+            if word.hasPrefix("operationId: ") { operation = String(word.dropFirst(13)) }
+            guard line.hasPrefix("        '"), line.count > 13 else { continue }
+            statuses[operation, default: []].insert(String(word.dropFirst().prefix(3)))
+        }
+        return statuses
+    }
+
     @Test func `What is built in is the file at the top of the repository`() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
