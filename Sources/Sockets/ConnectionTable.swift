@@ -45,6 +45,8 @@ package final class ConnectionTable {
     var requestRound: () -> Void = {}
     /// While a round runs it sees for itself what is due.
     var isInRound = false
+    /// The round ends with the present pass.
+    var isRoundYielded = false
 
     init(poller: any Poller, load: LoopLoad) {
         self.poller = poller
@@ -53,6 +55,11 @@ package final class ConnectionTable {
         self.roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
         self.deadlines = DeadlineBook(at: .read())
     }
+
+    /// Ends the round with the present pass, for a handler that has done much and has more to do: what
+    /// else is on the loop's queue has its turn first, the listener's new connections above all. The
+    /// handler sees to it that there is another round.
+    package func yieldRound() { isRoundYielded = true }
 
     /// Whether the id names a connection that the handler may still use.
     package func isOpen(_ connection: ConnectionID) -> Bool { usable(connection) != nil }

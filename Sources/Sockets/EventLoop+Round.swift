@@ -5,16 +5,17 @@ extension EventLoop {
     /// timers, actor jobs.
     private static var passLimit: Int { 64 }
 
-    /// A round: passes, until one finds nothing to do.
+    /// A round: passes, until one finds nothing to do or the handler yields.
     func round() {
         guard let handler else { return }
         table.isInRound = true
+        table.isRoundYielded = false
         var passes = 0
         repeat {
             passes += 1
             table.readClocks()
             pass(handler)
-        } while closeRound(handler) && passes < Self.passLimit
+        } while closeRound(handler) && passes < Self.passLimit && !table.isRoundYielded
         table.isInRound = false
         // Events that are left over wake us by themselves, connections that are to go on do not.
         if !table.ready.isEmpty { scheduleRound() }

@@ -210,8 +210,10 @@ final class Shard: LoopHandler {
             sessions.commit()
         }
         servePostponed()
+        let hasMadeEnough = hasAnsweredEnough
         answeredBefore = answered
         if !resumable.isEmpty || !postponed.isEmpty {
+            if hasMadeEnough { connections.yieldRound() }
             loop.enqueue { _ in }
         }
     }

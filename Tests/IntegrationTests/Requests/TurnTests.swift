@@ -49,6 +49,33 @@ struct TurnTests {
         }
     }
 
+    @Test func `case 144: a connection is accepted between large answers`() async throws {
+        let gate = EncodingGate()
+        try await LocalServer.with(hosting: [Hosted("large") { LargeText(gate: gate) }]) { server in
+            for number in 1...5 { _ = try await server.create("s\(number)", of: "large") }
+            let readers = try (1...20).map { _ in try server.connect() }
+            for reader in readers {
+                await reader.send(get("/livez"))
+                _ = await reader.answers(1)
+            }
+            gate.close()
+            defer { gate.open() }
+            for (number, reader) in readers.enumerated() {
+                await reader.send(get("/v1/sessions/s\(number % 5 + 1)"))
+            }
+            await gate.untilWaiting(1)
+            let probe = try server.connect()
+            await probe.send(get("/livez"))
+            // In the eleventh the loop stands still again.
+            gate.allow(10)
+            #expect(await probe.answers(1).first?.head.status == 200)
+            gate.open()
+            for reader in readers {
+                #expect(await reader.answers(1).first?.head.status == 200)
+            }
+        }
+    }
+
     @Test func `case 144: a first request is carried out before the rest of large ones`()
         async throws
     {
