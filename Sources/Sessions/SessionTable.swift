@@ -14,8 +14,7 @@ package struct SessionLimits: Sendable {
     /// Answers that wait for the journal; further actions are refused with 503.
     package var unanswered = 20_000
     /// Bytes of posted bodies whose commit is under way or about to be, or whose key the journal is
-    /// asked for; further actions are refused
-    /// with 503. The last body that is received may pass it.
+    /// asked for; further actions are refused with 503. The last body that is received may pass it.
     package var uncommittedBytes = 64 << 20
     /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
     package var remembered = 100_000

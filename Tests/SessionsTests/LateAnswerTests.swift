@@ -9,12 +9,16 @@ import Testing
     .timeLimit(.minutes(5)))
 struct LateAnswerTests {
     /// A session with a stored answer, in the process after the one that stored it.
-    private func woken(slow: Bool = false) throws -> (Rig, Session) {
+    private func woken(
+        slow: Bool = false, uncommittedBytes: Int = 64 << 20
+    ) throws -> (Rig, Session) {
         let first = Rig(answers: true)
         try first.post(Post.set(1), to: first.create("s", .ledger()), key: "old")
         first.endRound()
         first.table.stop()
-        let rig = Rig(journal: first.journal, registrations: [try .ledger()])
+        let rig = Rig(
+            journal: first.journal, registrations: [try .ledger()],
+            uncommittedBytes: uncommittedBytes)
         rig.journal.setImmediate(!slow)
         guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
         return (rig, session)
@@ -26,6 +30,31 @@ struct LateAnswerTests {
     }
 
     // MARK: Keys
+
+    @Test func `case 153: the bodies that wait for a look-up are bounded, and none is lost`() throws
+    {
+        let bytes = Post.set(2).utf8.count
+        let (rig, session) = try woken(uncommittedBytes: 2 * bytes)
+        let first = try rig.post(Post.set(2), to: session, key: "1")
+        // At the limit one more may begin; behind it none.
+        let second = try rig.post(Post.set(3), to: session, key: "2")
+        for key in ["3", nil] {
+            #expect {
+                try rig.post(Post.set(4), to: session, key: key)
+            } throws: {
+                if case ActionRefusal.overloaded? = $0 as? ActionRefusal { true } else { false }
+            }
+        }
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(first) == "received v2 n2")
+        #expect(rig.line(second) == "received v3 n3")
+        // What was refused left no trace, its key neither.
+        let again = try rig.post(Post.set(4), to: session, key: "3")
+        rig.letIn()
+        rig.settleAll()
+        #expect(rig.line(again) == "received v4 n4")
+    }
 
     @Test func `case 143: a key is looked up, and the session is deleted in the same round`() throws
     {

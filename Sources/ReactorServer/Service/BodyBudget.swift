@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The memory of request bodies that have arrived in part, or that wait for their session to come
-/// from the journal: of all connections of all loops together.
+/// The memory of requests that have arrived in part, or that wait for their session to come from
+/// the journal, heads and bodies: of all connections of all loops together.
 ///
 /// A request that arrives whole in one read and is carried out at once never comes here.
 ///

@@ -174,7 +174,14 @@ extension Shard {
         let slot = Int(connection.slot)
         guard !exchanges[slot].reader.isBetweenRequests else { return }
         let work = work(slot)
-        guard putAside(in: work) else { return refuse(connection, .tooManyBodies) }
+        guard putAside(in: work) else {
+            guard exchanges[slot].reader.isReadingHead else {
+                return refuse(connection, .tooManyBodies)
+            }
+            // It may ask for a stream, which gets no 5xx: it gets no answer.
+            exchanges[slot].phase = .closing
+            return flushOut(connection)
+        }
         work.hasPartialRequest = true
         if exchanges[slot].requestBegan == nil {
             exchanges[slot].requestBegan = connections.now
@@ -187,8 +194,8 @@ extension Shard {
     func putAside(in work: Exchange.Work) -> Bool {
         // A small body is not to keep what a large one needed before it.
         if body.capacity > 2 * body.count + 4_096 { body = Array(body) }
-        let bytes = body.isEmpty ? 0 : body.capacity
-        guard bytes == 0 || service.bodies.charge(bytes) else { return false }
+        let bytes = head.bytes.count + (body.isEmpty ? 0 : body.capacity)
+        guard service.bodies.charge(bytes) else { return false }
         work.chargedBytes = bytes
         swap(&work.head, &head)
         swap(&work.body, &body)
