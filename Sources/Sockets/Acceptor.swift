@@ -114,7 +114,10 @@ actor Acceptor<Handler: LoopHandler> {
 
     private func keep(_ descriptor: Int32, _ peer: PeerAddress) {
         #if !os(Linux)
-            if peer != .local { SocketCalls.sendWithoutDelay(descriptor) }
+            if peer != .local {
+                SocketCalls.sendWithoutDelay(descriptor)
+                SocketCalls.boundUnsent(descriptor)
+            }
         #endif
         batches[turn].append(LoopInbox<Handler>.Accepted(descriptor: descriptor, peer: peer))
         turn = (turn + 1) % loops.count

@@ -72,8 +72,9 @@ struct ListeningSocket {
             // sockets.
             code = SocketCalls.set(IPV6_V6ONLY, of: Int32(IPPROTO_IPV6), to: 0, on: descriptor)
         }
-        // On Linux an accepted socket inherits it, which saves a system call for each.
+        // On Linux an accepted socket inherits both, which saves two system calls for each.
         SocketCalls.sendWithoutDelay(descriptor)
+        SocketCalls.boundUnsent(descriptor)
         if code == 0, candidate.bind(descriptor) != 0 {
             code = errno
         }

@@ -120,6 +120,14 @@ enum SocketCalls {
         _ = set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: descriptor)
     }
 
+    /// The kernel takes no more than this many bytes beyond those that the peer's window lets it send:
+    /// 128 KiB. Otherwise it buffers up to `tcp_wmem` (4 MB) for each peer that takes nothing, and many
+    /// such peers slow every send of the machine. What the network can carry is not bounded by it.
+    /// Source: Linux `ip-sysctl`, `tcp_notsent_lowat`.
+    static func boundUnsent(_ descriptor: Int32) {
+        _ = set(TCP_NOTSENT_LOWAT, of: Int32(IPPROTO_TCP), to: 131_072, on: descriptor)
+    }
+
     /// Non-blocking, closed on exec, silent when the peer is gone.
     static func prepare(_ descriptor: Int32) throws(SystemFailure) {
         let flags = fcntl(descriptor, F_GETFL)
