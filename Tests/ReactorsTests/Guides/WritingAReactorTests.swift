@@ -1,3 +1,4 @@
+import Foundation
 import Reactors
 import Testing
 
@@ -96,6 +97,40 @@ extension WritingPage.Download {
     }
 }
 
+extension WritingPage.Download {
+    static let stateVersion = 2
+
+    static func migrate(state saved: SavedValue) throws -> State {
+        struct Before: Decodable { var done: Double? }  // version 1: from 0 to 1
+        var state = State()
+        state.percent = try saved.decode(Before.self).done.map { Int($0 * 100) }
+        return state
+    }
+
+    static func migrate(mutation saved: SavedValue) throws -> Mutation {
+        struct Before: Decodable {
+            var type: String
+            var done: Double?
+        }
+        let before = try saved.decode(Before.self)
+        guard before.type == "advance", let done = before.done else {
+            return try saved.decode(Mutation.self)
+        }
+        return .advance(percent: Int(done * 100))
+    }
+}
+
+/// A saved value of version 1, as the journal would hand it over.
+private struct Saved: SavedValueDecoder {
+    let json: String
+
+    var value: SavedValue { SavedValue(stateVersion: 1, decoder: self) }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(json.utf8))
+    }
+}
+
 @Suite("The guide to writing a reactor", .timeLimit(.minutes(5)))
 struct WritingAReactorTests {
     private typealias Alerts = WritingPage.Alerts
@@ -103,7 +138,7 @@ struct WritingAReactorTests {
     private typealias Printer = WritingPage.Printer
 
     @Test(
-        arguments: [("WritingAReactor", 7), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 8), ("Reactors", 2)])
     func `its code is in this file, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath)
@@ -124,6 +159,21 @@ struct WritingAReactorTests {
         await host.send(.alert("Hello"))
         for try await message in alerts {  // nil, then Hello
             if message == "Hello" { break }
+        }
+    }
+
+    @Test func `a download of version 1 is migrated`() throws {
+        let state = try Download.migrate(state: Saved(json: #"{"done":0.5}"#).value)
+        #expect(state.percent == 50)
+        let advance = Saved(json: #"{"type":"advance","done":0.25}"#).value
+        guard case .advance(25) = try Download.migrate(mutation: advance) else {
+            Issue.record("the mutation was not migrated")
+            return
+        }
+        guard case .begin = try Download.migrate(mutation: Saved(json: #"{"type":"begin"}"#).value)
+        else {
+            Issue.record("a mutation that has not changed was not read as it is")
+            return
         }
     }
 

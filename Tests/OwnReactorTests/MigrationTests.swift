@@ -1,0 +1,127 @@
+import Foundation
+import ReactorServer
+import Reactors
+import Testing
+
+/// README's thermostat.
+private struct Thermostat: Reactor {
+    enum Action: TaggedCodable { case turn(degrees: Int), ring }
+
+    struct State: Codable {
+        var degrees = 20
+        @Pulse var warning: String?
+    }
+
+    let initialState = State()
+
+    func reduce(state: inout State, mutation: Action) {
+        switch mutation {
+        case .turn(let degrees): state.degrees = min(max(degrees, 5), 30)
+        case .ring: state.warning = "it is \(state.degrees) degrees"
+        }
+    }
+}
+
+private enum Later {
+    /// The same after a deployment; its types stand in README, word for word.
+    struct Thermostat: Reactor {
+        enum Action: TaggedCodable { case turn(degrees: Int), ring }
+
+        struct State: Codable {
+            var target = 20  // was called degrees in version 1
+            @Pulse var warning: String?
+        }
+
+        static let stateVersion = 2
+
+        static func migrate(state saved: SavedValue) throws -> State {
+            struct Before: Decodable { var degrees: Int }
+            var state = State()
+            state.target = try saved.decode(Before.self).degrees
+            return state
+        }
+
+        let initialState = State()
+
+        func reduce(state: inout State, mutation: Action) {
+            switch mutation {
+            case .turn(let degrees): state.target = min(max(degrees, 5), 30)
+            case .ring: state.warning = "it is \(state.target) degrees"
+            }
+        }
+    }
+}
+
+@Suite("README — sessions outlive deployments", .timeLimit(.minutes(5)))
+struct MigrationTests {
+    @Test func `its code is in this file, word for word`() throws {
+        func lines(_ text: some StringProtocol) -> [String] {
+            text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.isEmpty }
+        }
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let here = lines(try String(contentsOfFile: #filePath, encoding: .utf8))
+        let blocks = readme.split(separator: "```swift\n").dropFirst()
+            .compactMap { $0.split(separator: "```").first }
+            .filter { $0.contains("stateVersion") }
+        #expect(blocks.count == 1)
+        for block in blocks { #expect(here.contains(lines(block)), "\(block)") }
+    }
+
+    @Test func `a state that was saved by an earlier deployment is migrated by the next one`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "migration-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "reactor.sqlite").path
+
+        try await serving(Hosted("thermostat") { Thermostat() }, journal: path) { client in
+            client.say("PUT", "/v1/sessions/hall", #"{"reactor":"thermostat"}"#)
+            try client.hear("}\n")
+            client.say("POST", "/v1/sessions/hall/actions", #"{"type":"turn","degrees":25}"#)
+            let answer = try client.hear("}\n")
+            #expect(answer.contains(#""version":1"#))
+        }
+        try await serving(Hosted("thermostat") { Later.Thermostat() }, journal: path) { client in
+            client.say("GET", "/v1/sessions/hall")
+            let answer = try client.hear("}}\n")
+            #expect(answer.contains(#""state":{"target":25"#))
+            client.say("POST", "/v1/sessions/hall/actions", #"{"type":"turn","degrees":27}"#)
+            let posted = try client.hear("}\n")
+            #expect(posted.contains(#""version":2"#))
+        }
+        try await serving(Hosted("thermostat") { Later.Thermostat() }, journal: path) { client in
+            client.say("GET", "/v1/sessions/hall")
+            let answer = try client.hear("}}\n")
+            #expect(answer.contains(#""state":{"target":27"#))
+        }
+    }
+
+    private func serving(
+        _ hosted: Hosted, journal path: String, _ body: (PlainClient) throws -> Void
+    ) async throws {
+        var configuration = Configuration()
+        configuration.port = 0
+        configuration.journal = .file(path: path)
+        configuration.grace = .seconds(1)
+        let server = ReactorServer(hosting: [hosted], configuration: configuration)
+        let (addresses, told) = AsyncStream<String>.makeStream()
+        let running = Task {
+            defer { told.finish() }
+            try await server.run { told.yield($0) }
+        }
+        var address: String?
+        for await one in addresses {
+            address = one
+            break
+        }
+        let outcome = Result { try body(try PlainClient(try #require(address))) }
+        running.cancel()
+        try await running.value
+        try outcome.get()
+    }
+}
