@@ -52,12 +52,172 @@ struct Profile: Reactor {
     }
 }
 
+private protocol Accounts: Sendable {
+    func authorize() async throws
+    func fetchMe() async throws
+}
+
+private struct Page: Sendable {
+    var items: [String]
+    var next: Int?
+}
+
+private protocol Pages: Sendable {
+    func page(_ number: Int) async throws -> Page
+}
+
+struct Reaction: Sendable { var itemID: Int }
+
+private protocol Likes: Sendable {
+    func like(_ id: Int) async throws
+}
+
+extension Topic where Element == Reaction {
+    fileprivate static let reactions = Topic("reactions")
+}
+
+private enum AppPage {
+    final class SignIn: Reactor {
+        enum Action { case signIn }
+        enum Mutation { case setLoading(Bool), setSignedIn(Bool) }
+        struct State { var isLoading = false, isSignedIn = false }
+
+        let initialState = State()
+        private let accounts: any Accounts
+
+        init(accounts: any Accounts) { self.accounts = accounts }
+
+        func mutate(action: Action) -> Observable<Mutation> {
+            let setLoading: Observable<Mutation> = .just(.setLoading(true))
+            let setSignedIn: Observable<Mutation> = .run { [accounts] send in
+                do {
+                    try await accounts.authorize()
+                    try await accounts.fetchMe()  // was .flatMap { self.accounts.fetchMe() }
+                    await send(.setSignedIn(true))
+                } catch {  // was .catchErrorJustReturn(false)
+                    await send(.setSignedIn(false))
+                }
+            }
+            return .concat([setLoading, setSignedIn, .just(.setLoading(false))])
+        }
+
+        func reduce(state: State, mutation: Mutation) -> State {
+            var state = state
+            switch mutation {
+            case .setLoading(let isLoading): state.isLoading = isLoading
+            case .setSignedIn(let isSignedIn): state.isSignedIn = isSignedIn
+            }
+            return state
+        }
+    }
+
+    final class Feed: Reactor {
+        enum Action { case refresh, loadMore }
+        enum Mutation { case setRefreshing(Bool), append([String], next: Int?) }
+        struct State {
+            var items: [String] = []
+            var next: Int? = 1
+            var isRefreshing = false
+        }
+
+        let initialState = State()
+        private let catalogue: any Pages
+
+        init(catalogue: any Pages) { self.catalogue = catalogue }
+
+        func mutate(state: State, action: Action) -> Observable<Mutation> {
+            guard !state.isRefreshing, let page = state.next else { return .empty() }
+            return Observable.concat([
+                Observable.just(.setRefreshing(true)),
+                self.page(page).map { Mutation.append($0.items, next: $0.next) },
+                Observable.just(.setRefreshing(false)),
+            ])
+        }
+
+        private func page(_ number: Int) -> Observable<Page> {
+            .run { [catalogue] send in await send(try await catalogue.page(number)) }
+        }
+
+        func reduce(state: State, mutation: Mutation) -> State {
+            var state = state
+            switch mutation {
+            case .setRefreshing(let isRefreshing): state.isRefreshing = isRefreshing
+            case .append(let items, let next):
+                state.items += items
+                state.next = next
+            }
+            return state
+        }
+    }
+
+    class ReactionButton: Reactor {
+        enum Action { case toggle }
+        enum Mutation { case hear(Reaction) }
+        struct State {
+            let itemID: Int
+            var count = 0
+        }
+
+        let initialState: State
+
+        init(itemID: Int) { initialState = State(itemID: itemID) }
+
+        // Was transform(mutation:), which merged a global PublishSubject in.
+        var sources: [Source] { [.mutations(topic: .reactions) { .hear($0) }] }
+
+        func mutate(state: State, action: Action) -> Observable<Mutation> { .empty() }
+
+        func reduce(state: State, mutation: Mutation) -> State {
+            var state = state
+            if case .hear(let reaction) = mutation, reaction.itemID == state.itemID {
+                state.count += 1
+            }
+            return state
+        }
+    }
+
+    final class LikeButton: ReactionButton {
+        private let likes: any Likes
+
+        init(itemID: Int, likes: any Likes) {
+            self.likes = likes
+            super.init(itemID: itemID)
+        }
+
+        override func mutate(state: State, action: Action) -> Observable<Mutation> {
+            let id = state.itemID  // was self.currentState.itemID
+            return .run { [likes] _ in try await likes.like(id) }  // was _ = ….subscribe()
+        }
+    }
+}
+
+private struct Known: Accounts, Pages {
+    struct Refused: Error {}
+
+    var isKnown = true
+
+    func authorize() async throws { guard isKnown else { throw Refused() } }
+
+    func fetchMe() async throws {}
+
+    func page(_ number: Int) async throws -> Page {
+        Page(items: ["\(number).1", "\(number).2"], next: number < 2 ? number + 1 : nil)
+    }
+}
+
+/// Publishes what it is asked to do, as an app's services would.
+private struct Publisher: Likes {
+    let topics: TopicBus
+
+    func like(_ id: Int) async { topics.publish(Reaction(itemID: id), to: .reactions) }
+}
+
 @Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(5)))
 struct PortingFromReactorKitTests {
     @Test func `its code is in this file, word for word`() throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/PortingFromReactorKit.md", compiledIn: #filePath)
-        #expect(guide.blocks.count == 3)
+        #expect(guide.blocks.count == 6)
         #expect(guide.strayBlocks.isEmpty)
     }
 
@@ -76,5 +236,35 @@ struct PortingFromReactorKitTests {
         #expect(told.sessions == 1)
         await told.applied()
         #expect(await host.currentState.name == "tokijh")
+    }
+
+    @Test(arguments: [true, false])
+    func `its login ends signed in or not, and never loading`(_ isKnown: Bool) async {
+        let host = ReactorHost(AppPage.SignIn(accounts: Known(isKnown: isKnown)))
+        await host.send(.signIn)
+        await host.settled()
+        #expect(await host.currentState.isSignedIn == isKnown)
+        #expect(await !host.currentState.isLoading)
+        #expect(await host.version == 3)
+    }
+
+    @Test func `its feed loads page after page, to the last`() async {
+        let host = ReactorHost(AppPage.Feed(catalogue: Known()))
+        for _ in 0..<3 {
+            await host.send(.loadMore)
+            await host.settled()
+        }
+        #expect(await host.currentState.items == ["1.1", "1.2", "2.1", "2.2"])
+        #expect(await host.currentState.next == nil)
+    }
+
+    @Test func `its like button hears of what it has done, and of its own item only`() async {
+        let topics = TopicBus()
+        let host = ReactorHost(
+            AppPage.LikeButton(itemID: 7, likes: Publisher(topics: topics)), topics: topics)
+        await host.send(.toggle)
+        await host.settled()
+        await topics.publish(Reaction(itemID: 8), to: .reactions).applied()
+        #expect(await host.currentState.count == 1)
     }
 }
