@@ -4,7 +4,7 @@
 /// sessions, the least recently used first, and saves those that are at rest: so as a rule one that
 /// can leave at once is there when the limit is reached. Otherwise the request is refused, and the
 /// next one finds it. A table in which nothing is at rest costs each of them these looks and no
-/// more; the next one goes on where this one stopped.
+/// more; the next one continues where this one stopped.
 struct Eviction {
     /// Saved, or their snapshots are under way; the least recently used first.
     var leaving: [Session] = []

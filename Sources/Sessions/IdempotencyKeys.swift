@@ -23,7 +23,7 @@ final class IdempotencyKeys {
     /// What is committed of those that wait for effects to end: their answer if nothing better
     /// comes.
     private var preliminary: [UInt64: StoredAnswer] = [:]
-    /// What became, while the journal is asked for their keys, of those who sent the requests.
+    /// The requests whose keys are being looked up in the journal, and how each of them waits.
     private var lookUps: [UInt64: LookUp] = [:]
     /// There may be answers in the journal that are not here.
     private(set) var isPartial: Bool

@@ -112,7 +112,7 @@ extension ReactorMachine {
         }
     }
 
-    /// The decorated state, for those who read states. It comes before the mutation's record: a
+    /// The decorated state, for the streams of states. It comes before the mutation's record: a
     /// decoration that has no JSON is a record of its own.
     @usableFromInline
     func encodedState(_ state: R.State) -> [UInt8] {

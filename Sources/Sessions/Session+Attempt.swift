@@ -4,8 +4,8 @@ internal import Storage
 // before anybody has seen anything of it.
 //
 // Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
-// mutation has been applied, records are begun, effects are ordered. Whoever finds it calls
-// ``Session/refuse(_:)`` and goes on; the machine looks at ``Session/isRefused`` where its turn, or
+// mutation has been applied, records are begun, effects are ordered. The place that finds it calls
+// ``Session/refuse(_:)`` and continues; the machine looks at ``Session/isRefused`` where its turn, or
 // the mutation, ends, and takes everything back to the mark that it set before. The step also has
 // what other requests of the same round have decided: that stays.
 

@@ -66,7 +66,7 @@ extension Session {
         }
     }
 
-    /// The journal does not know the key: the request is carried out, whoever still waits for it.
+    /// The journal does not know the key: the request is carried out, even if its connection is gone.
     private func receiveLate(
         _ post: ActionPost, _ waiter: IdempotencyKeys.LookUp, _ keys: IdempotencyKeys
     ) {

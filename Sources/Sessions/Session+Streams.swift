@@ -176,7 +176,7 @@ extension Session {
         return streams.count > Self.fullStreams ? limit / streams.count * Self.fullStreams : limit
     }
 
-    /// So many streams may keep all that one may keep alone.
+    /// How many streams may each keep as much as a single one may.
     static let fullStreams = 16
 
     func removeStream(_ stream: StreamLog) {

@@ -88,7 +88,7 @@ extension SessionTable {
                     try session.wake(saved)
                     return session
                 } catch {
-                    // They come back, and are told why: nobody asks for it once for each of them.
+                    // Its readers reconnect and get the reason then: it is not read once for each of them.
                     session.abandonReaders()
                     throw error
                 }
@@ -145,8 +145,8 @@ extension SessionTable {
         return mayHaveMore || !deaf.isEmpty
     }
 
-    /// Whether so many have fallen asleep or ended since this was last true that what they held is
-    /// worth giving back.
+    /// Whether enough sessions have fallen asleep or ended since this last returned true that their
+    /// memory is worth returning to the system.
     package func takeRelief() -> Bool {
         guard sleepers >= 10_000 else { return false }
         sleepers = 0
@@ -154,7 +154,7 @@ extension SessionTable {
         return true
     }
 
-    /// Looks at so many sessions that are idle. Whether there may be more.
+    /// Looks at up to `limit` idle sessions. Returns whether there may be more.
     private func putIdleToSleep(_ limit: Int) -> Bool {
         guard ticks >= IdleSessions.ticks else { return false }
         let due = ticks - IdleSessions.ticks

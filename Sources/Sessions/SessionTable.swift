@@ -47,7 +47,7 @@ package struct SessionLimits: Sendable {
 /// end in the order in which they were handed in, so the first in flight is the one that ended.
 package final class SessionTable {
     /// Brings a job to the table's loop, from any thread, in order. Returns false when the loop has
-    /// stopped: the job is let go of and never done, so whoever waits for it must be resumed.
+    /// stopped: the job is let go of and never done, so the waiting task must be resumed.
     package typealias Hop =
         @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Bool
 

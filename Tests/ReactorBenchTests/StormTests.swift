@@ -136,7 +136,7 @@ struct StormTests {
         }
     }
 
-    @Test func `what somebody sent is told on one line`() {
+    @Test func `a request is described on one line`() {
         var memory = ClientMemory()
         memory.sent(Array("GET /\r\n\"\0é".utf8))
         #expect(memory.lines.last?.hasSuffix(#"sends "GET /\r\n\"\x00\xc3\xa9""#) == true)

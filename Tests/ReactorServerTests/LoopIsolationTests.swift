@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("What runs on a loop's queue is told from what does not", .timeLimit(.minutes(5)))
+@Suite("A check distinguishes code on a loop's queue from other code", .timeLimit(.minutes(5)))
 struct LoopIsolationTests {
     @Test func `on the queue it is the loop, and elsewhere the process ends`() async {
         await #expect(processExitsWith: .failure) {

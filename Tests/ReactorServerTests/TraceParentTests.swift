@@ -42,7 +42,7 @@ struct TraceParentTests {
         #expect(TraceParent(field)?.text == "00-\(Self.trace)-\(Self.parent)-\(kept)")
     }
 
-    @Test func `a later version ends behind its flags, or goes on with a dash`() {
+    @Test func `a later version ends behind its flags, or continues with a dash`() {
         #expect(TraceParent("01-\(Self.trace)-\(Self.parent)-01.") == nil)
         #expect(TraceParent("01-\(Self.trace)-\(Self.parent)-0") == nil)
     }

@@ -2,7 +2,7 @@ import Reactors
 import Synchronization
 import Testing
 
-@Suite("A logger is told everything in order, beside the session", .timeLimit(.minutes(5)))
+@Suite("A logger gets every entry in order, beside the session", .timeLimit(.minutes(5)))
 struct ActionLoggerTests {
     private final class Recorder: ActionLogger {
         typealias R = ScriptReactor

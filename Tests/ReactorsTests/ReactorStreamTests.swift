@@ -2,7 +2,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "A reader that is too slow is told so; nothing is left out in the middle",
+    "A reader that is too slow gets an error; nothing is left out in the middle",
     .timeLimit(.minutes(5)))
 struct ReactorStreamTests {
     private let host = ReactorHost(PulsesReactor())

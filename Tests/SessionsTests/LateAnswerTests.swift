@@ -192,7 +192,7 @@ struct LateAnswerTests {
         run(late, in: rig)
         #expect(rig.line(read).hasPrefix("failed unavailable"))
         guard case .unreadable? = exported.withLock({ $0 }) else {
-            Issue.record("a fork is told that it can be tried again")
+            Issue.record("a fork gets a problem that may be tried again")
             return
         }
     }

@@ -191,7 +191,7 @@ struct NotEncodableTests {
         #expect(rig.journal.kept.filter { $0.kind == .mutation }.count == 1)
     }
 
-    @Test func `of a Cycler's action that goes on what it does since it waited is taken back`()
+    @Test func `a Cycler's action that continues after a wait is rolled back to that wait`()
         async throws
     {
         let (rig, session) = try cycling()

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite(
-    "Contract §4 — after the end of a process every session goes on where it was",
+    "Contract §4 — after the end of a process every session continues where it was",
     .timeLimit(.minutes(5)))
 struct RecoveryTests {
     /// The next process on the same journal.

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A connection ends once, and everybody who must know is told", .timeLimit(.minutes(5)))
+    @Suite("A connection ends once, and its handler is notified", .timeLimit(.minutes(5)))
     struct EndingTests {
         @Test(arguments: PollerKind.allCases)
         func `After the peer's half is closed the answer still reaches it`(

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A listener takes whoever it should, and nobody else", .timeLimit(.minutes(5)))
+    @Suite("A listener accepts the peers that it should, and no others", .timeLimit(.minutes(5)))
     struct ListenerTests {
         static let echo = Scripted.Script(
             opened: { handler, _, peer in handler.say("peer \(peer.host)") },

@@ -154,7 +154,7 @@ struct ImportTests {
     }
 }
 
-@Suite("A file that somebody has changed is told of, and ends nobody", .timeLimit(.minutes(5)))
+@Suite("A changed file is reported, and ends no process", .timeLimit(.minutes(5)))
 struct ChangedFileTests {
     @Test(arguments: [
         "UPDATE records SET number = -1 WHERE session = 1",

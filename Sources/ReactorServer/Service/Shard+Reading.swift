@@ -102,7 +102,7 @@ extension Shard {
         return try reader.next(bytes, at: &offset, head: &head, body: &body)
     }
 
-    /// Goes on with what a connection sent while its answer was due or its output budget was used
+    /// Continues with what a connection sent while its answer was due or its output budget was used
     /// up, then with the socket. A peer that has finished is answered to its last request, and only
     /// then closed; so is, while draining, every peer.
     func readOn(_ connection: ConnectionID) {
@@ -155,8 +155,8 @@ extension Shard {
         return work
     }
 
-    /// Invariant: a connection whose reading is paused keeps its work, so that whoever ends what it
-    /// waits for finds it; call this for others.
+    /// Invariant: a connection whose reading is paused keeps its work, so that the call which ends
+    /// its wait finds it; call this for other connections.
     func dropIdleWork(_ slot: Int) {
         if let work = exchanges[slot].work, work.isIdle { exchanges[slot].work = nil }
     }

@@ -100,7 +100,7 @@ extension Shard: SessionOutput {
         }
     }
 
-    /// The journal's failure: a stream is told in its body, as any other reason that may pass.
+    /// The journal's failure: a stream gets it in its body, as any other temporary problem.
     private func answerFailure(_ connection: ConnectionID, _ problem: Problem) {
         guard case .answering(_, let wishes) = exchanges[Int(connection.slot)].phase else { return }
         guard wishes?.isStream ?? false else { return answer(connection, problem) }

@@ -245,7 +245,7 @@ extension Shard {
 
     // MARK: The action log
 
-    /// Only for those who accept an event stream by its name.
+    /// Only if the request accepts an event stream by its name.
     private var logIsStream: Bool {
         head.text(of: .accept).map { accepts(["text/event-stream", "text/*"], $0) } ?? false
     }

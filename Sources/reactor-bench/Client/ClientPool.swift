@@ -115,7 +115,7 @@
             change(&connections[index])
         }
 
-        /// Sends bytes that are so many requests, as soon as the kernel takes them.
+        /// Sends bytes that are `requests` requests, as soon as the kernel takes them.
         mutating func send(
             _ index: Int, _ bytes: [UInt8], requests: Int = 1
         ) throws(BenchError) {

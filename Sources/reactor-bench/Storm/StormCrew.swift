@@ -26,7 +26,7 @@ struct StormCrew {
         witness = StormWitness(session: counter)
     }
 
-    /// One place of a pool each: posters, then those who page, then the witness.
+    /// One place of a pool each: posters, then pagers, then the witness.
     var size: Int { posters.count + pagers.count + 1 }
 
     var acknowledged: Int {

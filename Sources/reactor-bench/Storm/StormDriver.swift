@@ -5,7 +5,7 @@
         var places: [Int] = []
     }
 
-    /// All clients of a storm: those who make noise, the crew, and the hunters.
+    /// All clients of a storm: the noise makers, the crew, and the hunters.
     struct StormDriver: ClientDriver {
         private enum Role {
             case noise

@@ -8,7 +8,7 @@
         private let offered: Set<String>
         private var pool: ClientPool
         private var driver: StormDriver
-        /// Those who know what is in the file.
+        /// The crew that knows what is in the file.
         private var fileCrew: StormCrew
         private var crews = 0
         private var random: SeededNumbers
@@ -117,7 +117,7 @@
             }
         }
 
-        /// Whoever of the crew has asked is answered, now that nobody else asks.
+        /// Finishes the crew's open requests, now that no other client sends any.
         private mutating func finish(_ server: inout VictimProcess) throws(BenchError) {
             guard driver.faults.isEmpty else { return }
             driver.finish(&pool)

@@ -11,7 +11,7 @@ struct LateAnswerTests {
         [], ["--keep-records", "20"],
     ]
 
-    /// Of those who post.
+    /// Shared by the posting tasks.
     private final class Progress: Sendable {
         let book = Mutex((newest: 0, posting: 4))
         var newest: Int { book.withLock { $0.newest } }

@@ -104,7 +104,8 @@ struct DrainTests {
     }
 
     // Case 161.
-    @Test func `a server that was started with SIGHUP ignored goes on after a hangup`() async throws
+    @Test func `a server that was started with SIGHUP ignored continues after a hangup`()
+        async throws
     {
         try await Turnstile.servers.pass {
             let server = try await ServerProcess.start(.server, prelude: "trap '' HUP")

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("An activity is told to who is there, and is no part of the state", .timeLimit(.minutes(5)))
+@Suite("An activity reaches present readers, and is no part of the state", .timeLimit(.minutes(5)))
 struct CyclerActivityTests {
     private let tally = Tally()
 

@@ -3,7 +3,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "A host is told everything in order, and can unsay what was not kept", .timeLimit(.minutes(5)))
+    "A host is notified in order, and can roll back what was not kept", .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
     /// A loop with one session on it.
     private actor Loop {

@@ -35,7 +35,7 @@ final class Desk: Sendable {
         go?.resume()
     }
 
-    /// Lets all go, and those who come.
+    /// Lets all waiting calls pass, and all later ones.
     func open() {
         let held = book.withLock { book in
             book.isOpen = true

@@ -33,7 +33,7 @@ extension WholeLife {
             one.operation == .deleteSession && one.id == request.id && !answered.contains(token)
                 && said[token] == nil
         }
-        if !pending { blame("\(request) is told that a session has ended that lives") }
+        if !pending { blame("\(request) gets the end of a session that lives") }
     }
 
     func checkList(_ ids: [String], _ after: String?, _ limit: Int) {
