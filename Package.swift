@@ -44,13 +44,14 @@ let package = Package(
         // Floor 1.
         .target(name: "CEpoll"),
         .target(name: "CMalloc"),
+        .target(name: "CCrash"),
         .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
 
         // Floors 4 and 3.
         .target(
             name: "Storage",
             dependencies: [
-                "JSONCoding",
+                "JSONCoding", "CCrash",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

@@ -1,4 +1,5 @@
 internal import Reactors
+internal import Storage
 import Synchronization
 
 /// One action of a Cycler at work, from its call to its end.
@@ -128,7 +129,9 @@ extension Session {
 
     private func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
+        begins(.effect, tag.number)
         machine.carryOn(tag, act)
+        ends()
         if mayHaveSettled { answerSettled() }
     }
 }

@@ -17,24 +17,32 @@ struct Door<M: Machine>: Sendable {
 
     /// Waits until what the closure did is committed. That is the bound on how far a task can run
     /// ahead of its session.
-    private func enter(_ act: @escaping @Sendable (M) -> Bool) async -> Bool {
+    ///
+    /// - Parameter action: whose effect it is; none: a source's.
+    private func enter(
+        for action: ActionTag, _ act: @escaping @Sendable (M) -> Bool
+    ) async -> Bool {
         await withCheckedContinuation { continuation in
             let isTaken = hop { table in
                 guard let session = table.session(id, incarnation) else {
                     return continuation.resume(returning: false)
                 }
-                guard session.perform(act) else { return continuation.resume(returning: false) }
+                guard session.perform(for: action, act) else {
+                    return continuation.resume(returning: false)
+                }
                 session.answer(.applied(continuation))
             }
             if !isTaken { continuation.resume(returning: false) }
         }
     }
 
-    private func report(isSource: Bool = false, _ act: @escaping @Sendable (M) -> Void) {
+    private func report(
+        isSource: Bool = false, for action: ActionTag, _ act: @escaping @Sendable (M) -> Void
+    ) {
         _ = hop { table in
             guard let session = table.session(id, incarnation) else { return }
             if isSource { session.endedSources += 1 }
-            _ = session.perform { (machine: M) in
+            _ = session.perform(for: action) { (machine: M) in
                 act(machine)
                 return true
             }
@@ -50,13 +58,15 @@ extension Door {
         Task {
             let sink = Sink<R.Mutation, R.Activity>(
                 clock: clock,
-                send: { mutation in await enter { $0.take(mutation, from: run) } },
-                emit: { activity in await enter { $0.take(activity, from: run) } })
+                send: { mutation in await enter(for: run.action) { $0.take(mutation, from: run) } },
+                emit: { activity in
+                    await enter(for: run.action) { $0.take(activity, from: run) }
+                })
             do {
                 try await run.work(sink)
-                report { $0.ended(run, failure: nil) }
+                report(for: run.action) { $0.ended(run, failure: nil) }
             } catch {
-                report { $0.ended(run, failure: error) }
+                report(for: run.action) { $0.ended(run, failure: error) }
             }
         }
     }
@@ -106,7 +116,7 @@ extension Door where M: SourcedMachine {
     /// Brings in what a source gave; false once the session is gone. A commit that fails loses
     /// the element and not the source.
     func take(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
-        let isTaken = await enter { machine in
+        let isTaken = await enter(for: .none) { machine in
             machine.take(element)
             return true
         }
@@ -123,6 +133,6 @@ extension Door where M: SourcedMachine {
     }
 
     func ended(_ source: ReactorSource<M.Action, M.Mutation>, failure: (any Error)?) {
-        report(isSource: true) { $0.ended(source, failure: failure) }
+        report(isSource: true, for: .none) { $0.ended(source, failure: failure) }
     }
 }

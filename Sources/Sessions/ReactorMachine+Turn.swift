@@ -49,6 +49,7 @@ extension ReactorMachine {
         var receipt = Receipt(isBatch: true)
         try asOneRequest(in: session) {
             for (index, action) in actions.enumerated() {
+                session.begins(nextAction: lastTag + 1)
                 receive(action, at: index, &receipt)
                 if session.isRequestRefused() { break }
             }

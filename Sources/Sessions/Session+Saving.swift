@@ -38,6 +38,7 @@ extension Session {
     /// before its effects begin once more.
     func runAgain(_ action: RunningAction, _ receive: () -> Void) {
         begunBefore = action.begun
+        begins(.action, action.action)
         receive()
         begunBefore = 0
     }
@@ -68,6 +69,8 @@ extension Session {
     /// Goes on where another process, or this one, left the session.
     func resume(_ saved: SavedSession) {
         guard let machine else { return }
+        begins(.rebuilding)
+        defer { ends() }
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
         sources = machine.openSources(in: self, isNew: false).map { $0() }

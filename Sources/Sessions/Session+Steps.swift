@@ -109,9 +109,13 @@ extension Session {
 
     /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
     /// too if the machine is another's, which can't be.)
-    func perform<M: Machine>(_ act: (M) -> Bool) -> Bool {
+    ///
+    /// - Parameter action: whose effect it comes from; none: a source's.
+    func perform<M: Machine>(for action: ActionTag, _ act: (M) -> Bool) -> Bool {
         guard life == .running, let machine = machine as? M else { return false }
+        begins(.effect, action.number)
         let result = act(machine)
+        ends()
         if mayHaveSettled { answerSettled() }
         return result
     }

@@ -141,6 +141,8 @@ package final class Session {
         notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
         incarnation = table.nextIncarnation()
         hasCommitted = false
+        begins(.rebuilding)
+        defer { ends() }
         machine = try registration.makeMachine(self, saved)
         keeping?.lastUse = table.ticks
         table.idle.put(self, at: table.ticks)
@@ -227,7 +229,9 @@ package final class Session {
         arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         weighing.arrived = post.body.count
         stateMeter.bring(post.body.count)
+        begins(.action, machine.lastAction + 1)
         defer {
+            ends()
             traceparent = nil
             arrived = nil
             weighing.arrived = nil
@@ -311,6 +315,8 @@ package final class Session {
 
     func reading(_ version: UInt64?) -> Reply.Kind {
         guard let machine else { return absence }
+        begins(.reading)
+        defer { ends() }
         guard let version else { return readingPresent(machine) }
         var state: [UInt8] = []
         guard version >= log.keptVersion, version <= log.lastVersion else {

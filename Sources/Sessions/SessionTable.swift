@@ -112,6 +112,8 @@ package final class SessionTable {
     var encodingSpace = JSONEncodingSpace()
     /// Writes the records of all sessions, one at a time.
     var pen = RecordPen()
+    /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
+    let crashSlot: CrashSlot
     /// Readers of the journal, each in its turn.
     let turns: LoopTurns
     /// Whose record is being written.
@@ -130,6 +132,7 @@ package final class SessionTable {
         reach: Reach? = nil
     ) {
         self.journal = journal
+        crashSlot = journal.takeCrashSlot()
         self.limits = limits
         self.registrations = registrations
         self.now = now

@@ -36,10 +36,20 @@ package protocol Journal: Sendable {
 
     /// Ends what is under way and lets go of the medium. Default: nothing.
     func close() async
+
+    /// Where one loop says what it carries out. Default: one that nobody reads.
+    func takeCrashSlot() -> CrashSlot
+
+    /// What the last process was carrying out when it ended. Default: nothing.
+    var interrupted: [InterruptedWork] { get }
 }
 
 extension Journal {
     package func close() async {}
+
+    package func takeCrashSlot() -> CrashSlot { CrashSlot() }
+
+    package var interrupted: [InterruptedWork] { [] }
 
     package var figures: JournalFigures? { nil }
 

@@ -14,6 +14,7 @@ enum Main {
             Hosted("unreduced") { Unreduced() },
             Hosted("held") { Held() },
             Hosted("failing") { Failing() },
+            Hosted("trapping") { Trapping() },
             Hosted("feed") { Feed() },
             Hosted("profile") { Profile() },
             Hosted("member") { Profile(topic: Topic("member", remembers: true)) },

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Logging
 internal import Sockets
+internal import Storage
 
 #if canImport(Glibc)
     internal import Glibc
@@ -80,6 +81,7 @@ struct ServerCommand: ParsableCommand {
             return 1
         }
         DescriptorLimit.raise()
+        FileJournal.catchFaults()
         return await Self.serve(hosted, configuration)
     }
 

@@ -111,6 +111,9 @@ struct RunningServer {
             configuration: configuration, reactors: registrations,
             journal: journal, logger: logger)
         self.service = service
+        for work in journal.interrupted {
+            logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")
+        }
         let peers = Peers(count: configuration.loops)
         do throws(SystemFailure) {
             loops = try (0..<configuration.loops).map { index throws(SystemFailure) in

@@ -45,6 +45,8 @@ package final class FileJournal: Journal {
     private let lock: JournalLock
     private let writer: JournalWriter
     private let reader: FileArchive
+    private let crashes: CrashRecord
+    package let interrupted: [InterruptedWork]
     private let queue = DispatchQueue(label: "journal.writer", qos: .userInitiated)
     private let book = Mutex(Book())
     private let now: @Sendable () -> Int64
@@ -69,6 +71,7 @@ package final class FileJournal: Journal {
         self.path = path
         self.now = now
         lock = try JournalLock(for: path)
+        crashes = CrashRecord(beside: path)
         writer = JournalWriter(path: path, retention: retention, now: now)
         do {
             try writer.open()
@@ -77,7 +80,35 @@ package final class FileJournal: Journal {
             lock.release(isClosed: writer.close())
             throw error
         }
-        if let pause { look(every: pause) }
+        interrupted = crashes.found + writer.runningActions(limit: Self.interruptedLimit)
+        guard let pause else { return }
+        look(every: pause)
+        lookForStuckLoops(every: pause)
+    }
+
+    /// Actions with running effects that ``interrupted`` names at the most, those first that were
+    /// begun most often.
+    private static let interruptedLimit = 16
+
+    package func takeCrashSlot() -> CrashSlot { crashes.takeSlot() }
+
+    /// From now on, a fault that ends the process (a trap, a bad access, a stack that is too deep)
+    /// leaves word of what its loops were carrying out. Once for a process, which must be ours.
+    package static func catchFaults() { CrashRecord.catchFaults() }
+
+    /// Looks at once for loops that do not get on: what goes on by itself, every second.
+    package func lookForStuckLoops() { crashes.look() }
+
+    /// Not on the journal's queue: a disk that does not answer is waited for there.
+    private func lookForStuckLoops(every pause: Duration) {
+        let nanoseconds = Int(pause / .nanoseconds(1))
+        DispatchQueue.global(qos: .utility).asyncAfter(
+            deadline: .now() + .nanoseconds(nanoseconds)
+        ) { [weak self] in
+            guard let self, !book.withLock({ $0.isClosed }) else { return }
+            crashes.look()
+            lookForStuckLoops(every: pause)
+        }
     }
 
     package var archive: (any Archive)? { reader }
@@ -134,6 +165,7 @@ package final class FileJournal: Journal {
                 // The last connection to go empties the write-ahead log, and must be able to write.
                 let isReaderClosed = reader.close()
                 let isWriterClosed = writer.close()
+                crashes.end()
                 lock.release(isClosed: isReaderClosed && isWriterClosed)
                 continuation.resume()
             }

@@ -121,7 +121,7 @@ final class JournalLock: Sendable {
     }
 
     /// What the path leads to, so that two symbolic links to a file have one lock.
-    private static func file(_ path: String) -> String {
+    static func file(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }
         return unsafe String(cString: found)

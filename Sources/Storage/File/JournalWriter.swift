@@ -128,6 +128,30 @@ final class JournalWriter: @unchecked Sendable {
         return queue
     }
 
+    /// Actions whose effects had not ended when the last process did, those that were begun most
+    /// often first. Of very many only some are looked at.
+    func runningActions(limit: Int) -> [InterruptedWork] {
+        var found: [InterruptedWork] = []
+        // For the log alone: a file that can't be read is told of by whoever needs it.
+        try? database?.inDatabase { database in
+            try database.cachedStatement(
+                sql: """
+                    SELECT sessions.id, sessions.reactor, some.action, some.begun
+                    FROM (SELECT session, action, begun FROM running LIMIT 10000) AS some
+                    JOIN sessions ON sessions.row = some.session
+                    WHERE sessions.id IS NOT NULL ORDER BY some.begun DESC LIMIT ?
+                    """
+            ).each(.integer(Int64(limit))) { row in
+                found.append(
+                    InterruptedWork(
+                        session: row.string(0), reactor: row.string(1), action: try row.number(2),
+                        trace: .running(begun: Int(clamping: row.integer(3)))))
+                return true
+            }
+        }
+        return found
+    }
+
     func pragma(_ name: String) -> Int64? {
         // For whoever asks: no connection and no answer are the same.
         try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
