@@ -4,6 +4,10 @@ internal import Storage
 final class Keeping {
     /// The newest snapshot is of this record.
     var snapshotNumber: UInt64
+    /// Bytes of mutations and activities since, as far as this life has seen them.
+    var bytesSince = 0
+    /// Bytes of the state that it has.
+    var snapshotBytes = 0
     /// Everything after this record was kept when the session woke; the journal trims on its own.
     private(set) var keptAfter: UInt64
     private(set) var keptVersion: UInt64

@@ -2,10 +2,14 @@ internal import Storage
 
 // What a session leaves in the journal besides its records, and how it leaves memory.
 extension Session {
-    /// A snapshot is due after so many records.
+    /// A snapshot is due after so many records, or so many bytes of them; the record that was begun
+    /// last is in the pen.
     func considerSnapshot() {
-        guard let keeping,
+        guard let keeping else { return }
+        keeping.bytesSince += table.pen.content.count
+        guard
             log.lastNumber - keeping.snapshotNumber >= UInt64(table.limits.snapshotEvery)
+                || keeping.bytesSince >= max(table.limits.snapshotBytes, keeping.snapshotBytes)
         else { return }
         takeSnapshot()
     }
@@ -20,6 +24,8 @@ extension Session {
             return note(.unencodable("the state", String(describing: error)))
         }
         keeping?.snapshotNumber = log.lastNumber
+        keeping?.bytesSince = 0
+        keeping?.snapshotBytes = state.count
         step().batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: log.lastNumber,

@@ -53,7 +53,9 @@ extension Session {
         }
         beginRecord(.activity, of: action)
         record(.activity(index), encoded)
-        if keepsRecords { recordContent(encoded) }
+        guard keepsRecords else { return }
+        recordContent(encoded)
+        considerSnapshot()
     }
 
     /// User code failed; `content` begins with `{"place":…`.

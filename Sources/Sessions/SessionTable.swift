@@ -27,13 +27,18 @@ package struct SessionLimits: Sendable {
     package var runningActions = 1_000
     /// Records between two snapshots of a session, where the journal keeps them.
     package var snapshotEvery = 1_000
+    /// Bytes of mutations and activities between two of them, so that a journal that is to keep so
+    /// many can trim up to one. More where the state itself is larger.
+    package var snapshotBytes: Int
 
     /// Bytes of a state's JSON; what would make one larger is refused.
     package var stateBytes: Int
 
     package init(
-        sessions: Int, batch: Int, retention: Retention, stateBytes: Int = 16_777_216
+        sessions: Int, batch: Int, retention: Retention, stateBytes: Int = 16_777_216,
+        snapshotBytes: Int = 32 << 20
     ) {
+        self.snapshotBytes = snapshotBytes
         self.sessions = sessions
         self.stateBytes = stateBytes
         self.batch = batch

@@ -30,7 +30,8 @@ struct ConfigurationTests {
             "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
             "keep-bytes": "9", "session-idle": "17s",
-            "history-records": "18", "history-age": "19s", "heartbeat": "10s",
+            "history-records": "18", "history-bytes": "70000", "history-age": "19s",
+            "heartbeat": "10s",
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
@@ -51,6 +52,7 @@ struct ConfigurationTests {
         expected.sessionIdle = .seconds(17)
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
+        expected.historyBytes = 70_000
         expected.administration = .on
         expected.logLevel = .error
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
@@ -82,7 +84,8 @@ struct ConfigurationTests {
         ("head-limit", "1023"), ("body-limit", "1"), ("batch-limit", "0"),
         ("state-limit", "1023"),
         ("connection-limit", "0"), ("session-limit", "0"), ("keep-records", "0"),
-        ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"), ("heartbeat", "0s"),
+        ("history-bytes", "65535"), ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"),
+        ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
         ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
     ])

@@ -15,6 +15,19 @@ struct RetentionTests {
         }
     }
 
+    @Test func `case 153: a snapshot is taken for so many bytes, of activities too`() throws {
+        let rig = Rig(answers: true, snapshotBytes: 1_000)
+        let session = try rig.create("s", .ledger())
+        for _ in 1...10 {
+            try rig.act(Post.say(String(repeating: "x", count: 300)), on: session)
+        }
+        #expect(rig.journal.keptBatch.snapshots.map(\.number) == [0, 4, 8])
+        // Of a large state not as often: it would be most of what is written.
+        for _ in 1...10 { try rig.act(Post.fill(2_000), on: session) }
+        let sizes = rig.journal.keptBatch.snapshots.dropFirst(3).map(\.number)
+        #expect(sizes.count <= 6)
+    }
+
     @Test func `So many bytes are kept, and the newest record in any case`() throws {
         let rig = Rig(retention: Retention(records: 1_000, bytes: 600))
         let session = try rig.create("s", .ledger())

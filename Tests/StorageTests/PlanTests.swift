@@ -55,7 +55,8 @@ struct PlanTests {
             try tail.rebuild(database)
             var retention = JournalRetention(records: 5)
             retention.tailRecords = 10
-            let heads = SessionHeads(tail: tail, kept: 5)
+            retention.bytes = 500
+            let heads = SessionHeads(tail: tail, keeping: retention)
             try heads.reset(database)
             let chores = Chores(
                 retention: retention, tail: tail, heads: heads, now: { 1_000_000 })

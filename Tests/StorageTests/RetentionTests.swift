@@ -31,6 +31,79 @@ struct RetentionTests {
         #expect(try await rig.snapshot("s", at: 359)?.number == 330)
     }
 
+    @Test(arguments: [false, true])
+    func `case 153: bytes at the limit stay, and of one more the oldest go`(
+        _ isPast: Bool
+    ) async throws {
+        // Committed one by one, so that a crowd is seen when the last one comes.
+        let records = (UInt64(1)...40).map { Record.mutation("s", $0, content: Self.long) }
+        let snapshots = [Snapshot.of("s", 10), .of("s", 20), .of("s", 30)]
+        let total =
+            Batch(records: [.created("s")]).bytes
+            + records.reduce(0) { $0 + Batch(records: [$1]).bytes }
+            + snapshots.reduce(0) { $0 + $1.state.count }
+        let limit = try #require((1...total).first { $0 + $0 / 8 >= total })
+        let retention = JournalRetention(
+            records: 1_000_000, bytes: isPast ? limit - 1 : limit, age: 1_000_000)
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s")]) == nil)
+        for record in records {
+            var batch = Batch(records: [record])
+            batch.snapshots = snapshots.filter { $0.number == record.number }
+            #expect(await rig.commit(batch) == nil)
+            // What it knows of the session is read from the file again.
+            if record.number == 25 { try await rig.reopen(retention) }
+        }
+        await rig.journal.trimNow()
+        #expect(try await rig.load("s")?.keptAfter == (isPast ? 10 : 0))
+        #expect(try await rig.load("s")?.lastNumber == 40)
+        #expect(try JournalCheck(rig.path).run().problems == [])
+    }
+
+    @Test func `case 153: a session that is written for ever has a bound in bytes`() async throws {
+        let retention = JournalRetention(records: 1_000_000, bytes: 100_000, age: 1_000_000)
+        let rig = try JournalRig(retention)
+        #expect(await rig.commit([.created("s")]) == nil)
+        for first in stride(from: UInt64(1), to: 1_000, by: 10) {
+            var batch = Batch(
+                records: (first..<(first + 10)).map { .mutation("s", $0, content: Self.long) })
+            batch.snapshots = [.of("s", first + 9)]
+            #expect(await rig.commit(batch) == nil)
+            if first % 300 == 1 { try await rig.reopen(retention) }
+        }
+        await rig.journal.trimNow()
+        let bytes = try ["records", "tail"].reduce(0) {
+            $0 + (try rig.count("SELECT coalesce(sum(length(lines)), 0) FROM \($1)"))
+        }
+        #expect(bytes > 50_000)
+        #expect(bytes < 130_000)
+        let saved = try #require(try await rig.load("s"))
+        let after = RecordPlace(saved.keptAfter)
+        #expect(
+            try await rig.records("s", after: after).map(\.number)
+                == Array((saved.keptAfter + 1)...1_000))
+        #expect(try await rig.snapshot("s", at: saved.keptAfter)?.number == saved.keptAfter)
+    }
+
+    @Test func `case 153: what follows the newest snapshot stays, however much it is`()
+        async throws
+    {
+        let rig = try JournalRig(
+            JournalRetention(records: 1_000_000, bytes: 10_000, age: 1_000_000))
+        var batch = Batch(records: Record.life("s", 20))
+        batch.snapshots = [.of("s", 20)]
+        #expect(await rig.commit(batch) == nil)
+        for number: UInt64 in 21...100 {
+            #expect(await rig.commit([.mutation("s", number, content: Self.long)]) == nil)
+        }
+        await rig.journal.trimNow()
+        let saved = try #require(try await rig.load("s"))
+        #expect(saved.keptAfter == 20)
+        #expect(saved.mutations.map(\.number) == Array(21...100))
+    }
+
+    private static let long = "\"\(String(repeating: "x", count: 1_000))\""
+
     @Test func `a busy session is trimmed by its own commits`() async throws {
         let rig = try JournalRig(Self.keeping(1_000))
         #expect(await rig.commit([.created("s")]) == nil)

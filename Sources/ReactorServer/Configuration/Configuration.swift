@@ -51,6 +51,10 @@ public struct Configuration: Sendable, Equatable {
     /// Records kept per session in the journal's file, beyond which the oldest go, up to a
     /// snapshot. Default 100 000, at least 1.
     public var historyRecords = 100_000
+    /// About how many bytes of records and snapshots are kept per session in the journal's file,
+    /// beyond which, and an eighth more, the oldest go, up to a snapshot. One is taken for each
+    /// eighth of it, and what follows the newest stays. Default 256 MiB, at least 64 KiB.
+    public var historyBytes = 268_435_456
     /// How long records are kept in the journal's file; older ones go, up to a snapshot.
     /// Default 7 days.
     public var historyAge = Duration.seconds(604_800)

@@ -19,6 +19,7 @@ struct ServerArguments: ParsableArguments {
     @Option(help: help("keep-records")) var keepRecords: String?
     @Option(help: help("keep-bytes")) var keepBytes: String?
     @Option(help: help("history-records")) var historyRecords: String?
+    @Option(help: help("history-bytes")) var historyBytes: String?
     @Option(help: help("history-age")) var historyAge: String?
     @Option(help: help("session-idle")) var sessionIdle: String?
     @Option(help: help("heartbeat")) var heartbeat: String?
@@ -41,7 +42,8 @@ struct ServerArguments: ParsableArguments {
             ("state-limit", stateLimit), ("connection-limit", connectionLimit),
             ("session-limit", sessionLimit),
             ("keep-records", keepRecords), ("keep-bytes", keepBytes),
-            ("history-records", historyRecords), ("history-age", historyAge),
+            ("history-records", historyRecords), ("history-bytes", historyBytes),
+            ("history-age", historyAge),
             ("session-idle", sessionIdle), ("heartbeat", heartbeat),
             ("connection-age", connectionAge), ("stall-timeout", stallTimeout),
             ("idle-timeout", idleTimeout), ("request-timeout", requestTimeout),

@@ -65,6 +65,9 @@ package struct Setting: Sendable {
             "history-records", "100000", "records kept per session in the journal's file",
             1...1_000_000_000, set: { $0.historyRecords = $1 }),
         bytes(
+            "history-bytes", "268435456", "bytes kept per session in the journal's file",
+            65_536...Int.max / 4, \.historyBytes),
+        bytes(
             "keep-bytes", "1048576", "bytes of history kept per session", 0...Int.max, \.keptBytes),
     ]
 

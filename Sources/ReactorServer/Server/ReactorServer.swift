@@ -140,6 +140,7 @@ struct RunningServer {
                     path: path,
                     retention: JournalRetention(
                         records: configuration.historyRecords,
+                        bytes: configuration.historyBytes,
                         age: configuration.historyAge.milliseconds))
             } catch {
                 throw StartFailure(description: error.sentence(path))

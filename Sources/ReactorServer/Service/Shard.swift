@@ -74,7 +74,8 @@ final class Shard: LoopHandler {
                 batch: configuration.batchLimit,
                 retention: Retention(
                     records: configuration.keptRecords, bytes: configuration.keptBytes),
-                stateBytes: configuration.stateLimitBytes),
+                stateBytes: configuration.stateLimitBytes,
+                snapshotBytes: configuration.historyBytes / 8),
             registrations: service.reactors, topics: service.topics,
             now: { [unowned connections] in connections.wallClockMilliseconds },
             hop: { job in loop.enqueue { job($0.sessions) } },

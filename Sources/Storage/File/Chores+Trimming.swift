@@ -10,13 +10,17 @@ extension Chores {
                 heads.crowded.remove(session)
                 continue
             }
-            let step = try trim(head.row, newest: head.number, left, database)
+            let step = try trim(
+                head.row, newest: head.number, beyondBytes: head.bytes - retention.bytes, left,
+                database)
             left -= step.removed + 1
             guard step.isDone else { continue }
             heads.crowded.remove(session)
             // Without a snapshot to trim up to, another try comes when it has grown on.
             let tried = head.number - min(head.number, UInt64(retention.records))
             heads[session]?.trimmed = max(step.keptAfter, tried)
+            heads[session]?.trimmedBytes = max(
+                head.trimmedBytes, step.keptAfterBytes, head.bytes - retention.bytes)
         }
         return limit - max(0, left)
     }
@@ -142,22 +146,60 @@ extension Chores {
         return limit - left
     }
 
+    /// A snapshot up to which records go.
+    private struct Cut {
+        var number: UInt64 = 0
+        var version: UInt64 = 0
+        /// How many bytes the session had had by then.
+        var bytes = 0
+
+        init() {}
+
+        init(_ row: FoundRow) throws {
+            number = try row.number(0)
+            version = try row.number(1)
+            bytes = Int(clamping: row.integer(2))
+        }
+    }
+
+    /// The oldest snapshot behind which no more follows than may be kept, or else the newest; nil
+    /// if nothing has to go.
+    private func cut(
+        _ row: Int64, beyondBytes: Int, _ database: Database
+    ) throws -> Cut? {
+        guard beyondBytes > 0 else { return nil }
+        let fits = try database.cachedStatement(
+            sql: """
+                SELECT number, version, bytes FROM snapshots WHERE session = ? AND bytes >= ?
+                ORDER BY version, number LIMIT 1
+                """
+        ).first(.integer(row), .integer(Int64(beyondBytes)), make: { try Cut($0) })
+        if let fits { return fits }
+        return try database.cachedStatement(
+            sql: """
+                SELECT number, version, bytes FROM snapshots WHERE session = ?
+                ORDER BY version DESC, number DESC LIMIT 1
+                """
+        ).first(.integer(row), make: { try Cut($0) })
+    }
+
     /// Law: up to a snapshot, so that every version that is kept can be rebuilt, and never past
     /// the newest one. What is kept begins there even before the last of the rows is gone.
     private func trim(
-        _ row: Int64, newest: UInt64, _ limit: Int, _ database: Database
-    ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64) {
+        _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
+    ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {
         let beyond = newest - min(newest, UInt64(retention.records))
-        let cut = try database.cachedStatement(
+        let old = try database.cachedStatement(
             sql: """
-                SELECT number, version FROM snapshots
+                SELECT number, version, bytes FROM snapshots
                 WHERE session = ? AND (number <= ? OR time < ?)
                 ORDER BY version DESC, number DESC LIMIT 1
                 """
-        ).first(.integer(row), .number(beyond), .integer(now() - retention.age)) {
-            (number: try $0.number(0), version: try $0.number(1))
-        }
-        guard let cut, cut.number > 0 else { return (0, true, 0) }
+        ).first(
+            .integer(row), .number(beyond), .integer(now() - retention.age), make: { try Cut($0) })
+        let large = try self.cut(row, beyondBytes: beyondBytes, database)
+        let cut = [old, large].compactMap(\.self).max { $0.number < $1.number } ?? Cut()
+        guard cut.number > 0 else { return (0, true, 0, 0) }
         try database.cachedStatement(
             sql: """
                 UPDATE sessions SET kept_after = ?, kept_version = ?
@@ -172,7 +214,7 @@ extension Chores {
         // The newest record stays in any case: it says where the session stands.
         let last = min(cut.number, max(newest, 1) - 1)
         let (removed, isDone) = try removeRecords(of: row, through: last, limit, database)
-        return (removed, isDone, cut.number)
+        return (removed, isDone, cut.number, cut.bytes)
     }
 
     /// What begins up to `last` and goes on behind it stays whole.

@@ -3,6 +3,10 @@ package struct JournalRetention: Sendable, Equatable {
     /// Records of a session; older ones go, up to a snapshot, when there are an eighth more.
     /// Default 100 000.
     package var records: Int
+    /// About how many bytes of a session's records and snapshots are kept: the oldest go, up to a
+    /// snapshot, when there are an eighth more. What follows the newest snapshot stays in any case.
+    /// Default 256 MiB.
+    package var bytes: Int
     /// Milliseconds; records older than this go, up to a snapshot. Default 7 days.
     package var age: Int64
     /// Milliseconds that stored answers are kept; the contract wants 24 hours at least.
@@ -21,8 +25,11 @@ package struct JournalRetention: Sendable, Equatable {
     /// The same for the bytes of what it holds. Default 32 MiB.
     package var tailBytes = 33_554_432
 
-    package init(records: Int = 100_000, age: Int64 = 604_800_000) {
+    package init(
+        records: Int = 100_000, bytes: Int = 268_435_456, age: Int64 = 604_800_000
+    ) {
         self.records = max(1, records)
+        self.bytes = min(max(0, bytes), Int.max / 4)
         self.age = max(0, age)
     }
 }

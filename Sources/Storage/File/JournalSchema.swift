@@ -1,4 +1,4 @@
-// The file of a journal, version 2. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 3. SQLite, `application_id` 0x52637472 ("Rctr").
 //
 //   sessions    one row for each life of a session: its id, reactor and generation. Records up to
 //               `kept_after` (of the version `kept_version`) were trimmed. A row without an id is
@@ -18,7 +18,8 @@
 //               of each event that subscribers were sent — and then these, end to end. Content
 //               is one line of JSON.
 //   snapshots   the state after the record `number`, as `reduce` made it, in the form of the
-//               reactor's `state_version`.
+//               reactor's `state_version`. `bytes` is about how many bytes of records and
+//               snapshots the session had had by then, this one included; 0 before version 3.
 //   answers     what requests with an Idempotency-Key were answered.
 //   running     actions whose effects had not ended when they were last heard of; `begun` counts
 //               how often they were begun, each time by another process but the first.
@@ -33,7 +34,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// `part` of a record itself: behind all the notes that stand before it.
     static let recordPart = Int64(UInt32.max)
@@ -132,5 +133,6 @@ enum JournalSchema {
         ) STRICT, WITHOUT ROWID;
         """,
         "ALTER TABLE running ADD COLUMN begun INTEGER NOT NULL DEFAULT 1;",
+        "ALTER TABLE snapshots ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;",
     ]
 }

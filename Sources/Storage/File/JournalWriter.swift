@@ -27,7 +27,7 @@ final class JournalWriter: @unchecked Sendable {
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
         self.path = path
         self.retention = retention
-        heads = SessionHeads(tail: tail, kept: retention.records)
+        heads = SessionHeads(tail: tail, keeping: retention)
         chores = Chores(retention: retention, tail: tail, heads: heads, now: now)
         checkpointer = Checkpointer(path: path)
     }

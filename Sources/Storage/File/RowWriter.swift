@@ -110,16 +110,17 @@ struct RowWriter {
     }
 
     private func write(_ snapshot: Snapshot) throws {
+        let bytes = heads.addSnapshot(snapshot.state.count, of: snapshot.session)
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO snapshots(session, version, number, last_action,
-                    state_version, time, state) VALUES(?, ?, ?, ?, ?, ?, ?)
+                    state_version, time, state, bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).run(
             .integer(heads.row(of: snapshot.session)), .number(snapshot.version),
             .number(snapshot.number), .number(snapshot.lastAction),
             .integer(Int64(snapshot.stateVersion)), .integer(snapshot.time),
-            .text(snapshot.state))
+            .text(snapshot.state), .integer(Int64(bytes)))
     }
 
     private func write(_ answer: StoredAnswer) throws {

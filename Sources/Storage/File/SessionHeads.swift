@@ -16,6 +16,10 @@ final class SessionHeads {
         var isDeleted: Bool
         /// Up to where records were trimmed, or a trim was tried in vain.
         var trimmed: UInt64
+        /// About how many bytes of records and snapshots the session has had.
+        var bytes = 0
+        /// How many of them were trimmed, or a trim was tried in vain.
+        var trimmedBytes = 0
     }
 
     private var heads: [String: Head] = [:]
@@ -30,14 +34,17 @@ final class SessionHeads {
     var crowded: Set<String> = []
     /// How many that is.
     private let crowd: UInt64
+    /// The same for their bytes.
+    private let crowdBytes: Int
 
     /// About 250 bytes each. Beyond it all are read again as they come: some ten microseconds, and
     /// sessions that sleep cost nothing.
     static let limit = 20_000
 
-    init(tail: TailIndex, kept: Int) {
+    init(tail: TailIndex, keeping retention: JournalRetention) {
         self.tail = tail
-        crowd = UInt64(kept + kept / 8)
+        crowd = UInt64(retention.records + retention.records / 8)
+        crowdBytes = retention.bytes + retention.bytes / 8
     }
 
     /// Starts anew from the file.
@@ -70,6 +77,16 @@ final class SessionHeads {
     func isLiving(_ session: String, _ generation: String) -> Bool {
         guard let head = heads[session] else { return false }
         return !head.isDeleted && head.generation == generation
+    }
+
+    /// A snapshot is written; answers how many bytes the session has had with it.
+    ///
+    /// Law: the session's batch was let in.
+    func addSnapshot(_ bytes: Int, of session: String) -> Int {
+        guard var head = heads[session] else { preconditionFailure("a batch that was not checked") }
+        head.bytes += bytes
+        heads[session] = head
+        return head.bytes
     }
 
     subscript(session: String) -> Head? {
@@ -138,6 +155,7 @@ final class SessionHeads {
             else { return nil }
             next = present
         }
+        next.bytes += run.text.count
         next.place = run.last
         next.isDeleted = run.deleted != nil
         noteCrowd(run.key.session, next, since: present)
@@ -145,6 +163,7 @@ final class SessionHeads {
     }
 
     private func noteCrowd(_ session: String, _ head: Head, since last: Head?) {
+        if head.bytes - head.trimmedBytes > crowdBytes { crowded.insert(session) }
         let kept = head.number - min(head.number, head.trimmed)
         guard kept > crowd else { return }
         // Now and then is enough, and spares a look into the set for each run.
@@ -186,6 +205,7 @@ extension SessionHeads.Head {
             let newest = try NewestPlace(of: living.row, tail.newest(of: living.row), database)
             living.number = newest.number
             living.notes = newest.notes
+            try living.weigh(tail, database)
             self = living
             return
         }
@@ -198,6 +218,42 @@ extension SessionHeads.Head {
         }
         guard let deleted else { return nil }
         self = deleted
+    }
+}
+
+extension SessionHeads.Head {
+    /// Finds how many bytes the session has had: its newest snapshot says it, and what has come since
+    /// is little. A run that the snapshot is in the middle of counts as a whole.
+    fileprivate mutating func weigh(_ tail: TailIndex, _ database: Database) throws {
+        let snapshots = try database.cachedStatement(
+            sql: """
+                SELECT number, bytes FROM snapshots WHERE session = ?
+                ORDER BY version DESC, number DESC LIMIT 1
+                """)
+        let newest = try snapshots.first(.integer(row)) {
+            (number: try $0.number(0), bytes: Int(clamping: $0.integer(1)))
+        }
+        let after = newest?.number ?? 0
+        bytes = newest?.bytes ?? 0
+        // As blobs: of a text SQLite counts the characters.
+        let moved = try database.cachedStatement(
+            sql: """
+                SELECT sum(length(CAST(lines AS BLOB))) FROM records
+                WHERE session = ? AND number > ?
+                """)
+        bytes +=
+            try moved.first(.integer(row), .number(after)) { Int(clamping: $0.integer(0)) } ?? 0
+        let waiting = try database.cachedStatement(
+            sql: "SELECT length(CAST(lines AS BLOB)) FROM tail WHERE place = ?")
+        for entry in tail.entries(of: row, after: RecordPlace(after)) {
+            bytes += try waiting.first(.integer(entry.place)) { Int(clamping: $0.integer(0)) } ?? 0
+        }
+        guard trimmed > 0 else { return }
+        trimmedBytes =
+            try database.integer(
+                "SELECT bytes FROM snapshots WHERE session = ? ORDER BY version, number LIMIT 1",
+                .integer(row)
+            ).map { Int(clamping: $0) } ?? 0
     }
 }
 

@@ -219,7 +219,12 @@ package final class JournalImport {
         }
         if snapshot.number == session?.keptAfter { session?.hasFirstSnapshot = true }
         counts.snapshots += 1
-        try database.cachedStatement(sql: "INSERT INTO snapshots VALUES(?, ?, ?, ?, ?, ?, ?)").run(
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO snapshots(session, version, number, last_action, state_version, time,
+                    state) VALUES(?, ?, ?, ?, ?, ?, ?)
+                """
+        ).run(
             .integer(rows), .number(snapshot.version), .number(snapshot.number),
             .number(snapshot.lastAction), .integer(Int64(snapshot.stateVersion)),
             .integer(snapshot.time), .text(snapshot.state))

@@ -27,7 +27,7 @@ final class Rig {
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
         uncommittedBytes: Int = 64 << 20,
-        stateBytes: Int = 16_777_216, topics: TopicBus = TopicBus()
+        stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus()
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -43,6 +43,7 @@ final class Rig {
         limits.runningActions = runningActions
         limits.uncommittedBytes = uncommittedBytes
         limits.stateBytes = stateBytes
+        limits.snapshotBytes = snapshotBytes
         let inbox = inbox
         let clock = clock
         table = SessionTable(
