@@ -193,11 +193,11 @@ final class JournalWriter: @unchecked Sendable {
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
         attempt { database in
             heads.shrink()
-            logRoom?.make(behind: checkpointer.pages, database)
             var refusals: [JournalFailure?] = []
             var rows = RowWriter(
                 database: database, heads: heads, chores: chores, nextPlace: nextPlace)
             try inWriteTransaction(of: database) {
+                logRoom?.make(behind: checkpointer.pages, database)
                 for batch in group {
                     let refusal = try heads.letIn(batch, database)
                     if refusal == nil { try rows.write(batch) }

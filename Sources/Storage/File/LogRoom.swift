@@ -29,7 +29,8 @@ struct LogRoom {
 
     /// Adds a piece where less than one is left behind the log's last frame.
     ///
-    /// - Precondition: outside of a transaction, on the connection of the only writer.
+    /// - Precondition: at the beginning of a write transaction: its lock keeps other writers, of
+    ///   other programs too, from adding frames where the zeros go.
     func make(behind frames: Int, _ database: Database) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(
