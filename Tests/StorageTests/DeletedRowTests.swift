@@ -1,3 +1,4 @@
+import GRDB
 import Testing
 
 @testable import Storage
@@ -25,7 +26,7 @@ struct DeletedRowTests {
         let path = JournalRig.makeDirectory() + "/journal.sqlite"
         let writer = try writer(path)
         defer { writer.close() }
-        func write(_ records: [Record]) throws {
+        func write(_ records: [Storage.Record]) throws {
             for refusal in try writer.write([Batch(records: records)]).get() {
                 #expect(refusal == nil)
             }
@@ -51,7 +52,7 @@ struct DeletedRowTests {
         async throws
     {
         let rig = try JournalRig(Self.moving)
-        #expect(await rig.commit(Record.life("dead", 9) + [.mutation("dead", 10)]) == nil)
+        #expect(await rig.commit(Storage.Record.life("dead", 9) + [.mutation("dead", 10)]) == nil)
         await rig.journal.trimNow()
         #expect(await rig.commit([.mutation("dead", 11, content: Self.large)]) == nil)
         #expect(await rig.commit([.deleted("dead", 12)]) == nil)
@@ -63,7 +64,7 @@ struct DeletedRowTests {
             try JournalCheck(rig.path).run().problems == ["tail: 1 rows belong to no session"])
         try await rig.reopen(Self.moving)
         #expect(try rig.count("SELECT count(*) FROM tail") == 0)
-        #expect(await rig.commit(Record.life("victim", 14)) == nil)
+        #expect(await rig.commit(Storage.Record.life("victim", 14)) == nil)
         await rig.journal.trimNow()
         #expect(try rig.count("SELECT count(*) FROM records") > 0)
         try await rig.reopen()
@@ -71,6 +72,36 @@ struct DeletedRowTests {
         #expect(saved.mutations.map(\.version) == Array(1...14))
         #expect(saved.lastVersion == 14)
         #expect(try JournalCheck(rig.path).run().problems == [])
+    }
+
+    @Test func `one look removes what all deleted sessions have left, however many`() async throws {
+        let rig = try JournalRig()
+        for index in 0..<300 {
+            #expect(
+                await rig.commit(
+                    Storage.Record.life("s\(index)", 1) + [.deleted("s\(index)", 2)]) == nil)
+        }
+        await rig.journal.close()
+        try JournalRig.queue(rig.path).inDatabase { database in
+            let tail = TailIndex()
+            try tail.rebuild(database)
+            let retention = JournalRetention()
+            let heads = SessionHeads(tail: tail, keeping: retention)
+            try heads.reset(database)
+            let chores = Chores(
+                retention: retention, tail: tail, heads: heads, now: { 1_000_000 })
+            // The first finds all of it in the tail, and has it moved.
+            for _ in 1...2 {
+                chores.isLookDue = true
+                while chores.areDue {
+                    chores.owe(all: 1_000)
+                    try chores.work(database)
+                    chores.committed()
+                }
+            }
+        }
+        #expect(try rig.count("SELECT count(*) FROM sessions") == 0)
+        #expect(try rig.count("SELECT count(*) FROM records") == 0)
     }
 
     @Test(arguments: [
@@ -93,7 +124,7 @@ struct DeletedRowTests {
         _ table: String
     ) async throws {
         let rig = try JournalRig(Self.moving)
-        #expect(await rig.commit(Record.life("victim", 8)) == nil)
+        #expect(await rig.commit(Storage.Record.life("victim", 8)) == nil)
         if table == "records" { await rig.journal.trimNow() }
         await rig.journal.close()
         var run = StoredRun(of: 1)

@@ -78,8 +78,11 @@ final class Chores {
         nextOver = 0
     }
 
+    /// Not before it has been at all that deleted sessions have left: they are deleted as fast as
+    /// clients want, and what a look may do grows with what is committed.
     func endLook() {
-        guard !looksAtEverything || (nextLook == 0 && nextOver == 0 && !isMoveWanted && move == nil)
+        guard nextOver == 0 else { return }
+        guard !looksAtEverything || (nextLook == 0 && !isMoveWanted && move == nil)
         else { return }
         isLookDue = false
         looksAtEverything = false
