@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("ReactorServer.run — it ends, whatever the journal does", .timeLimit(.minutes(3)))
+@Suite("ReactorServer.run — it ends, whatever the journal does", .timeLimit(.minutes(5)))
 struct RunTests {
     private static var configuration: Configuration {
         var configuration = Configuration()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorServer
 
-@Suite("Who waits for a turn on a loop", .timeLimit(.minutes(1)))
+@Suite("Who waits for a turn on a loop", .timeLimit(.minutes(5)))
 struct TurnQueueTests {
     @Test func `those that have used up no bytes have a queue of their own, each in order`() {
         var queue = TurnQueue<Int>()

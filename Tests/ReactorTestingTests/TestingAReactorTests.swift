@@ -60,7 +60,7 @@ private struct ForXCTest {
 
 @Suite("The guide to testing a reactor", .timeLimit(.minutes(5)))
 struct TestingAReactorTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `increasing loads, increases, and says so`() async {
         let driver = TestDriver(Counter())
         await driver.send(.increase) { $0.isLoading = true }

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §2 — effects begin after the commit and come back in", .timeLimit(.minutes(3)))
+@Suite("Contract §2 — effects begin after the commit and come back in", .timeLimit(.minutes(5)))
 struct EffectTests {
     @Test func `An effect begins when its step is committed, and not before`() async throws {
         let (rig, session, gate) = try begun(slow: true)

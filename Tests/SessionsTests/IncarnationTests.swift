@@ -49,7 +49,7 @@ struct IncarnationTests {
         subscript(index: Int) -> Gate { made.withLock { $0[index] } }
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func `a cancelled step that outlives its session's sleep is no step of the next`(
         isDoubted: Bool
     ) async throws {
@@ -85,7 +85,7 @@ struct IncarnationTests {
         #expect(!rig.notes.contains("dropped a mutation"))
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func `a source that is deaf to its cancellation brings nothing to the next`() async throws {
         let gates = Gates()
         let registration = try Registration.of { Deaf(gate: gates.make()) }

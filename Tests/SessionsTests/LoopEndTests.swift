@@ -22,7 +22,7 @@ struct LoopEndTests {
         rig.inbox.close()
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func `an effect that sends when its loop has stopped gets its answer`() async throws {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
@@ -42,7 +42,7 @@ struct LoopEndTests {
         ended.open()
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func `an action of a Cycler that waits when its loop stops comes to its end`(
         isUncommitted: Bool
     ) async throws {
@@ -84,7 +84,7 @@ struct LoopEndTests {
         #expect(rig.seat.checks > before)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func `what an action decides when its commit lets it continue is committed in the same round`()
         async throws
     {
@@ -110,7 +110,7 @@ struct SourceLifeTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func `a session whose sources are over leaves memory`() async throws {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: AsyncStream { $0.finish() })
@@ -128,7 +128,7 @@ struct SourceLifeTests {
         #expect(again.position == session.position)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func `sources come back after a commit that failed, as soon as the journal can be read`()
         async throws
     {

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §5 — what has no JSON is refused, and leaves nothing", .timeLimit(.minutes(3)))
+@Suite("Contract §5 — what has no JSON is refused, and leaves nothing", .timeLimit(.minutes(5)))
 struct NotEncodableTests {
     private let gate = Gate()
 

@@ -219,5 +219,5 @@ extension ListenAddress {
 
 /// Everything that opens descriptors runs one test at a time: several count the process's
 /// descriptors or limit them.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 enum Loops {}

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 107 to 119 — what a commit is", .timeLimit(.minutes(3)))
+@Suite("Cases 107 to 119 — what a commit is", .timeLimit(.minutes(5)))
 struct CommitTests {
     /// The kinds and contents of what the storage told, without calls around it.
     private func changes(_ entries: [JSONValue]) -> [String] {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 122 to 132 — what a dispatch is", .timeLimit(.minutes(3)))
+@Suite("Cases 122 to 132 — what a dispatch is", .timeLimit(.minutes(5)))
 struct DispatchTests {
     @Test func `case 122: a dispatch is told from its call to its end, with where it stands`()
         async throws

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Case 133 — a part of a Cycler, in a session of its own", .timeLimit(.minutes(3)))
+@Suite("Case 133 — a part of a Cycler, in a session of its own", .timeLimit(.minutes(5)))
 struct PartTests {
     private func part(of session: SessionHandle) async throws -> SessionHandle {
         let id = "\(session.id)--row-1"

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 57, 58, 77, 78, 89, 92, 93, 97 — the action log", .timeLimit(.minutes(3)))
+@Suite("Cases 57, 58, 77, 78, 89, 92, 93, 97 — the action log", .timeLimit(.minutes(5)))
 struct ActionLogTests {
     @Test func `case 57: a bad action never reaches the reactor, and the log is silent`()
         async throws

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — how the action log is read", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — how the action log is read", .timeLimit(.minutes(5)))
 struct LogReadingTests {
     @Test func `pages and stream tell the same, and next walks it all`() async throws {
         let session = try await sharedServer().session("chat")

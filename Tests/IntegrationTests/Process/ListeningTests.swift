@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Where the server listens", .timeLimit(.minutes(3)))
+@Suite("Where the server listens", .timeLimit(.minutes(5)))
 struct ListeningTests {
     /// A new directory; a Unix socket's path must be short.
     private func withDirectory(_ body: (String) async throws -> Void) async throws {

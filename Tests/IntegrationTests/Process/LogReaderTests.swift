@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Whoever reads the log holds nobody up", .timeLimit(.minutes(3)))
+@Suite("Whoever reads the log holds nobody up", .timeLimit(.minutes(5)))
 struct LogReaderTests {
     @Test func `a reader that goes away does not end the server`() async throws {
         try await withLog { (log: Int32, server: PipedServer) async throws in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("The sample reactor job", .timeLimit(.minutes(3)))
+@Suite("The sample reactor job", .timeLimit(.minutes(5)))
 struct JobTests {
     @Test func `a job tells every step, then its end`() async throws {
         let session = try await sharedServer().session("job")

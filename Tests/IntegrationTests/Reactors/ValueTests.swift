@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §5 — what is written can be read, by anybody", .timeLimit(.minutes(3)))
+@Suite("Contract §5 — what is written can be read, by anybody", .timeLimit(.minutes(5)))
 struct ValueTests {
     private func refused(_ session: SessionHandle, _ action: String) async throws -> Response {
         try await session.client.post("\(session.path)/actions", action)

@@ -2,7 +2,7 @@ import Testing
 
 @Suite(
     "Contract §2 — one order per session, and no session waits for another",
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(5)))
 struct OrderTests {
     @Test func `case 70: a session whose action takes its time blocks no other`() async throws {
         let fixtures = try await sharedFixtures()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Contract §3 — the service speaks of itself", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — the service speaks of itself", .timeLimit(.minutes(5)))
 struct ServiceTests {
     @Test func `it is alive, and ready with its journal`() async throws {
         let client = try await sharedServer()

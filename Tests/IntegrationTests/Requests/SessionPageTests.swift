@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — pages of sessions", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — pages of sessions", .timeLimit(.minutes(5)))
 struct SessionPageTests {
     @Test func `pages follow each other without a gap, a double or a disorder`() async throws {
         let client = try await sharedServer()

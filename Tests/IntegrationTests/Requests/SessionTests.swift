@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — sessions are made, read and ended", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — sessions are made, read and ended", .timeLimit(.minutes(5)))
 struct SessionTests {
     @Test func `POST makes a session under an id of 128 random bits`() async throws {
         let client = try await sharedServer()
@@ -171,7 +171,7 @@ struct SessionTests {
     }
 }
 
-@Suite("Contract §3 — the end of a session", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — the end of a session", .timeLimit(.minutes(5)))
 struct SessionEndTests {
     @Test func `a deleted session is gone: 410, and 204 for streams`() async throws {
         let session = try await sharedServer().session("alerts")
@@ -224,7 +224,7 @@ struct SessionEndTests {
     }
 }
 
-@Suite("Contract §3 — session ids", .timeLimit(.minutes(3)))
+@Suite("Contract §3 — session ids", .timeLimit(.minutes(5)))
 struct SessionIDTests {
     @Test(arguments: ["a", "A-z_0-9", String(repeating: "x", count: 128), "%61"])
     func `an id of the alphabet is one`(id: String) async throws {

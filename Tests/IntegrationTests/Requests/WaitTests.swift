@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3.1 — wait=settled", .timeLimit(.minutes(3)))
+@Suite("Contract §3.1 — wait=settled", .timeLimit(.minutes(5)))
 struct WaitTests {
     @Test func `case 90: the answer comes when the effects have ended`() async throws {
         let session = try await sharedFixtures().session("held")

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("Contract §3.2 — how a stream lives and ends", .timeLimit(.minutes(3)))
+@Suite("Contract §3.2 — how a stream lives and ends", .timeLimit(.minutes(5)))
 struct LifeTests {
     @Test func `case 42: a heartbeat is a comment, and leaves the last id alone`() async throws {
         try await withServer(.server, "--heartbeat", "200ms") { server in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Case 153 — selections of a session that are read at once", .timeLimit(.minutes(3)))
+@Suite("Case 153 — selections of a session that are read at once", .timeLimit(.minutes(5)))
 struct SelectionTests {
     @Test func `the 257th is a stream that names the limit and ends; EventSource comes back`()
         async throws

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(3)))
+@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(5)))
 struct ConnectionTests {
     private func connect() async throws -> RawConnection {
         try RawConnection(port: try await Servers.shared.process(.server).port)

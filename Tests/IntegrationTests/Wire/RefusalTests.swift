@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("RFC 9112 — what is no request is answered, then closed", .timeLimit(.minutes(3)))
+@Suite("RFC 9112 — what is no request is answered, then closed", .timeLimit(.minutes(5)))
 struct RefusalTests {
     static let host = "Host: a\r\n"
 

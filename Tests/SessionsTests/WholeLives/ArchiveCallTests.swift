@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Whole lives — the archive that they use", .timeLimit(.minutes(3)))
+@Suite("Whole lives — the archive that they use", .timeLimit(.minutes(5)))
 struct ArchiveCallTests {
     @Test func `whatever the archive can be asked is one of the calls that lives count`() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent()
