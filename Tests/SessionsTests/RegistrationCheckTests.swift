@@ -162,6 +162,31 @@ struct RegistrationCheckTests {
         #expect(try faults { Struct() } == [])
     }
 
+    /// Takes names that it does not know, for later versions have more.
+    private struct Open: Reactor {
+        typealias Action = Count
+        enum Activity: Codable, Sendable {
+            case said
+            case unknown(String)
+            init(from decoder: any Decoder) throws {
+                let name = try decoder.singleValueContainer().decode(String.self)
+                self = name == "said" ? .said : .unknown(name)
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                guard case .unknown(let name) = self else { return try container.encode("said") }
+                try container.encode(name)
+            }
+        }
+        struct State: Codable, Sendable { var count = 0 }
+        let initialState = State()
+    }
+
+    // Case 159
+    @Test func `an activity that takes any name is no reserved one`() throws {
+        #expect(try faults { Open() } == [])
+    }
+
     // MARK: Pulses
 
     private struct Renamed: Reactor {
