@@ -468,6 +468,8 @@ package final class SessionTable {
     func handIn(_ batch: Batch, deleting id: SessionID) { handIn(batch, .deletion(id)) }
 
     private func handIn(_ batch: Batch, _ flight: Flight) {
+        // Batches that were given up may end yet: what is handed in now would be taken for one.
+        guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
         let ending = journal.commit(batch) { failure in

@@ -29,6 +29,20 @@ struct LateAnswerTests {
         rig.letIn()
     }
 
+    @Test func `a commit that was given up ends, and nothing is taken for it`() throws {
+        let rig = Rig(slow: true)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        rig.table.stop()
+        // A connection that the grace time has left over.
+        try rig.create("t", .ledger())
+        let late = rig.lastToken
+        rig.journal.endNext(nil)
+        rig.letIn()
+        #expect(rig.answer(late) == nil)
+    }
+
     // MARK: Keys
 
     @Test func `case 153: the bodies that wait for a look-up are bounded, and none is lost`() throws
