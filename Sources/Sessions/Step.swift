@@ -48,6 +48,8 @@ final class Step {
 
     /// The process ends before the commit: nobody is told of anything, and tasks go their way.
     func giveUp() {
+        // Its tasks have gone their way already: each is resumed once.
+        guard !hasFallen else { return }
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         replies = []
         // Of Cyclers that have ended: a task that is never carried on never ends.

@@ -124,7 +124,8 @@ package final class Subscriber {
         output.finish(self)
     }
 
-    /// Moves on to what is there; answers what tells of the gap, nil without a session.
+    /// Moves on to what is there; answers what tells of the gap, nil if there is no session
+    /// whose state could be shown.
     private func comeBack() -> StreamOpening? {
         if let ending = stream.ending {
             cursor = ending.offset
@@ -132,8 +133,14 @@ package final class Subscriber {
             opening.block = Framing.resetBlock(.trimmed, ending.position)
             return opening
         }
+        // Of a session that has no state in memory there is nothing to show.
+        guard let session else { return nil }
+        guard session.machine != nil else {
+            abandon()
+            return nil
+        }
         cursor = stream.end
-        return session?.reset(self)
+        return session.reset(self)
     }
 
     /// Writes these bytes behind what is unsent. Answers whether everything went out.

@@ -72,6 +72,55 @@ struct LoopEndTests {
         #expect(ends.all == ["ended"])
     }
 
+    @Test(.timeLimit(.minutes(3)))
+    func `an effect whose step fell before its loop stopped gets one answer`() async throws {
+        let (gate, ended, ends) = (Gate(), Gate(), ends)
+        let rig = Rig(slow: true)
+        let session = try rig.create(
+            "s",
+            .of {
+                Sender(gate: gate) {
+                    ends.add("sent \($0)"); await ended.pass()
+                }
+            })
+        rig.settleAll()
+        try rig.act(#"{"_0":1}"#, on: session)
+        rig.settleAll()
+        await gate.hasArrivals(1)
+        try rig.act(#"{"_0":2}"#, on: session)
+        gate.open()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.endRound()
+        #expect(rig.journal.pendingCount == 2)
+        // The second falls with the first; the journal has not ended it.
+        rig.settle(.full)
+        stop(rig)
+        await ended.hasArrivals(1)
+        #expect(ends.all == ["sent false"])
+        ended.open()
+    }
+
+    @Test func `a reader that is lost while its loop stops is shown no empty state`() throws {
+        let rig = Rig(
+            answers: true, registrations: [try .ledger()], retention: Retention(records: 2),
+            snapshotEvery: 3)
+        let session = try rig.create("s", .ledger())
+        for value in 1...8 { try rig.act(Post.set(value), on: session) }
+        rig.journal.setLate(true)
+        let reader = rig.subscribe(
+            session, .allStates, .after("\(session.position.generation.text).0"))
+        let snapshot = try #require(rig.journal.keptBatch.snapshots.last)
+        rig.journal.trim(to: snapshot)
+        rig.table.stop()
+        while rig.journal.askedCount > 0 {
+            rig.journal.answer(at: 0)
+            rig.letIn()
+        }
+        #expect(rig.output.bytes(of: reader) == [])
+        #expect(rig.output.finished.contains(reader))
+    }
+
     @Test func `whether it is the loop is asked before an action of a Cycler begins`() throws {
         let rig = Rig()
         let session = try rig.create(
