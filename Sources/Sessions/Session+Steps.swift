@@ -130,21 +130,28 @@ extension Session {
         waiting.removeAll { machine.isSettled($0.actions) }
         for one in settled {
             answer(
-                content(.received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch)),
-                one.token)
+                one, .received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch))
         }
+    }
+
+    /// Ends a wait for effects.
+    func answer(_ one: Waiting, _ kind: Reply.Kind) {
+        answer(content(kind), one.token)
+        uncommitted.last?.waited.append(one)
     }
 
     // MARK: After the commit
 
     /// The journal has the step: replies go out and effects begin. Events follow in
     /// ``publish()``, when every session of the batch has replied.
-    func commit(_ step: Step) {
+    ///
+    /// - Parameter isTaken: false: the journal did not take it, and nothing is lost with it.
+    func commit(_ step: Step, isTaken: Bool = true) {
         if uncommitted.first === step { uncommitted.removeFirst() }
         committedNumber = step.lastNumber
         committedVersion = step.lastVersion
         committedNotes = step.notes
-        hasCommitted = true
+        if isTaken { hasCommitted = true }
         commitAnswers(of: step)
         if step.creates {
             sources = opened.map { $0() }
@@ -249,6 +256,18 @@ extension Session {
 
     // MARK: When a commit fails
 
+    /// Whether nothing of what happened is lost with a step that the journal did not take: it has no
+    /// record and no note, so later steps do not depend on it, and the journal may take them.
+    func goesOn(without step: Step, _ failure: JournalFailure) -> Bool {
+        guard uncommitted.first === step, !step.creates, step.lastNumber == committedNumber,
+            step.notes == committedNotes, step.effects.isEmpty
+        else { return false }
+        // It may have had one; another is taken in time.
+        keeping?.snapshotNumber = 0
+        note(.commitFailed(failure.detail))
+        return true
+    }
+
     /// The journal did not take `step`: nothing after the last committed record has happened.
     /// Later steps were decided upon it and fall with it.
     func unsay(_ step: Step, because failure: JournalFailure) {
@@ -270,7 +289,9 @@ extension Session {
         for step in fallen {
             table.withdraw(step)
             forgetAnswers(of: step)
-            for reply in step.replies { fail(reply, failure, neverWas: neverWas) }
+            for reply in step.replies where !step.endsWait(reply) {
+                fail(reply, failure, neverWas: neverWas)
+            }
         }
         failWaiting(fallen, failure)
         note(.commitFailed(failure.detail))
@@ -298,7 +319,7 @@ extension Session {
 
     /// Whoever waited for effects to end: they have. Only those whose own actions fell failed.
     private func failWaiting(_ fallen: ArraySlice<Step>, _ failure: JournalFailure) {
-        let waited = waiting
+        let waited = fallen.flatMap(\.waited) + waiting
         waiting = []
         for one in waited {
             let fell = fallen.contains { $0 === one.step }

@@ -272,8 +272,7 @@ package final class Session {
             keys?.setLookUp(token, .expired)
             return
         }
-        waiting.remove(at: index)
-        answer(content(.unsettled), token)
+        answer(waiting.remove(at: index), .unsettled)
     }
 
     /// The connection is gone; its effects go on (case 90).

@@ -492,15 +492,16 @@ package final class SessionTable {
         case .steps(let steps): batch = steps
         case .deletion(let id): return deletionEnded(id, failure)
         }
-        if let failure {
-            for step in batch { step.session.unsay(step, because: failure) }
-            return
-        }
         for step in batch where !step.hasFallen {
+            if let failure, !step.session.goesOn(without: step, failure) {
+                step.session.unsay(step, because: failure)
+                continue
+            }
             unanswered -= step.replies.count
             uncommittedBytes -= step.postedBytes
-            step.session.commit(step)
+            step.session.commit(step, isTaken: failure == nil)
         }
+        guard failure == nil else { return }
         for step in batch where !step.hasFallen { step.session.publish() }
     }
 }

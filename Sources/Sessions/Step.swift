@@ -30,6 +30,9 @@ final class Step {
     var answered: [(token: UInt64, answer: StoredAnswer)] = []
     /// The same for those that go on waiting for effects.
     var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
+    /// Those of `replies` that end a wait for effects: the actions were decided earlier, and may be
+    /// committed when this step fails.
+    var waited: [Session.Waiting] = []
     /// What effects do: started and cancelled after the commit, in this order.
     var effects: [EffectOrder] = []
 
@@ -38,6 +41,12 @@ final class Step {
         self.notes = notes
         self.lastNumber = lastNumber
         self.lastVersion = lastVersion
+    }
+
+    /// Whether the reply ends a wait for effects.
+    func endsWait(_ reply: Reply) -> Bool {
+        guard !waited.isEmpty, case .content(_, let token) = reply else { return false }
+        return waited.contains { $0.token == token }
     }
 
     /// No client waits for the effects any more: the committed answer stands.

@@ -203,6 +203,48 @@ struct EffectTests {
         #expect(session.version == 1)
     }
 
+    @Test func `who waited is told what was committed when the commit of the end fails`()
+        async throws
+    {
+        let (rig, session, gate) = try begun(slow: true)
+        let token = try rig.post(Post.start("a"), to: session, waits: true)
+        rig.endRound()
+        rig.settle()
+        await gate.hasArrivals(1)
+        gate.open()
+        await rig.inbox.hasJob()
+        rig.letIn()
+        rig.endRound()
+        rig.settle()
+        while rig.journal.pendingCount == 0 {
+            await rig.inbox.hasJob()
+            rig.letIn()
+            rig.endRound()
+        }
+        #expect(rig.line(token) == "-")
+        rig.settle(.unavailable)
+        #expect(rig.line(token) == "received v2 n2")
+    }
+
+    @Test func `who gives up waiting beside a commit that fails is told what was committed`()
+        async throws
+    {
+        let (rig, session, gate) = try begun(slow: true)
+        let kept = try rig.post(Post.start("a"), to: session, waits: true)
+        rig.endRound()
+        rig.settle()
+        await gate.hasArrivals(1)
+        let fallen = try rig.post(Post.start("b"), to: session, waits: true)
+        session.stopWaiting(kept)
+        session.stopWaiting(fallen)
+        rig.endRound()
+        rig.settle(.unavailable)
+        #expect(rig.line(kept) == "received v1 n1")
+        #expect(rig.line(fallen) == "failed unavailable v1 n1")
+        gate.open()
+        await rig.work { rig.notes.contains("dropped a mutation") }
+    }
+
     @Test func `Case 87: the end cancels everything, and the session's memory is released`()
         async throws
     {

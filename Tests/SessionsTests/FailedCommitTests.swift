@@ -109,6 +109,30 @@ struct FailedCommitTests {
         #expect(rig.line(old) == "versionUnknown 0...0 v0 n0")
     }
 
+    @Test func `a snapshot that the journal does not take takes no later action with it`() throws {
+        let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        rig.settleAll()
+        for _ in 1...5 { rig.table.tick() }
+        rig.endRound()
+        #expect(rig.journal.pendingCount == 1)
+        let read = rig.read(session)
+        // Handed in before the failure is known, and what the journal has is continued.
+        let post = try rig.act(Post.set(2), on: session)
+        rig.settle(.unavailable)
+        rig.settle()
+        #expect(rig.line(post) == "received v2 n2")
+        #expect(rig.line(read).hasSuffix("of 1 v1 n1"))
+        #expect(rig.journal.kept.map(\.version) == [0, 1, 2])
+        #expect(session.version == 2)
+        #expect(rig.journal.keptBatch.snapshots.count == 1)
+        for _ in 1...6 { rig.table.tick() }
+        rig.settleAll()
+        #expect(rig.journal.keptBatch.snapshots.last?.number == 2)
+    }
+
     @Test func `A subscription that waited begins at what is there`() throws {
         let (rig, session) = try begun()
         try rig.act(Post.set(1), on: session)

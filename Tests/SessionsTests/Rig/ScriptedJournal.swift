@@ -56,10 +56,12 @@ final class ScriptedJournal: Journal {
                 guard isNext else { return true }
                 due[record.key] = record.place
             }
-            return batch.answers.contains { answer in
-                let key = SessionKey(session: answer.session, generation: answer.generation)
-                return answer.number > (due[key].map { $0.nextNumber - 1 } ?? 0)
+            func isAhead(_ session: String, _ generation: String, _ number: UInt64) -> Bool {
+                let key = SessionKey(session: session, generation: generation)
+                return number > (due[key].map { $0.nextNumber - 1 } ?? 0)
             }
+            return batch.answers.contains { isAhead($0.session, $0.generation, $0.number) }
+                || batch.snapshots.contains { isAhead($0.session, $0.generation, $0.number) }
         }
     }
 

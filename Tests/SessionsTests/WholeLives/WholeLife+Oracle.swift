@@ -127,14 +127,21 @@ extension WholeLife {
 
     /// Acknowledged: there exactly once. Refused: not there. Else: once or not at all.
     private func checkMarks() {
-        var counts: [Int: Int] = [:]
-        for event in rig.journal.kept.flatMap(\.events)
-        where event.name == "a" || event.name == "mark" {
-            guard let mark = Int(String(decoding: event.data, as: UTF8.self)), mark > 1_000_000
-            else { continue }
-            counts[mark, default: 0] += 1
+        // Of each life: one that was created anew knows no keys of the one before.
+        var counts: [Int: [SessionKey: Int]] = [:]
+        for record in rig.journal.kept {
+            for event in record.events where event.name == "a" || event.name == "mark" {
+                guard let mark = Int(String(decoding: event.data, as: UTF8.self)),
+                    mark > 1_000_000
+                else { continue }
+                counts[mark, default: [:]][record.key, default: 0] += 1
+            }
         }
-        for (mark, count) in counts where count > 1 { blame("\(mark) is there \(count) times") }
+        for (mark, lives) in counts {
+            for (life, count) in lives where count > 1 {
+                blame("\(mark) is there \(count) times in \(life)")
+            }
+        }
         var tries: [Int: Int] = [:]
         for case let mark? in requests.values.map(\.mark) { tries[mark, default: 0] += 1 }
         for answer in rig.output.answers {
@@ -143,11 +150,15 @@ extension WholeLife {
             else { continue }
             switch answer.content.kind {
             case .received, .unsettled, .replayed:
-                if counts[mark] != 1 { blame("\(request) was acknowledged and is not there") }
+                if counts[mark] == nil { blame("\(request) was acknowledged and is not there") }
             // Requests that waited for effects get 410: the session has ended.
             case .gone where request.waits: break
             case .conditionFailed, .refused, .gone:
                 if tries[mark] == 1, counts[mark] != nil { blame("\(request) left a trace") }
+            case .failed(let failure) where failure.reason != .outcomeUnknown:
+                if tries[mark] == 1, counts[mark] != nil {
+                    blame("\(request) was applied, and answered as if it were not")
+                }
             default: break
             }
         }

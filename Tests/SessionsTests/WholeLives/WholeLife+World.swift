@@ -9,7 +9,9 @@ extension WholeLife {
         let count = rig.journal.pendingCount
         guard count > 0, chance(1, in: 2) else { return rig.settle() }
         let isWritten = scope.hasArchive && chance(1, in: 2)
-        for index in 0..<count {
+        // Of those that came before the failure was known, some may continue what the journal has.
+        let failing = scope.hasArchive && !isWritten && chance(1, in: 2) ? 1 : count
+        for index in 0..<failing {
             rig.journal.endNext(
                 isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
             rig.letIn()

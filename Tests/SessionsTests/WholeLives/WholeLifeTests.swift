@@ -67,7 +67,7 @@ struct WholeLifeTests {
     private func everything() async throws -> (Set<Operation>, Set<ArchiveUse>) {
         var done: Set<Operation> = []
         var uses: Set<ArchiveUse> = []
-        for seed in 0..<24 as Range<UInt64> {
+        for seed in 0..<48 as Range<UInt64> {
             let life = try WholeLife(seed: seed)
             try await life.live(steps: 200)
             done.formUnion(life.done)
