@@ -68,8 +68,9 @@ extension WholeLife {
         if !spoiled.isEmpty { try await beHealed() }
         // A reader whose connection ended, for the archive failed it, comes back once more.
         for index in readers.indices {
-            guard let token = readers[index].reader.connections.last?.token else { continue }
-            if rig.output.finished.contains(token) { comeBack(index) }
+            let last = readers[index].reader.connections.last?.token
+            // Without one: its session could not be read.
+            if last.map(rig.output.finished.contains) ?? true { comeBack(index) }
         }
         // Every session is looked at once more, so that it is known whether it has ended.
         for id in ids { request(.readSession, id) }
