@@ -193,7 +193,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// Why no action may begin; nil if one may.
     private var full: TooManyActionsRunning? {
         let limit = session.table.limits.runningActions
-        return isStubbed || runs.count < limit ? nil : TooManyActionsRunning(limit: limit)
+        // Those that were taken back and do not heed their cancellation are tasks too.
+        return isStubbed || runs.count + muted.count < limit
+            ? nil : TooManyActionsRunning(limit: limit)
     }
 
     private func wait(

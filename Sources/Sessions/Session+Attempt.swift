@@ -171,6 +171,8 @@ extension Session {
         notes?.rollBack(before: mark.number + 1, to: mark.notes)
         keeping?.snapshotNumber = mark.snapshotNumber
         mayHaveSettled = mark.mayHaveSettled
+        // It may have measured a state that is no more.
+        stateMeter = StateMeter()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {
             step.takeBack(to: before)

@@ -46,6 +46,30 @@ private struct Notebook: Reactor {
     }
 }
 
+/// A text that can be emptied, beside a number that JSON may have no form for.
+private struct Measured: Reactor {
+    enum Action: TaggedCodable, Sendable {
+        case add(text: String)
+        case clear
+        case spoil
+    }
+
+    struct State: Codable, Sendable {
+        var text = ""
+        var ratio = 0.0
+    }
+
+    let initialState = State()
+
+    func reduce(state: inout State, mutation: Action) {
+        switch mutation {
+        case .add(let text): state.text += text
+        case .clear: state.text = ""
+        case .spoil: state.ratio = .nan
+        }
+    }
+}
+
 @Suite("Case 153 — --state-limit bounds a session's state", .timeLimit(.minutes(5)))
 struct StateLimitTests {
     private func add(_ count: Int, _ type: String = "add") -> String {
@@ -107,6 +131,19 @@ struct StateLimitTests {
         #expect(rig.journal.kept.map(\.kind) == [.created])
         #expect(try !isRefused(Post.all(add(1_000), add(10)), session, rig))
         #expect(session.version == 2)
+    }
+
+    @Test func `what a refused batch has measured counts no more`() throws {
+        let rig = Rig(stateBytes: 2_000)
+        let session = try rig.create("s", .of { Measured() })
+        #expect(try !isRefused(add(1_900), session, rig))
+        // So many that the empty state is measured among them.
+        let clears = Array(repeating: #"{"type":"clear"}"#, count: 100).joined(separator: ",")
+        #expect(throws: ActionRefusal.self) {
+            try rig.act("[\(clears),{\"type\":\"spoil\"}]", on: session)
+        }
+        #expect(session.version == 1)
+        #expect(try isRefused(add(200), session, rig))
     }
 
     @Test func `an effect's mutation is dropped, and a failure record says so`() async throws {
