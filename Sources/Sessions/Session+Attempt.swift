@@ -82,7 +82,7 @@ extension Step {
     }
 }
 
-// The flags and marks are read and written by calls, although those who call are inlined elsewhere: what
+// The flags and marks are read and written by calls, although the callers are inlined elsewhere: what
 // only this module touches needs no check for overlapping access at run time, some 85 instructions a
 // time (ADR-0013).
 extension Session {

@@ -21,7 +21,7 @@ extension SessionTable {
 
     /// Who waits for a deletion.
     struct PendingDeletion {
-        /// Those who want it; the first began it.
+        /// The callers that want it; the first began it.
         var deleters: [(Deletion) -> Void]
         /// Requests for the session.
         var followers: [(Found) -> Void] = []
@@ -76,7 +76,7 @@ extension SessionTable {
             noteDeleted(id)
             return finishDeletion(id, .deleted)
         }
-        // It may be written all the same: whoever comes next looks.
+        // It may be written all the same: the next request looks.
         forgetFault(of: id)
         finishDeletion(id, .failed(failure))
     }
@@ -86,11 +86,11 @@ extension SessionTable {
         deaf.remove(id)
         deafUntilTick.remove(id)
         remember(id)
-        // They come back, and are told that it has ended.
+        // They come back, and find that it has ended.
         asleep(id)?.abandonReaders()
     }
 
-    /// Tells everybody who waited. The first deleter is told what happened; to the others it had
+    /// Answers everybody who waited. The first deleter hears what happened; to the others it had
     /// happened already.
     private func finishDeletion(_ id: SessionID, _ outcome: Deletion) {
         guard let pending = deletions.removeValue(forKey: id) else { return }

@@ -13,7 +13,7 @@ internal import Synchronization
 /// Why unchecked: the pointer is constant. Each slot is its loop's, the list of records is atomic,
 /// and `look` and `end` take turns.
 @safe final class CrashRecord: @unchecked Sendable {
-    /// Loops beyond so many are not told of.
+    /// Loops beyond this number are not recorded.
     private static let slots = 64
     private static let slotBytes = MemoryLayout<crash_slot>.size
 

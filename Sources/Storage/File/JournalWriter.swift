@@ -132,7 +132,7 @@ final class JournalWriter: @unchecked Sendable {
     /// often first. Of very many only some are looked at.
     func runningActions(limit: Int) -> [InterruptedWork] {
         var found: [InterruptedWork] = []
-        // For the log alone: a file that can't be read is told of by whoever needs it.
+        // For the log alone: a file that can't be read is reported by the code that needs it.
         try? database?.inDatabase { database in
             try database.cachedStatement(
                 sql: """
@@ -267,7 +267,7 @@ final class JournalWriter: @unchecked Sendable {
     /// Only whoever comes when nobody has the file open begins to count anew.
     ///
     /// A commit that failed is written over first: who finds it in the log would bring it in, and
-    /// those who have read meanwhile that it did not happen would never know.
+    /// readers that have seen meanwhile that it did not happen would never know.
     func bringInAnew(_ archive: FileArchive) -> JournalFailure? {
         if isUnsettled, let failure = probe() { return failure }
         do {

@@ -40,7 +40,7 @@
             scanners.append(EventScanner())
         }
 
-        /// Connects whoever has something to do and no connection.
+        /// Connects each client that has something to do and no connection.
         func connect(_ pool: inout ClientPool) throws(BenchError) {
             for place in 0..<places { try connect(place, &pool) }
         }
@@ -113,7 +113,7 @@
                 posters[place].answered(connection.status, connection.body, &ledger)
                 guard connection.closes else { return try ask(place, &pool) }
             }
-            // A stream that is over goes on over another connection.
+            // A stream that is over continues over another connection.
             pool.close(place)
             try connect(place, &pool)
         }

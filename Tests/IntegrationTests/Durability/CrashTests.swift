@@ -43,7 +43,7 @@ struct CrashTests {
                     "effects of action \(2 + begun) of session \(session.id) of reactor trapping",
                     next)
                 try await expectLine("begun \(begun) of at most 3 times", next)
-                // Whoever touches the session has it carried out again.
+                // The next request for the session carries it out again.
                 _ = try? await session.on(next).read()
                 _ = try await next.exit()
             }
