@@ -2,7 +2,7 @@ internal import Storage
 
 // What a session leaves in the journal besides its records, and how it leaves memory.
 extension Session {
-    /// A snapshot is due after so many records, or so many bytes of them; the record that was begun
+    /// A snapshot is due after a number of records, or of their bytes; the record that was begun
     /// last is in the pen.
     func considerSnapshot() {
         guard let keeping else { return }

@@ -302,7 +302,7 @@ package final class Session {
         answer(.state(content(reading: version), version: version, token: token))
     }
 
-    /// A version is answered with the position at which it was reached: who goes on from there
+    /// A version is answered with the position at which it was reached: who continues from there
     /// misses nothing.
     func content(reading version: UInt64?) -> Reply.Content {
         var content = content(reading(version))

@@ -15,7 +15,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `case 153: a snapshot is taken for so many bytes, of activities too`() throws {
+    @Test func `case 153: a snapshot is due after enough bytes, of activities too`() throws {
         let rig = Rig(answers: true, snapshotBytes: 1_000)
         let session = try rig.create("s", .ledger())
         for _ in 1...10 {

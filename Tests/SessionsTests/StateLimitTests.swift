@@ -137,7 +137,7 @@ struct StateLimitTests {
         let rig = Rig(stateBytes: 2_000)
         let session = try rig.create("s", .of { Measured() })
         #expect(try !isRefused(add(1_900), session, rig))
-        // So many that the empty state is measured among them.
+        // Enough of them that the empty state is measured in between.
         let clears = Array(repeating: #"{"type":"clear"}"#, count: 100).joined(separator: ",")
         #expect(throws: ActionRefusal.self) {
             try rig.act("[\(clears),{\"type\":\"spoil\"}]", on: session)

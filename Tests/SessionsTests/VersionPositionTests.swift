@@ -28,7 +28,7 @@ struct VersionPositionTests {
     }
 
     @Test(arguments: Place.allCases)
-    func `case 158: who goes on from the position of a version misses nothing`(
+    func `case 158: who continues from the position of a version misses nothing`(
         place: Place
     ) throws {
         let (rig, session) = try rig(place)

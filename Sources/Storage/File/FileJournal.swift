@@ -96,7 +96,7 @@ package final class FileJournal: Journal {
     /// leaves word of what its loops were carrying out. Once for a process, which must be ours.
     package static func catchFaults() { CrashRecord.catchFaults() }
 
-    /// Looks at once for loops that do not get on: what goes on by itself, every second.
+    /// Looks at once for loops that do not get on: what happens by itself every second.
     package func lookForStuckLoops() { crashes.look() }
 
     /// Not on the journal's queue: a disk that does not answer is waited for there.
