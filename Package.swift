@@ -22,7 +22,7 @@ let package = Package(
     products: [
         .library(name: "Reactors", targets: ["Reactors"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
-        .library(name: "ReactorServer", targets: ["ReactorServer"] + inlined),
+        .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
     ],
@@ -73,7 +73,7 @@ let package = Package(
 
         // Floor 2 and the composition root.
         .target(
-            name: "ReactorServer",
+            name: "ReactorHosting",
             dependencies: [
                 "Reactors", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
                 "Specification", "CMalloc",
@@ -85,7 +85,7 @@ let package = Package(
         .target(name: "SampleReactors", dependencies: ["Reactors"], swiftSettings: strict),
         .executableTarget(
             name: "reactor-server",
-            dependencies: ["ReactorServer", "SampleReactors"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting", "SampleReactors"] + inlined.map { .target(name: $0) },
             swiftSettings: strict
         ),
         .executableTarget(
@@ -126,7 +126,7 @@ let package = Package(
         .testTarget(
             name: "SessionsTests",
             dependencies: [
-                "Sessions", "Reactors", "ReactorServer", "Storage", "SampleReactors",
+                "Sessions", "Reactors", "ReactorHosting", "Storage", "SampleReactors",
                 "JSONCoding", "Wire", "TestRandomness",
             ],
             swiftSettings: strict),
@@ -136,29 +136,29 @@ let package = Package(
             providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(
             name: "fixture-server",
-            dependencies: ["ReactorServer"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting"] + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
                 "CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
-                "ReactorServer", "SampleReactors", "Storage",
+                "ReactorHosting", "SampleReactors", "Storage",
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorServerTests",
+            name: "ReactorHostingTests",
             dependencies: [
-                "ReactorServer", "Specification", "Wire", "JSONCoding", "Sessions", "Storage",
+                "ReactorHosting", "Specification", "Wire", "JSONCoding", "Sessions", "Storage",
                 "Reactors", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorServer"],
+            name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorHosting"],
             swiftSettings: strict),
         .testTarget(
             name: "OwnReactorTests",
-            dependencies: ["ReactorServer"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting"] + inlined.map { .target(name: $0) },
             swiftSettings: strict),
     ]
 )

@@ -1,4 +1,4 @@
-internal import ReactorServer
+internal import ReactorHosting
 internal import SampleReactors
 
 /// The server with the sample reactors: something to try, and to learn from.

@@ -1,4 +1,4 @@
-import ReactorServer
+import ReactorHosting
 import Reactors
 
 /// The reactors of the conformance cases that need more than the samples have.

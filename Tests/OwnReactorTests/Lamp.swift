@@ -1,4 +1,4 @@
-import ReactorServer
+import ReactorHosting
 import Reactors
 
 /// What a package that depends on this one writes to host a reactor of its own.

@@ -1,5 +1,5 @@
 import Foundation
-import ReactorServer
+import ReactorHosting
 import Reactors
 import Testing
 

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactorServer
+import ReactorHosting
 import Reactors
 import Synchronization
 import Testing

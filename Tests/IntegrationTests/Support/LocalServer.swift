@@ -2,7 +2,7 @@ import SampleReactors
 import Storage
 import Synchronization
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 /// A server of one loop in the tests' own process, on a journal of the test's.
 struct LocalServer: Sendable {

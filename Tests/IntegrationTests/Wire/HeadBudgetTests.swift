@@ -1,4 +1,4 @@
-import ReactorServer
+import ReactorHosting
 import Testing
 
 @Suite("Case 153 — heads that are arriving count into the body budget", .timeLimit(.minutes(5)))

@@ -1,6 +1,6 @@
 import JSONCoding
 import Reactors
-import ReactorServer
+import ReactorHosting
 import Sessions
 import Storage
 

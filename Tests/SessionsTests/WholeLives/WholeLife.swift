@@ -1,5 +1,5 @@
 import Reactors
-import ReactorServer
+import ReactorHosting
 import Sessions
 import Storage
 import TestRandomness

@@ -1,4 +1,4 @@
-import ReactorServer
+import ReactorHosting
 import Testing
 
 #if canImport(Glibc)

@@ -3,7 +3,7 @@ import Storage
 import Synchronization
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("ReactorServer.run — it ends, whatever the journal does", .timeLimit(.minutes(5)))
 struct RunTests {

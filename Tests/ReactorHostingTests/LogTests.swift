@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Log lines", .timeLimit(.minutes(5)))
 struct LogTests {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Settings — one table for options, environment and help", .timeLimit(.minutes(5)))
 struct ConfigurationTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Who waits for a turn on a loop", .timeLimit(.minutes(5)))
 struct TurnQueueTests {

@@ -1,7 +1,7 @@
 import Testing
 import Wire
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Contract §3 — which operation a path and a method mean", .timeLimit(.minutes(5)))
 struct RouterTests {

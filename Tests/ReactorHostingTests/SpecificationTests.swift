@@ -1,7 +1,7 @@
 import Specification
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 #if canImport(Glibc)
     import Glibc

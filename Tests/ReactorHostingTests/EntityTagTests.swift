@@ -1,7 +1,7 @@
 import Testing
 import Wire
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("RFC 9110 §8.8.3, §13.1 — entity tags in conditions", .timeLimit(.minutes(5)))
 struct EntityTagTests {

@@ -4,7 +4,7 @@ import Storage
 import Testing
 import Wire
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("RFC 9457 — refusals as the peer sees them", .timeLimit(.minutes(5)))
 struct ProblemTests {

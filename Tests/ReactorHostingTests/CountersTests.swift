@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Prometheus text exposition format 0.0.4", .timeLimit(.minutes(5)))
 struct CountersTests {

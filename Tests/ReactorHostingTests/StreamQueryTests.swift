@@ -4,7 +4,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("Contract §3.2 — what a stream's request asks for", .timeLimit(.minutes(5)))
 struct StreamQueryTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("W3C Trace Context §3.2, §4 — what a traceparent is (case 153)", .timeLimit(.minutes(5)))
 struct TraceParentTests {

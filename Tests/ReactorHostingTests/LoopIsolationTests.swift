@@ -2,7 +2,7 @@ import Dispatch
 import Sessions
 import Testing
 
-@testable import ReactorServer
+@testable import ReactorHosting
 
 @Suite("A check distinguishes code on a loop's queue from other code", .timeLimit(.minutes(5)))
 struct LoopIsolationTests {
