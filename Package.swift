@@ -21,6 +21,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Reactors", targets: ["Reactors"]),
+        .library(name: "Cyclers", targets: ["Cyclers"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
@@ -35,6 +36,7 @@ let package = Package(
     targets: [
         // Floor 3, the part users write against: pure, no dependency at all.
         .target(name: "Reactors", swiftSettings: strict),
+        .target(name: "Cyclers", dependencies: ["Reactors"], swiftSettings: strict),
         .target(name: "ReactorTesting", dependencies: ["Reactors"], swiftSettings: strict),
 
         // Pure machines: bytes in, events out.
@@ -60,7 +62,7 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "Reactors", "JSONCoding", "Wire", "Storage",
+                "Reactors", "Cyclers", "JSONCoding", "Wire", "Storage",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict
@@ -75,14 +77,15 @@ let package = Package(
         .target(
             name: "ReactorHosting",
             dependencies: [
-                "Reactors", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
+                "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
                 "Specification", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
-        .target(name: "SampleReactors", dependencies: ["Reactors"], swiftSettings: strict),
+        .target(
+            name: "SampleReactors", dependencies: ["Reactors", "Cyclers"], swiftSettings: strict),
         .executableTarget(
             name: "reactor-server",
             dependencies: ["ReactorHosting", "SampleReactors"] + inlined.map { .target(name: $0) },
@@ -97,8 +100,15 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "TestStreams", dependencies: ["Reactors"], path: "Tests/TestStreams",
+            swiftSettings: strict),
         .testTarget(
-            name: "ReactorsTests", dependencies: ["Reactors", "ReactorTesting"],
+            name: "ReactorsTests", dependencies: ["Reactors", "ReactorTesting", "TestStreams"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CyclersTests",
+            dependencies: ["Cyclers", "Reactors", "ReactorTesting", "TestStreams"],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorTestingTests", dependencies: ["ReactorTesting", "Reactors"],
@@ -126,7 +136,7 @@ let package = Package(
         .testTarget(
             name: "SessionsTests",
             dependencies: [
-                "Sessions", "Reactors", "ReactorHosting", "Storage", "SampleReactors",
+                "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
                 "JSONCoding", "Wire", "TestRandomness",
             ],
             swiftSettings: strict),
@@ -136,7 +146,7 @@ let package = Package(
             providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(
             name: "fixture-server",
-            dependencies: ["ReactorHosting"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting", "Cyclers"] + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",

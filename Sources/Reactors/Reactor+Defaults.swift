@@ -50,7 +50,9 @@ extension Reactor {
     public static func migrate(mutation saved: SavedValue) throws -> Mutation { throw NotSaved() }
 }
 
-struct NotSaved: Error {}
+package struct NotSaved: Error {
+    package init() {}
+}
 
 extension Reactor where State: Decodable {
     /// Reads it as it is.

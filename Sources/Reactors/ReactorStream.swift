@@ -39,18 +39,18 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    static func make(buffer limit: Int) -> (stream: ReactorStream, feed: Feed) {
+    package static func make(buffer limit: Int) -> (stream: ReactorStream, feed: Feed) {
         precondition(limit > 0, "a stream needs room for one element")
         let (base, continuation) = Base.makeStream(bufferingPolicy: .bufferingOldest(limit))
         return (ReactorStream(base: base), Feed(continuation: continuation))
     }
 
     /// The host's end of a stream.
-    struct Feed: Sendable {
+    package struct Feed: Sendable {
         fileprivate let continuation: Base.Continuation
 
         /// Whether the reader is still there and keeps up. When not, the stream is over.
-        func push(_ element: Element) -> Bool {
+        package func push(_ element: Element) -> Bool {
             switch continuation.yield(element) {
             case .enqueued: return true
             case .dropped:
@@ -61,9 +61,9 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        func finish() { continuation.finish() }
+        package func finish() { continuation.finish() }
 
-        func whenAbandoned(_ act: @escaping @Sendable () -> Void) {
+        package func whenAbandoned(_ act: @escaping @Sendable () -> Void) {
             continuation.onTermination = { _ in act() }
         }
     }

@@ -1,3 +1,4 @@
+public import Cyclers
 public import Reactors
 
 /// A number that goes up and down, written as a Cycler.

@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Cyclers
 internal import Reactors
 internal import Storage
 

@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Cyclers
 internal import Reactors
 
 // What the Cycler tells becomes records and notes of the session's present step.

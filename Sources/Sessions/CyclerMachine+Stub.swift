@@ -1,3 +1,4 @@
+internal import Cyclers
 internal import Reactors
 
 // A stubbed session: actions are recorded, states are injected, the Cycler and its state wait.

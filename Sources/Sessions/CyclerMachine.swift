@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import JSONCoding
+internal import Cyclers
 internal import Reactors
 internal import Storage
 

@@ -1,3 +1,4 @@
+internal import Cyclers
 internal import Reactors
 internal import Storage
 import Synchronization

@@ -1,3 +1,4 @@
+internal import Cyclers
 public import JSONCoding
 public import Reactors
 package import Storage

@@ -1,3 +1,4 @@
+internal import Cyclers
 internal import Reactors
 import Synchronization
 

@@ -1,4 +1,5 @@
 internal import JSONCoding
+package import Cyclers
 public import Reactors
 internal import Storage
 

@@ -1,4 +1,5 @@
 import Foundation
+import Cyclers
 import Reactors
 
 /// The Cycler seed's counter, and every way of writing a state (cases 107 to 130).

@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 
 /// A part of a `Cycle`: it has that one increment for it (case 133).

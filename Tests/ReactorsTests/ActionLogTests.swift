@@ -1,5 +1,6 @@
 import ReactorTesting
 import Reactors
+import TestStreams
 import Testing
 
 @Suite(

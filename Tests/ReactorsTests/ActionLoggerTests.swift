@@ -1,5 +1,6 @@
 import Reactors
 import Synchronization
+import TestStreams
 import Testing
 
 @Suite("A logger gets every entry in order, beside the session", .timeLimit(.minutes(5)))

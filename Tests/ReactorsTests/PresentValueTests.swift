@@ -1,4 +1,5 @@
 import Reactors
+import TestStreams
 import Testing
 
 @Suite(

@@ -1,5 +1,6 @@
 import ReactorTesting
 import Reactors
+import TestStreams
 import Testing
 
 @Suite("A host's effects run beside it and end with it", .timeLimit(.minutes(5)))

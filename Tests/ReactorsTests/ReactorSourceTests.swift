@@ -1,5 +1,6 @@
 import Reactors
 import Synchronization
+import TestStreams
 import Testing
 
 @Suite(

@@ -1,5 +1,6 @@
 import Foundation
 import Reactors
+import TestStreams
 import Testing
 
 // The seeds leave out the actions, the mutations, the initial state and what `doSomeAction` does:

@@ -1,5 +1,6 @@
 import ReactorTesting
 import Reactors
+import TestStreams
 import Testing
 
 @Suite("A stubbed session records actions and shows what is put into it", .timeLimit(.minutes(5)))

@@ -1,4 +1,5 @@
 import JSONCoding
+import Cyclers
 import Reactors
 import Sessions
 import Storage

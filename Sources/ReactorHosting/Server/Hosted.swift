@@ -1,3 +1,4 @@
+public import Cyclers
 public import Reactors
 public import Sessions
 

@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 
 /// Its state, its mutations and its activities can be such that they have no JSON.

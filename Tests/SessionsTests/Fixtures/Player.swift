@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 
 /// A reactor that does everything: effects of every policy, deaf to cancellation and not,

@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 
 /// A cycler for tests: two numbers, a name, a list.
 final class Tally: ActionCycler {

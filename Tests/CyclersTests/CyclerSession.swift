@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 
 /// A host as a server has it, in small: one action after the other, a journal that can fail.

@@ -1,5 +1,7 @@
 import Foundation
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 // What stands in `PortingFromCycler.md`, so that it compiles: word for word, in any indentation.
@@ -132,10 +134,10 @@ struct PortingFromCyclerTests {
 
     @Test func `its code is in this file, word for word`() throws {
         var root = Self.here
-        for _ in 0..<4 { root.deleteLastPathComponent() }
+        for _ in 0..<3 { root.deleteLastPathComponent() }
         let guide = try String(
             contentsOf: root.appending(
-                path: "Sources/Reactors/Reactors.docc/PortingFromCycler.md"), encoding: .utf8)
+                path: "Sources/Cyclers/Cyclers.docc/PortingFromCycler.md"), encoding: .utf8)
         let file = Self.lines(try String(contentsOf: Self.here, encoding: .utf8))
         let blocks = guide.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)

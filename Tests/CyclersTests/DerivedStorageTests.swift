@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 import Testing
 

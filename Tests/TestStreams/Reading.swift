@@ -1,13 +1,13 @@
-import Reactors
+package import Reactors
 
 /// Reads a stream step by step.
-struct Reading<Element: Sendable> {
+package struct Reading<Element: Sendable> {
     private var iterator: ReactorStream<Element>.Iterator
 
-    init(_ stream: ReactorStream<Element>) { iterator = stream.makeAsyncIterator() }
+    package init(_ stream: ReactorStream<Element>) { iterator = stream.makeAsyncIterator() }
 
     /// The next `count` elements; fewer when the stream ends.
-    mutating func next(_ count: Int) async throws(ReaderTooSlow) -> [Element] {
+    package mutating func next(_ count: Int) async throws(ReaderTooSlow) -> [Element] {
         var elements: [Element] = []
         while elements.count < count, let element = try await iterator.next() {
             elements.append(element)

@@ -1,3 +1,5 @@
+public import Reactors
+
 /// A cycler whose methods can be called by a value: what a server hosts.
 public protocol ActionCycler: Cycler {
     /// What it can be asked to do.
@@ -36,7 +38,7 @@ public protocol ActionCycler: Cycler {
 
     /// What becomes of an action that was waiting when the process ended.
     ///
-    /// Default: ``Recovery/abandon``, which never does a thing twice. Either way it is a record.
+    /// Default: `Recovery.abandon`, which never does a thing twice. Either way it is a record.
     func recovery(of action: Action) -> Recovery
 }
 

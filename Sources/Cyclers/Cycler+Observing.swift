@@ -1,3 +1,5 @@
+public import Reactors
+
 extension Cycler {
     /// How many commits have written something.
     public var version: UInt64 { state.version }
@@ -5,7 +7,7 @@ extension Cycler {
     /// The activities from now on, equal ones too. Ends with the cycler.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 activities; at the limit
-    ///   it gets ``ReaderTooSlow`` after those.
+    ///   it gets `ReaderTooSlow` after those.
     public func activities(buffer limit: Int = 256) -> ReactorStream<Activity> {
         let (stream, feed) = ReactorStream<Activity>.make(buffer: limit)
         let core = state.core
@@ -52,7 +54,7 @@ extension Cycler {
     /// while somebody reads.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 1024 lines; at the limit it
-    ///   gets ``ReaderTooSlow`` after those.
+    ///   gets `ReaderTooSlow` after those.
     public func log(buffer limit: Int = 1024) -> ReactorStream<CyclerLogEntry> {
         let (stream, feed) = ReactorStream<CyclerLogEntry>.make(buffer: limit)
         state.core.add(StreamLogger(feed))

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Holds effects until a test lets them go.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private struct Book {
         var isOpen = false
         var arrived = 0
@@ -11,8 +11,10 @@ final class Gate: Sendable {
 
     private let book = Mutex(Book())
 
+    package init() {}
+
     /// Waits, deaf to cancellation, until the gate is open.
-    func pass() async {
+    package func pass() async {
         await withCheckedContinuation { wake in
             let (isOpen, watchers) = book.withLock { book in
                 book.arrived += 1
@@ -26,8 +28,8 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns when so many have come to the gate.
-    func hasArrivals(_ count: Int) async {
+    /// Returns when `count` effects have arrived at the gate.
+    package func hasArrivals(_ count: Int) async {
         await withCheckedContinuation { wake in
             let ready = book.withLock { book in
                 guard book.arrived < count else { return true }
@@ -38,7 +40,7 @@ final class Gate: Sendable {
         }
     }
 
-    func open() {
+    package func open() {
         let held = book.withLock { book in
             book.isOpen = true
             defer { book.held = [] }

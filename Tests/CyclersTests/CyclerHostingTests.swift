@@ -1,5 +1,7 @@
 import Dispatch
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite(

@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite("Streams of a storage begin with the present value", .timeLimit(.minutes(5)))

@@ -1,3 +1,5 @@
+internal import Reactors
+
 /// One line of a cycler's log, as ``Cycler/log(buffer:)`` tells it.
 ///
 /// Values are texts here, made by `String(describing:)`: a log crosses isolations, and the values of

@@ -1,3 +1,4 @@
+import Cyclers
 import Reactors
 
 /// A logger that writes one line for everything it is told.

@@ -1,6 +1,8 @@
 import Foundation
 import ReactorTesting
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 // The seed's ViewModel. Its action waits with RxSwift's `delay` and keeps a disposable; here it is

@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite("An activity reaches present readers, and is no part of the state", .timeLimit(.minutes(5)))

@@ -1,3 +1,4 @@
+internal import Reactors
 import Synchronization
 
 /// Someone who is told the values of a storage.

@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite(
@@ -29,7 +31,7 @@ struct DispatchTests {
             book.calls.map(\.description) == ["says why", "says more", "says more", "says why"])
         #expect(book.calls.map(\.line) == [line, line + 1, line + 1, line])
         for call in book.calls {
-            #expect("\(call.file)" == "ReactorsTests/DispatchTests.swift")
+            #expect("\(call.file)" == "CyclersTests/DispatchTests.swift")
             #expect("\(call.function)".hasPrefix("case 122"))
         }
     }

@@ -1,3 +1,5 @@
+public import Reactors
+
 /// A storage that can be read and observed: a ``Storage``, or one that is derived from it.
 ///
 /// Not for other types to conform to: nobody else makes a ``StorageReading``.
@@ -84,7 +86,7 @@ extension ReadableStorage {
     /// Asked for inside a commit, it begins with what has been written so far.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
-    ///   gets ``ReaderTooSlow`` after those.
+    ///   gets `ReaderTooSlow` after those.
     public func values(buffer limit: Int = 256) -> ReactorStream<Value> where Value: Sendable {
         let (stream, feed) = ReactorStream<Value>.make(buffer: limit)
         _ = feed.push(reading.value())

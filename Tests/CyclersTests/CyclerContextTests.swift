@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite("A context holds its cycler weakly", .timeLimit(.minutes(5)))

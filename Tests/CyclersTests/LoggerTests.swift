@@ -1,4 +1,6 @@
+import Cyclers
 import Reactors
+import TestStreams
 import Testing
 
 @Suite(
