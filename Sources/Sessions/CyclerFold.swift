@@ -19,7 +19,7 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
         state = try read(snapshot.state, at: "the snapshot of version \(version)")
     }
 
-    func apply(_ record: Record) throws(RecoveryFault) {
+    func apply(_ record: HistoryEntry) throws(RecoveryFault) {
         if !record.isReplacement {
             state = try read(record.content, at: "the state of version \(record.version)")
         }

@@ -58,7 +58,7 @@ struct LogEntry {
     }
 
     init(
-        place: RecordPlace, time: Int64, action: UInt64, body: ArraySlice<UInt8>
+        place: HistoryPosition, time: Int64, action: UInt64, body: ArraySlice<UInt8>
     ) {
         self.place = place
         self.time = time
@@ -66,7 +66,7 @@ struct LogEntry {
         self.body = body
     }
 
-    var place: RecordPlace
+    var place: HistoryPosition
     /// Milliseconds since 1970 (UTC).
     var time: Int64
     var action: UInt64
@@ -75,8 +75,8 @@ struct LogEntry {
     var body: ArraySlice<UInt8>
 
     /// The entry that a record or a note of the journal is; nil for those that have none.
-    init?(_ record: Record) {
-        place = RecordPlace(record.number, part: record.part)
+    init?(_ record: HistoryEntry) {
+        place = HistoryPosition(record.number, part: record.part)
         time = record.time
         action = record.action
         switch record.kind {

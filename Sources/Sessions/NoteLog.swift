@@ -8,7 +8,7 @@ internal import Storage
 /// `reset` to whoever asks the action log for it.
 final class NoteLog {
     struct Entry {
-        var place: RecordPlace
+        var place: HistoryPosition
         /// The action that led to it; 0 for none.
         var action: UInt64
         /// Milliseconds since 1970 (UTC).
@@ -20,7 +20,7 @@ final class NoteLog {
     private var entries: Deque<Entry> = []
     private var payload = ByteLog()
     /// Everything after this place is kept, as far as it was ever built.
-    private(set) var keptAfter = RecordPlace(0)
+    private(set) var keptAfter = HistoryPosition(0)
     /// The record before which the newest notes stand, and how many of them there are.
     private var number: UInt64
     private var newest: UInt32
@@ -30,7 +30,7 @@ final class NoteLog {
         self.number = number
         self.newest = newest
         // Those are in the journal and not here.
-        if newest > 0 { keptAfter = RecordPlace(number, part: newest) }
+        if newest > 0 { keptAfter = HistoryPosition(number, part: newest) }
     }
 
     func exceeds(_ retention: Retention) -> Bool {
@@ -51,13 +51,13 @@ final class NoteLog {
         let start = payload.append(content)
         entries.append(
             Entry(
-                place: RecordPlace(number, part: newest), action: action, time: time,
+                place: HistoryPosition(number, part: newest), action: action, time: time,
                 data: start..<(start + content.count)))
         return newest
     }
 
     /// The index of the first note after `place`; walk on from it with ``note(at:through:)``.
-    func index(after place: RecordPlace) -> Int {
+    func index(after place: HistoryPosition) -> Int {
         var low = 0
         var high = entries.count
         while low < high {
@@ -68,7 +68,7 @@ final class NoteLog {
     }
 
     /// The note at this index; nil if there is none or it is behind `place`.
-    func note(at index: Int, through place: RecordPlace) -> Entry? {
+    func note(at index: Int, through place: HistoryPosition) -> Entry? {
         guard index < entries.count, entries[index].place <= place else { return nil }
         return entries[index]
     }
@@ -79,7 +79,7 @@ final class NoteLog {
 
     /// Drops the notes up to the last record that was dropped, then the oldest until both limits
     /// hold, but never one behind `place`.
-    func trim(to retention: Retention, after number: UInt64, keeping place: RecordPlace) {
+    func trim(to retention: Retention, after number: UInt64, keeping place: HistoryPosition) {
         while let first = entries.first, first.place <= place,
             first.place.number <= number || entries.count > retention.records
                 || payload.count > retention.bytes

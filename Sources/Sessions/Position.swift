@@ -50,26 +50,22 @@ package struct Generation: Hashable, Sendable {
 /// and replies share (contract §1).
 package struct Position: Hashable, Sendable {
     package var generation: Generation
-    /// The record: 0 is the session's creation.
-    package var number: UInt64
-    /// Which event of the record, from 1, or, on the action log, which note before it; 0 for the
-    /// bare form, "everything up to here is seen".
-    package var part: UInt32
+    /// The position without its generation. On a stream of events the part is the index of an event
+    /// of the record, from 1; on the action log, of a note before the record. 0 is the bare form,
+    /// "everything up to here is seen". The record 0 is the session's creation.
+    package var inHistory: HistoryPosition
 
-    /// Everything after this record has to be there to go on from here.
-    package var neededAfter: UInt64 { part == 0 ? number : number - 1 }
+    package var number: UInt64 { inHistory.number }
+    package var part: UInt32 { inHistory.part }
 
     package init(_ generation: Generation, _ number: UInt64, part: UInt32 = 0) {
+        self.init(generation, HistoryPosition(number, part: part))
+    }
+
+    package init(_ generation: Generation, _ inHistory: HistoryPosition) {
         self.generation = generation
-        self.number = number
-        self.part = part
+        self.inHistory = inHistory
     }
-
-    package init(_ generation: Generation, _ place: RecordPlace) {
-        self.init(generation, place.number, part: place.part)
-    }
-
-    package var place: RecordPlace { RecordPlace(number, part: part) }
 
     /// Nil for anything this service would not have written: wrong generation alphabet, signs,
     /// leading zeros, overflow, further parts, a part of the creation, which has no events.

@@ -23,7 +23,7 @@ package struct RecordLog {
         package var number: UInt64
         /// Mutations up to and including this record.
         package var version: UInt64
-        package var kind: Record.Kind
+        package var kind: HistoryEntry.Kind
         /// The action that led to it; 0 for none.
         package var action: UInt64
         /// Milliseconds since 1970 (UTC).
@@ -80,7 +80,7 @@ package struct RecordLog {
     }
 
     /// Begins the next record; its events follow with ``append(_:_:)``.
-    package mutating func begin(_ kind: Record.Kind, action: UInt64 = 0, time: Int64 = 0) {
+    package mutating func begin(_ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0) {
         lastNumber += 1
         if kind == .mutation { lastVersion += 1 }
         entries.append(

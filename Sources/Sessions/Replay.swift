@@ -15,9 +15,9 @@ final class Replay {
     private let subscriber: Subscriber
     /// Everything up to here has been written or is in the subscriber's `unsent`. On the action
     /// log a part is a note; elsewhere it is an event of the record.
-    private var reached: RecordPlace
+    private var reached: HistoryPosition
     /// Notes up to here have been read, and are not shown on this stream.
-    private var passed = RecordPlace(0)
+    private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
     private var shownPart: [UInt8]?
@@ -40,7 +40,7 @@ final class Replay {
     ///   - place: what the client has seen.
     ///   - isFromStart: whether the client wants everything that is kept, and has no id.
     init(
-        _ subscriber: Subscriber, of session: Session, after place: RecordPlace,
+        _ subscriber: Subscriber, of session: Session, after place: HistoryPosition,
         isFromStart: Bool = false
     ) {
         self.session = session
@@ -74,19 +74,19 @@ final class Replay {
     private var isChunked: Bool { subscriber.stream.selection.isChunked }
 
     /// Everything after here has to be read.
-    private var needed: RecordPlace {
-        isLog || reached.part == 0 ? reached : RecordPlace(reached.number - 1)
+    private var needed: HistoryPosition {
+        isLog || reached.part == 0 ? reached : HistoryPosition(reached.number - 1)
     }
 
     /// Invariant: nothing is missing between two records; notes may be, where none were kept.
     /// Behind a note that is the record of its own number, which may be trimmed by now.
-    private func isNext(_ record: Record) -> Bool {
+    private func isNext(_ record: HistoryEntry) -> Bool {
         isAtStart || record.number == needed.nextNumber
     }
 
     /// Whether everything that is kept begins with what the journal has first. If not, the file was
     /// trimmed further than memory, or everything is: then it begins where the stream does.
-    private func begins(with first: Record?) -> Bool {
+    private func begins(with first: HistoryEntry?) -> Bool {
         let stream = subscriber.stream
         let kept = session.keptPlace(for: stream.selection)
         if let first, first.number <= kept.nextNumber { return true }
@@ -161,7 +161,7 @@ final class Replay {
     }
 
     /// Nil if there is nothing to send; then it has gone on already.
-    private func frame(_ result: Result<[Record], JournalFailure>) -> SliceShelf.Slice? {
+    private func frame(_ result: Result<[HistoryEntry], JournalFailure>) -> SliceShelf.Slice? {
         guard let known = known(of: result), let framed = frame(known) else { return nil }
         // Not before its turn.
         isAsking = true
@@ -169,18 +169,18 @@ final class Replay {
     }
 
     /// What was read and may be shown; nil if that is nothing.
-    private func known(of result: Result<[Record], JournalFailure>) -> [Record]? {
+    private func known(of result: Result<[HistoryEntry], JournalFailure>) -> [HistoryEntry]? {
         guard take(result), case .success(let records) = result else { return nil }
         let shown = isLog ? records : records.filter { $0.part == 0 }
         if shown.isEmpty, let last = records.last {
-            passed = last.place
+            passed = last.position
             proceed()
             return nil
         }
         // Law: a commit of which the journal has not told us yet is left to the stream, which
         // would else tell it a second time.
         let end = session.committedPlace(for: subscriber.stream.selection)
-        let known = Array(shown.prefix { $0.place <= end })
+        let known = Array(shown.prefix { $0.position <= end })
         if isAtStart, !begins(with: known.first) {
             proceed()
             return nil
@@ -210,7 +210,7 @@ final class Replay {
 
     // MARK: Showing
 
-    private func show(_ records: [Record]) {
+    private func show(_ records: [HistoryEntry]) {
         guard fold == nil else { return frameAndSend(records) }
         let first = records[0]
         prepareFold(first.kind == .mutation ? first.version - 1 : first.version) {
@@ -218,7 +218,7 @@ final class Replay {
         }
     }
 
-    private func frameAndSend(_ records: [Record]) {
+    private func frameAndSend(_ records: [HistoryEntry]) {
         if let framed = frame(records) { send(framed) }
     }
 
@@ -228,7 +228,7 @@ final class Replay {
     }
 
     /// Nil: it can't be shown, and the connection ends.
-    private func frame(_ records: [Record]) -> [UInt8]? {
+    private func frame(_ records: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
         do {
             for record in records { try frame(record, to: &framed) }
@@ -241,11 +241,11 @@ final class Replay {
         }
     }
 
-    private func frame(_ record: Record, to out: inout [UInt8]) throws(RecoveryFault) {
+    private func frame(_ record: HistoryEntry, to out: inout [UInt8]) throws(RecoveryFault) {
         isAtStart = false
         guard !isLog else {
             LogEntry(record)?.appendEvent(session.generation, isChunked: isChunked, to: &out)
-            return reached = RecordPlace(record.number, part: record.part)
+            return reached = HistoryPosition(record.number, part: record.part)
         }
         let skipped = record.number == reached.number ? reached.part : 0
         let stream = subscriber.stream
@@ -271,11 +271,11 @@ final class Replay {
                 Framing.state, Position(session.generation, record.number), state[...],
                 isChunked: isChunked, to: &out)
         }
-        reached = RecordPlace(record.number)
+        reached = HistoryPosition(record.number)
     }
 
     /// The state to show for the record, if this stream shows one.
-    private func changedState(by record: Record) throws(RecoveryFault) -> [UInt8]? {
+    private func changedState(by record: HistoryEntry) throws(RecoveryFault) -> [UInt8]? {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
         var state: [UInt8] = []

@@ -35,7 +35,8 @@ extension Session {
                 do throws(RecoveryFault) {
                     let fold = try machine.makeFold(from: snapshot)
                     let rebuilt = Rebuilt(fold: fold, number: version == 0 ? 0 : snapshot.number)
-                    advance(rebuilt, after: RecordPlace(snapshot.number), to: version, then: act)
+                    advance(
+                        rebuilt, after: HistoryPosition(snapshot.number), to: version, then: act)
                 } catch {
                     note(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
@@ -72,7 +73,7 @@ extension Session {
     }
 
     private func advance(
-        _ rebuilt: Rebuilt, after place: RecordPlace, to version: UInt64,
+        _ rebuilt: Rebuilt, after place: HistoryPosition, to version: UInt64,
         then act: @escaping (Result<Rebuilt?, JournalFailure>) -> Void
     ) {
         guard rebuilt.fold.version < version else { return act(.success(rebuilt)) }
@@ -103,12 +104,13 @@ extension Session {
 
     /// Answers the place of the last record or note that was looked at; nil if one is missing.
     private static func apply(
-        _ records: [Record], after place: RecordPlace, to version: UInt64, _ rebuilt: inout Rebuilt
-    ) throws(RecoveryFault) -> RecordPlace? {
+        _ records: [HistoryEntry], after place: HistoryPosition, to version: UInt64,
+        _ rebuilt: inout Rebuilt
+    ) throws(RecoveryFault) -> HistoryPosition? {
         var reached = place
         for record in records {
             guard record.number == reached.nextNumber else { return nil }
-            reached = record.place
+            reached = record.position
             guard record.kind == .mutation, rebuilt.fold.version < version else { continue }
             try rebuilt.fold.applyNext(record)
             rebuilt.number = record.number
@@ -271,7 +273,7 @@ extension Session {
 
     /// The source of an event of a kept record by its name. Nil: today's reactor has no such pulse,
     /// or the session has as many names of activities as it may.
-    func source(of name: String, in kind: Record.Kind) -> EventSource? {
+    func source(of name: String, in kind: HistoryEntry.Kind) -> EventSource? {
         guard kind == .mutation else { return activityIndex(named: name).map { .activity($0) } }
         if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
         // Journals of before pulses had their coding keys for names.

@@ -30,7 +30,7 @@ struct StepMark {
     let lastVersion: UInt64
     let notes: UInt32
     let runs: Int
-    let run: RecordRun.Mark?
+    let run: RecordBatch.Mark?
     let snapshots: Int
     let started: Int
     let settled: Int
@@ -58,7 +58,7 @@ extension Step {
         lastVersion = mark.lastVersion
         notes = mark.notes
         batch.runs.removeLast(batch.runs.count - mark.runs)
-        if let run = mark.run, mark.runs > 0 { batch.runs[mark.runs - 1].takeBack(to: run) }
+        if let run = mark.run, mark.runs > 0 { batch.runs[mark.runs - 1].rollBack(to: run) }
         batch.snapshots.removeLast(batch.snapshots.count - mark.snapshots)
         batch.started.removeLast(batch.started.count - mark.started)
         batch.settled.removeLast(batch.settled.count - mark.settled)

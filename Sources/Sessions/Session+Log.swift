@@ -36,14 +36,14 @@ extension Session {
     // MARK: Places
 
     /// Everything up to here may be seen by a stream of this selection.
-    func committedPlace(for selection: Selection) -> RecordPlace {
-        guard selection.log, committedNotes > 0 else { return RecordPlace(committedNumber) }
-        return RecordPlace(committedNumber + 1, part: committedNotes)
+    func committedPlace(for selection: Selection) -> HistoryPosition {
+        guard selection.log, committedNotes > 0 else { return HistoryPosition(committedNumber) }
+        return HistoryPosition(committedNumber + 1, part: committedNotes)
     }
 
     /// Everything after here is kept for a stream of this selection.
-    func keptPlace(for selection: Selection) -> RecordPlace {
-        let place = RecordPlace(log.keptAfter)
+    func keptPlace(for selection: Selection) -> HistoryPosition {
+        let place = HistoryPosition(log.keptAfter)
         guard selection.log, let notes else { return place }
         return max(place, notes.keptAfter)
     }
@@ -69,18 +69,18 @@ extension Session {
     }
 
     /// Where the page begins, if that is only in the journal.
-    private func archivedStart(_ request: LogPageRequest) -> RecordPlace? {
+    private func archivedStart(_ request: LogPageRequest) -> HistoryPosition? {
         guard let keeping else { return nil }
-        var start = RecordPlace(keeping.keptAfter)
+        var start = HistoryPosition(keeping.keptAfter)
         if let text = request.after {
             guard case .success(let position) = resumption(text, .log) else { return nil }
-            start = position.place
+            start = position.inHistory
         }
         return start < keptPlace(for: .log) ? start : nil
     }
 
     /// The same page from the journal.
-    private func readArchivedLog(_ request: LogPageRequest, after start: RecordPlace) {
+    private func readArchivedLog(_ request: LogPageRequest, after start: HistoryPosition) {
         let key = key
         let last = committedNumber + 1
         let end = committedPlace(for: .log)
@@ -110,13 +110,13 @@ extension Session {
     }
 
     /// Whether everything that is kept begins with what the journal has first.
-    private func begins(with first: Record?) -> Bool {
+    private func begins(with first: HistoryEntry?) -> Bool {
         guard let first else { return false }
         return first.number <= keptPlace(for: .log).nextNumber
     }
 
     private func appendReset(
-        _ records: [Record], after start: RecordPlace, to body: inout [UInt8]
+        _ records: [HistoryEntry], after start: HistoryPosition, to body: inout [UInt8]
     ) {
         guard let first = records.first, first.number > start.nextNumber else { return }
         Self.appendReset(.trimmed, to: &body)
@@ -127,14 +127,15 @@ extension Session {
     }
 
     private func append(
-        _ records: [Record], after start: RecordPlace, through end: RecordPlace, _ limit: Int,
+        _ records: [HistoryEntry], after start: HistoryPosition, through end: HistoryPosition,
+        _ limit: Int,
         to body: inout [UInt8]
     ) {
         body.append(contentsOf: "\"entries\":[".utf8)
         var last = start
         var isFirst = true
         for record in records.prefix(limit) {
-            last = RecordPlace(record.number, part: record.part)
+            last = HistoryPosition(record.number, part: record.part)
             guard last <= end, let entry = LogEntry(record) else { continue }
             if !isFirst { body.append(UInt8(ascii: ",")) }
             isFirst = false
@@ -156,7 +157,7 @@ extension Session {
         var start = keptPlace(for: .log)
         if let text = request.after {
             switch isTrimmed ? .failure(.trimmed) : resumption(text, .log) {
-            case .success(let position): start = position.place
+            case .success(let position): start = position.inHistory
             case .failure(let reason): Self.appendReset(reason, to: &body)
             }
         }
@@ -187,7 +188,7 @@ extension Session {
     ///
     /// Precondition: `start` is not before ``keptPlace(for:)``.
     func forEachEntry(
-        after start: RecordPlace, through end: RecordPlace, _ take: (LogEntry) -> Bool
+        after start: HistoryPosition, through end: HistoryPosition, _ take: (LogEntry) -> Bool
     ) {
         var index = notes?.index(after: start) ?? 0
         var number = start.part == 0 ? start.number + 1 : start.number
@@ -196,7 +197,7 @@ extension Session {
                 index += 1
                 guard take(entry(of: note)) else { return }
             }
-            guard RecordPlace(number) <= end else { return }
+            guard HistoryPosition(number) <= end else { return }
             if let entry = entry(of: log.entry(number)), !take(entry) { return }
             number += 1
         }
@@ -211,7 +212,8 @@ extension Session {
     /// The end has no entry: the stream itself tells it.
     private func entry(of record: RecordLog.Entry) -> LogEntry? {
         var entry = LogEntry(
-            place: RecordPlace(record.number), time: record.time, action: record.action, body: [])
+            place: HistoryPosition(record.number), time: record.time, action: record.action,
+            body: [])
         switch record.kind {
         case .mutation:
             var content: [UInt8] = []

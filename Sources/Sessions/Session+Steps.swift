@@ -19,7 +19,7 @@ extension Session {
         return step
     }
 
-    func beginRecord(_ kind: Record.Kind, of action: ActionTag = .none) {
+    func beginRecord(_ kind: HistoryEntry.Kind, of action: ActionTag = .none) {
         log.begin(kind, action: action.number, time: table.time)
         let step = step()
         (step.lastNumber, step.lastVersion) = log.newest

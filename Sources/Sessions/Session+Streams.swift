@@ -50,7 +50,7 @@ extension Session {
                 opening.block = Framing.resetBlock(reason, present)
             }
         }
-        if keeping != nil, after.place < keptPlace(for: request.selection) {
+        if keeping != nil, after.inHistory < keptPlace(for: request.selection) {
             return openReplaying(request, after: after)
         }
         guard let stream = stream(request.selection, covering: after) else {
@@ -85,7 +85,7 @@ extension Session {
         }
         let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
         let replay = Replay(
-            subscriber, of: self, after: position.place, isFromStart: request.start.isStart)
+            subscriber, of: self, after: position.inHistory, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
         finish(request, subscriber, opening, false, at: position, nil)
         if !subscriber.isBlocked { replay.proceed() }
@@ -116,9 +116,9 @@ extension Session {
     }
 
     /// The oldest that may be kept for a stream of this selection, in memory or in the journal.
-    private func startPlace(for selection: Selection) -> RecordPlace {
+    private func startPlace(for selection: Selection) -> HistoryPosition {
         let place = keptPlace(for: selection)
-        return keeping.map { min(place, RecordPlace($0.keptAfter)) } ?? place
+        return keeping.map { min(place, HistoryPosition($0.keptAfter)) } ?? place
     }
 
     /// Where to go on after a position that a client sent, or why that can't be.
@@ -127,9 +127,9 @@ extension Session {
     ) -> Result<Position, ResetReason> {
         guard let position = Position(text) else { return .failure(.malformed) }
         guard position.generation == generation else { return .failure(.generation) }
-        guard position.place <= committedPlace(for: selection) else { return .failure(.ahead) }
+        guard position.inHistory <= committedPlace(for: selection) else { return .failure(.ahead) }
         // What the journal has of it is seen when it is read.
-        guard position.place >= keptPlace(for: selection) || keeping != nil else {
+        guard position.inHistory >= keptPlace(for: selection) || keeping != nil else {
             return .failure(.trimmed)
         }
         return .success(position)
@@ -143,7 +143,7 @@ extension Session {
 
     /// The stream of this selection, made if need be, covering everything after `position`.
     private func stream(_ selection: Selection, covering position: Position) -> StreamLog? {
-        let place = selection.log ? position.place : RecordPlace(position.neededAfter)
+        let place = selection.log ? position.inHistory : position.inHistory.recordBefore
         let limit = streamLimitBytes
         if let stream = streams.first(where: { $0.selection == selection }) {
             // What is committed in this very moment is part of what the new reader has seen.
@@ -160,7 +160,7 @@ extension Session {
     }
 
     /// Makes a stream cover everything after `place`, if it may keep as much.
-    func extend(_ stream: StreamLog, backTo place: RecordPlace) -> Bool {
+    func extend(_ stream: StreamLog, backTo place: HistoryPosition) -> Bool {
         stream.extend(backTo: place, of: self, limit: streamLimitBytes)
     }
 

@@ -134,10 +134,10 @@ package final class Session {
 
     private func restore(_ saved: SavedSession?) throws(RecoveryFault) {
         log = RecordLog(
-            lastNumber: saved?.lastNumber ?? 0, lastVersion: saved?.lastVersion ?? 0)
+            lastNumber: saved?.end.number ?? 0, lastVersion: saved?.end.version ?? 0)
         committedNumber = log.lastNumber
         committedVersion = log.lastVersion
-        committedNotes = saved?.trailingNotes ?? 0
+        committedNotes = saved?.end.notes ?? 0
         notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
         incarnation = table.nextIncarnation()
         hasCommitted = false

@@ -63,10 +63,11 @@ extension SessionTable {
     }
 
     private func commitEnd(of id: SessionID, _ head: SavedHead) {
-        var end = Record(
+        let end = HistoryEntry(
             session: head.key.session, reactor: head.reactor, generation: head.key.generation,
-            number: head.lastNumber + 1, version: head.lastVersion, kind: .deleted)
-        end.time = time
+            head: .init(
+                .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
+                time: time))
         handIn(Batch(records: [end]), deleting: id)
     }
 

@@ -73,7 +73,7 @@ package final class SessionTable {
     var scratch: [UInt8] = []
     var encodingSpace = JSONEncodingSpace()
     /// Writes the records of all sessions, one at a time.
-    var pen = RecordPen()
+    var pen = RecordEncoder()
     /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
     let crashSlot: CrashSlot
     /// Readers of the journal, each in its turn.
@@ -325,15 +325,14 @@ package final class SessionTable {
 
     /// Begins a record for the journal; what it holds is given to the pen.
     func write(
-        _ kind: Record.Kind, number: UInt64, part: UInt32 = 0, action: ActionTag, in step: Step
+        _ kind: HistoryEntry.Kind, number: UInt64, part: UInt32 = 0, action: ActionTag,
+        in step: Step
     ) {
         finishRecord()
         let session = step.session
-        var head = RecordHead(kind, number: number)
-        head.part = part
-        head.version = session.log.lastVersion
-        head.action = action.number
-        head.time = time
+        let head = HistoryEntry.Head(
+            kind, at: HistoryPosition(number, part: part), version: session.log.lastVersion,
+            action: action.number, time: time)
         pen.begin(head, traceparent: session.traceparent)
         writing = step
     }
@@ -346,7 +345,8 @@ package final class SessionTable {
         guard let step = writing else { return }
         writing = nil
         if step.batch.runs.last?.isFull ?? true {
-            step.batch.runs.append(RecordRun(of: step.session.key, step.session.registration.name))
+            step.batch.runs.append(
+                RecordBatch(of: step.session.key, step.session.registration.name))
         }
         pen.finish(in: &step.batch.runs[step.batch.runs.count - 1])
     }

@@ -5,15 +5,15 @@ struct SliceShelf {
     /// What a slice depends on, within a session: for whom it is, and behind what it begins.
     struct Place: Hashable {
         let selection: Selection
-        let reached: RecordPlace
-        let passed: RecordPlace
+        let reached: HistoryPosition
+        let passed: HistoryPosition
         /// Whether it may begin later: for who wants what is kept, whatever that is.
         let isFromStart: Bool
     }
 
     struct Slice {
         let framed: [UInt8]
-        let reached: RecordPlace
+        let reached: HistoryPosition
     }
 
     /// Who waits for a slice that is being read.

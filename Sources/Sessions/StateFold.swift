@@ -8,7 +8,7 @@ package protocol StateFold: AnyObject {
     var version: UInt64 { get }
 
     /// Applies a record of the kind `mutation`.
-    func apply(_ record: Record) throws(RecoveryFault)
+    func apply(_ record: HistoryEntry) throws(RecoveryFault)
 
     /// Appends the state as it is shown, or undecorated where decorating it fails.
     ///
@@ -24,7 +24,7 @@ extension StateFold {
     ///
     /// - Throws: ``RecoveryFault`` also if it is not the next one: a state that leaves out what was
     ///   acknowledged must never be shown.
-    func applyNext(_ record: Record) throws(RecoveryFault) {
+    func applyNext(_ record: HistoryEntry) throws(RecoveryFault) {
         guard record.version == version + 1 else {
             throw RecoveryFault(
                 place: "the mutation of version \(record.version)",
@@ -38,11 +38,11 @@ extension StateFold {
     /// - Throws: ``RecoveryFault`` also if that does not end where the session stands.
     func applyAll(of saved: SavedSession) throws(RecoveryFault) {
         for record in saved.mutations { try applyNext(record) }
-        guard version == saved.lastVersion else {
+        guard version == saved.end.version else {
             throw RecoveryFault(
                 place: "the history",
                 reason: "it ends at version \(version), and the session is at "
-                    + "\(saved.lastVersion)")
+                    + "\(saved.end.version)")
         }
     }
 }
@@ -93,7 +93,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
                 migrate: R.migrate(state:))
     }
 
-    func apply(_ record: Record) throws(RecoveryFault) {
+    func apply(_ record: HistoryEntry) throws(RecoveryFault) {
         guard !record.isReplacement else { return version += 1 }
         let place = "the mutation of version \(record.version)"
         let mutation = try SavedBytes(record.content, of: stateVersion, at: place)
@@ -167,7 +167,7 @@ struct SavedBytes: SavedValueDecoder {
     }
 }
 
-extension Record {
+extension HistoryEntry {
     /// A version that no mutation made: a stub's. The reactor's own state stayed as it was.
     var isReplacement: Bool { kind == .mutation && content.isEmpty }
 }

@@ -14,7 +14,7 @@ final class StreamLog {
     /// not, so that a part means the same on every stream of events; on the action log it counts
     /// the notes before the record, and 0 is the record.
     private struct Mark {
-        var place: RecordPlace
+        var place: HistoryPosition
         var end: Int
 
         var number: UInt64 { place.number }
@@ -25,8 +25,8 @@ final class StreamLog {
     private var marks: Deque<Mark> = []
     /// Every chosen event after this place is in `bytes`, up to `framedThrough`. Law: but on the
     /// action log both are records: their events come and go together.
-    private(set) var coveredAfter: RecordPlace
-    private(set) var framedThrough: RecordPlace
+    private(set) var coveredAfter: HistoryPosition
+    private(set) var framedThrough: HistoryPosition
     /// The part of the state that was shown last; only with `.part`.
     private var shownPart: [UInt8]?
     /// The snapshot block of one record number, for those who connect at the same moment.
@@ -38,7 +38,7 @@ final class StreamLog {
     /// has everything is finished.
     private(set) var ending: (offset: Int, position: Position)?
 
-    init(_ selection: Selection, after place: RecordPlace, tally: SubscriberTally) {
+    init(_ selection: Selection, after place: HistoryPosition, tally: SubscriberTally) {
         self.selection = selection
         self.tally = tally
         self.coveredAfter = place
@@ -72,7 +72,7 @@ final class StreamLog {
         var high = marks.count
         while low < high {
             let middle = (low + high) / 2
-            if marks[middle].place <= position.place {
+            if marks[middle].place <= position.inHistory {
                 low = middle + 1
             } else {
                 high = middle
@@ -102,15 +102,15 @@ final class StreamLog {
     // MARK: Framing
 
     /// Frames what has been committed up to `place`, which is behind `framedThrough`.
-    func frame(through place: RecordPlace, of session: Session, scratch: inout [UInt8]) {
+    func frame(through place: HistoryPosition, of session: Session, scratch: inout [UInt8]) {
         guard !selection.log else { return frameNext(place, session, &scratch) }
         for number in (framedThrough.number + 1)...place.number {
-            frameNext(RecordPlace(number), session, &scratch)
+            frameNext(HistoryPosition(number), session, &scratch)
         }
     }
 
     private func frameNext(
-        _ place: RecordPlace, _ session: Session, _ scratch: inout [UInt8]
+        _ place: HistoryPosition, _ session: Session, _ scratch: inout [UInt8]
     ) {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
@@ -125,7 +125,7 @@ final class StreamLog {
 
     /// Makes the stream cover everything after `place`, at most `limit` bytes of it.
     /// Answers whether it does now.
-    func extend(backTo place: RecordPlace, of session: Session, limit: Int) -> Bool {
+    func extend(backTo place: HistoryPosition, of session: Session, limit: Int) -> Bool {
         guard place < coveredAfter else { return true }
         var framed: [UInt8] = []
         var earlier: [Mark] = []
@@ -156,7 +156,7 @@ final class StreamLog {
     ///
     /// An eighth of slack: dropping looks at every subscriber, so it should not be done for
     /// each single record.
-    func trim(keptAfter: RecordPlace, limit: Int) {
+    func trim(keptAfter: HistoryPosition, limit: Int) {
         // Subtracted, for the limit may be the largest number there is.
         guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
         else { return }
@@ -179,13 +179,13 @@ final class StreamLog {
         }
         marks.removeFirst(dropped)
         bytes.drop(before: offset)
-        let covered = selection.log ? last : RecordPlace(last.number)
+        let covered = selection.log ? last : HistoryPosition(last.number)
         coveredAfter = max(covered, min(keptAfter, framedThrough))
     }
 
     /// Whether two events are dropped together: those of one record, but each entry of the action
     /// log is one of its own.
-    private func isTogether(_ one: RecordPlace, _ other: RecordPlace) -> Bool {
+    private func isTogether(_ one: HistoryPosition, _ other: HistoryPosition) -> Bool {
         selection.log ? one == other : one.number == other.number
     }
 
@@ -212,7 +212,7 @@ final class StreamLog {
     }
 
     /// What has been seen by whoever has everything before the mark of this index.
-    private func place(before index: Int) -> RecordPlace {
+    private func place(before index: Int) -> HistoryPosition {
         // Whoever has every event has also what this stream shows nothing of.
         guard index < marks.count else { return framedThrough }
         return index == 0 ? coveredAfter : marks[index - 1].place
@@ -235,7 +235,7 @@ final class StreamLog {
     }
 
     /// The session is back in memory, at this place. What is between is in the journal alone.
-    func goOn(from place: RecordPlace) {
+    func goOn(from place: HistoryPosition) {
         for subscriber in subscribers where !subscriber.isLost && !subscriber.isReplaying {
             loseTrack(subscriber)
         }
@@ -268,8 +268,8 @@ final class StreamLog {
     /// Appends what is to be shown after `start` up to `end`. Answers false, with a part of it
     /// appended, if it has more than `limit` bytes; one record is shown even if it alone has.
     private func appendFrames(
-        after start: RecordPlace, through end: RecordPlace, from session: Session,
-        to out: inout [UInt8], limit: Int, ended: (_ place: RecordPlace, _ end: Int) -> Void
+        after start: HistoryPosition, through end: HistoryPosition, from session: Session,
+        to out: inout [UInt8], limit: Int, ended: (_ place: HistoryPosition, _ end: Int) -> Void
     ) -> Bool {
         var count = 0
         guard selection.log else {
@@ -293,7 +293,7 @@ final class StreamLog {
     /// (contract §1), so that a connection cut between two of them loses and repeats nothing.
     private func appendFrames(
         of entry: RecordLog.Entry, from session: Session, to out: inout [UInt8],
-        ended: (_ place: RecordPlace, _ end: Int) -> Void
+        ended: (_ place: HistoryPosition, _ end: Int) -> Void
     ) {
         let events = session.log.events(of: entry)
         let state = changedState(of: entry, from: session)
@@ -313,13 +313,13 @@ final class StreamLog {
             Framing.append(
                 session.prefix(of: event.source), position, session.log.data(of: event),
                 isChunked: selection.isChunked, to: &out)
-            ended(RecordPlace(entry.number, part: index), out.count)
+            ended(HistoryPosition(entry.number, part: index), out.count)
         }
         if let state {
             Framing.append(
                 Framing.state, Position(session.generation, entry.number), state,
                 isChunked: selection.isChunked, to: &out)
-            ended(RecordPlace(entry.number, part: stateIndex), out.count)
+            ended(HistoryPosition(entry.number, part: stateIndex), out.count)
         }
     }
 

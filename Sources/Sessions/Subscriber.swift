@@ -23,7 +23,7 @@ package final class Subscriber {
     /// The stream dropped what it had not read: `reset` comes next, or what the journal has.
     var isLost = false
     /// Lost after this event.
-    var lostAfter: RecordPlace?
+    var lostAfter: HistoryPosition?
     /// What must be written before anything from the stream: the rest of the opening bytes, or
     /// of the event in which the reader was left behind. Storage is shared where it can be.
     var unsent: ArraySlice<UInt8> = []

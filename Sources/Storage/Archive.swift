@@ -20,8 +20,8 @@ package protocol Archive: Sendable {
     /// including the record `last`; as many as fit into `limit` bytes, but one at least if there
     /// is one. An index seek: what came before `start` costs nothing.
     func records(
-        of session: SessionKey, after start: RecordPlace, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[Record]>)
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>)
 
     /// The newest kept snapshot at or before `version`; nil if there is none, which means that
     /// the state of version 0 is the reactor's initial state.
@@ -45,39 +45,6 @@ package struct SessionKey: Sendable, Hashable {
     package init(session: String, generation: String) {
         self.session = session
         self.generation = generation
-    }
-}
-
-/// Where a record or a note stands in its session's order.
-package struct RecordPlace: Sendable, Hashable {
-    package var number: UInt64
-    /// 0: behind the record itself; else behind this note before it.
-    package var part: UInt32
-
-    package init(_ number: UInt64, part: UInt32 = 0) {
-        self.number = number
-        self.part = part
-    }
-}
-
-extension RecordPlace {
-    /// Numbers, versions and actions are below it: what a column can hold in order, with room for
-    /// as many more as anybody can post. What says otherwise is damaged.
-    static let limit: UInt64 = 1 << 62
-
-    /// The number of whatever comes next.
-    package var nextNumber: UInt64 { part == 0 ? number + 1 : number }
-}
-
-extension Record {
-    package var place: RecordPlace { RecordPlace(number, part: part) }
-}
-
-extension RecordPlace: Comparable {
-    /// Whether the left one comes earlier: notes come before the record of their number.
-    package static func < (left: RecordPlace, right: RecordPlace) -> Bool {
-        guard left.number == right.number else { return left.number < right.number }
-        return left.part != 0 && (right.part == 0 || left.part < right.part)
     }
 }
 
@@ -107,8 +74,7 @@ package struct SavedHead: Sendable, Equatable {
     package var reactor: String
     /// It was deleted: nothing of the rest matters.
     package var isDeleted: Bool
-    package var lastNumber: UInt64 = 0
-    package var lastVersion: UInt64 = 0
+    package var end = HistoryEnd()
     /// Records after this number are kept; 0 if nothing was trimmed.
     package var keptAfter: UInt64 = 0
     /// The version at `keptAfter`.
@@ -127,10 +93,7 @@ package struct SavedSession: Sendable, Equatable {
     package var reactor: String
     /// It was deleted: nothing of the rest matters.
     package var isDeleted: Bool
-    package var lastNumber: UInt64
-    package var lastVersion: UInt64
-    /// How many notes stand behind the last record.
-    package var trailingNotes: UInt32
+    package var end: HistoryEnd
     /// Records after this number are kept; older ones were trimmed. 0 if nothing was.
     package var keptAfter: UInt64
     /// The version at `keptAfter`.
@@ -138,7 +101,7 @@ package struct SavedSession: Sendable, Equatable {
     /// The newest one; nil: start from the initial state.
     package var snapshot: Snapshot?
     /// The mutations since the snapshot, in order; events and notes are left out.
-    package var mutations: [Record]
+    package var mutations: [HistoryEntry]
     /// The greatest `action` of any record, note, snapshot or running action; 0 if there was none.
     package var lastAction: UInt64
     /// Actions whose effects ran when the process ended.
@@ -150,9 +113,7 @@ package struct SavedSession: Sendable, Equatable {
         self.key = key
         self.reactor = reactor
         self.isDeleted = isDeleted
-        lastNumber = 0
-        lastVersion = 0
-        trailingNotes = 0
+        end = HistoryEnd()
         keptAfter = 0
         keptVersion = 0
         mutations = []

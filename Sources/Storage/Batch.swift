@@ -1,7 +1,7 @@
 /// What is committed together: all or nothing.
 package struct Batch: Sendable, Equatable {
     /// Those of one session are in its order.
-    package var runs: [RecordRun] = []
+    package var runs: [RecordBatch] = []
     package var snapshots: [Snapshot] = []
     /// What requests with an `Idempotency-Key` were answered, in the commit of what they did.
     package var answers: [StoredAnswer] = []

@@ -7,7 +7,7 @@ import Testing
 struct OldNameTests {
     /// The next process on the same journal, whose records have been changed.
     private func next(
-        _ rig: Rig, _ registration: Registration, _ edit: (inout Record) -> Void
+        _ rig: Rig, _ registration: Registration, _ edit: (inout HistoryEntry) -> Void
     ) throws -> (Rig, Session) {
         rig.table.stop()
         rig.journal.edit { batch in

@@ -77,16 +77,16 @@ struct CrashRecordTests {
         let session = String(repeating: "s", count: 128)
         let reactor = String(repeating: "r", count: 64)
         slot.name(session, reactor, owner: 1)
-        slot.begin(.effect, action: RecordPlace.limit - 1)
+        slot.begin(.effect, action: HistoryPosition.limit - 1)
         rig.journal.lookForStuckLoops()
         rig.journal.lookForStuckLoops()
-        #expect(try left() == [work(session, reactor, RecordPlace.limit - 1, .effect)])
+        #expect(try left() == [work(session, reactor, HistoryPosition.limit - 1, .effect)])
     }
 
     @Test func `actions with running effects are named, those begun most often first`()
         async throws
     {
-        var batch = Batch(records: Record.life("s", 1) + Record.life("t", 1))
+        var batch = Batch(records: HistoryEntry.life("s", 1) + HistoryEntry.life("t", 1))
         batch.started = [
             RunningAction(session: "s", generation: "g1", action: 1, content: [0x31]),
             RunningAction(session: "t", generation: "g1", action: 1, content: [0x31], begun: 2),

@@ -26,7 +26,7 @@ struct DeletedRowTests {
         let path = JournalRig.makeDirectory() + "/journal.sqlite"
         let writer = try writer(path)
         defer { writer.close() }
-        func write(_ records: [Storage.Record]) throws {
+        func write(_ records: [HistoryEntry]) throws {
             for refusal in try writer.write([Batch(records: records)]).get() {
                 #expect(refusal == nil)
             }
@@ -52,7 +52,7 @@ struct DeletedRowTests {
         async throws
     {
         let rig = try JournalRig(Self.moving)
-        #expect(await rig.commit(Storage.Record.life("dead", 9) + [.mutation("dead", 10)]) == nil)
+        #expect(await rig.commit(HistoryEntry.life("dead", 9) + [.mutation("dead", 10)]) == nil)
         await rig.journal.trimNow()
         #expect(await rig.commit([.mutation("dead", 11, content: Self.large)]) == nil)
         #expect(await rig.commit([.deleted("dead", 12)]) == nil)
@@ -64,13 +64,13 @@ struct DeletedRowTests {
             try JournalCheck(rig.path).run().problems == ["tail: 1 rows belong to no session"])
         try await rig.reopen(Self.moving)
         #expect(try rig.count("SELECT count(*) FROM tail") == 0)
-        #expect(await rig.commit(Storage.Record.life("victim", 14)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("victim", 14)) == nil)
         await rig.journal.trimNow()
         #expect(try rig.count("SELECT count(*) FROM records") > 0)
         try await rig.reopen()
         let saved = try #require(try await rig.load("victim"))
         #expect(saved.mutations.map(\.version) == Array(1...14))
-        #expect(saved.lastVersion == 14)
+        #expect(saved.end.version == 14)
         #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
@@ -79,7 +79,7 @@ struct DeletedRowTests {
         for index in 0..<300 {
             #expect(
                 await rig.commit(
-                    Storage.Record.life("s\(index)", 1) + [.deleted("s\(index)", 2)]) == nil)
+                    HistoryEntry.life("s\(index)", 1) + [.deleted("s\(index)", 2)]) == nil)
         }
         await rig.journal.close()
         try JournalRig.queue(rig.path).inDatabase { database in
@@ -124,10 +124,10 @@ struct DeletedRowTests {
         _ table: String
     ) async throws {
         let rig = try JournalRig(Self.moving)
-        #expect(await rig.commit(Storage.Record.life("victim", 8)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("victim", 8)) == nil)
         if table == "records" { await rig.journal.trimNow() }
         await rig.journal.close()
-        var run = StoredRun(of: 1)
+        var run = RecordPage(of: 1)
         run.append(.deleted("victim", 9))
         try rig.tamper(
             """

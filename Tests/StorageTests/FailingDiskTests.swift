@@ -11,7 +11,7 @@ struct FailingDiskTests {
 
     init() async throws {
         rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
     }
 
     @Test func `a flush of the write-ahead log precedes the end of each commit`() async throws {
@@ -49,7 +49,7 @@ struct FailingDiskTests {
             #expect(rig.journal.failure?.reason == reason)
             #expect(rig.journal.figures?.isFailing == true)
             // Reading goes on, and shows nothing of it.
-            #expect(try await rig.load("s")?.lastNumber == 2)
+            #expect(try await rig.load("s")?.end.number == 2)
             #expect(try await rig.records("s").count == 2)
         }
         let figures = try #require(rig.journal.figures)
@@ -95,15 +95,15 @@ struct FailingDiskTests {
         #expect(await rig.commit([.mutation("s", 3)])?.reason == .outcomeUnknown)
         // This is why it is not 503: the process ends here, and what failed is there.
         let crashed = try rig.crashed()
-        #expect(try await crashed.load("s")?.lastNumber == 3)
-        #expect(try await rig.load("s")?.lastNumber == 2)
+        #expect(try await crashed.load("s")?.end.number == 3)
+        #expect(try await rig.load("s")?.end.number == 2)
         #expect(await rig.commit([.mutation("s", 3)])?.reason == .unavailable)
         rig.disk.heal()
         await rig.journal.checkDisk()
         // What was read meanwhile is true from now on, whatever comes.
-        #expect(try await rig.load("s")?.lastNumber == 2)
+        #expect(try await rig.load("s")?.end.number == 2)
         let settled = try rig.crashed()
-        #expect(try await settled.load("s")?.lastNumber == 2)
+        #expect(try await settled.load("s")?.end.number == 2)
     }
 
     @Test func `what waited behind a commit of unknown outcome was certainly not written`()
@@ -149,13 +149,13 @@ struct FailingDiskTests {
         }
         if failure?.reason != .outcomeUnknown {
             // 503 and 507 say that nothing of it is there: before the disk is well, too.
-            #expect(try await rig.crashed().load("s")?.lastNumber == acknowledged)
+            #expect(try await rig.crashed().load("s")?.end.number == acknowledged)
         }
         rig.disk.heal()
         let restarted = try rig.crashed()
         for some in [rig, restarted] {
             let saved = try #require(try await some.load("s"))
-            #expect(saved.lastNumber == acknowledged)
+            #expect(saved.end.number == acknowledged)
             #expect(try await some.page().count == Int(acknowledged) - 1)
             #expect(await some.commit([.mutation("s", acknowledged + 1)]) == nil)
         }
@@ -188,7 +188,7 @@ struct FailingDiskTests {
             if await rig.commit(batch) == nil { number += 5 }
             rig.disk.heal()
             let saved = try #require(try await rig.load("s"))
-            #expect(saved.lastNumber == number)
+            #expect(saved.end.number == number)
             #expect(
                 try await rig.records("s").map(\.number) == Array((saved.keptAfter + 1)...number))
         }
@@ -235,7 +235,8 @@ struct FailingDiskTests {
         var since = 0
         // Either it closes at once, or the write-ahead log, which has all of it, begins anew.
         while since < goesOnFor {
-            let record = Record.mutation("s", number + 1, content: "\"\(number + 1)\(padding)\"")
+            let record = HistoryEntry.mutation(
+                "s", number + 1, content: "\"\(number + 1)\(padding)\"")
             // Commits go on beside a checkpoint: SQLite flushes by itself one that nobody overtakes.
             if await rig.commit([record]) == nil { number += 1 }
             if rig.disk.hasLost { since += 1 }
@@ -247,8 +248,8 @@ struct FailingDiskTests {
         #expect(try JournalCheck(rig.path).run().problems == [])
         for some in [rig, crashed] {
             let saved = try #require(try await some.load("s"))
-            #expect(saved.lastNumber == number)
-            let records = try await some.records("s", after: RecordPlace(saved.keptAfter))
+            #expect(saved.end.number == number)
+            let records = try await some.records("s", after: HistoryPosition(saved.keptAfter))
             #expect(records.map(\.number) == Array((saved.keptAfter + 1)...number))
             #expect(
                 records.dropFirst(2).allSatisfy {

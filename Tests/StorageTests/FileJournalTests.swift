@@ -7,7 +7,7 @@ import Testing
 struct FileJournalTests {
     @Test func `what was committed is read back as it was, over a restart too`() async throws {
         let rig = try JournalRig()
-        var batch = Batch(records: Record.life("s", 2))
+        var batch = Batch(records: HistoryEntry.life("s", 2))
         batch.records[2].traceparent = "00-aa-bb-01"
         batch.snapshots = [.of("s", 1)]
         batch.answers = [.of("s", "k")]
@@ -20,8 +20,8 @@ struct FileJournalTests {
             let saved = try #require(try await rig.load("s"))
             #expect(saved.key == .of("s"))
             #expect(saved.reactor == "alerts")
-            #expect(saved.lastNumber == 2)
-            #expect(saved.lastVersion == 2)
+            #expect(saved.end.number == 2)
+            #expect(saved.end.version == 2)
             #expect(saved.snapshot == .of("s", 1))
             #expect(saved.mutations.map(\.number) == [2])
             #expect(saved.lastAction == 2)
@@ -36,18 +36,18 @@ struct FileJournalTests {
 
     @Test func `a gap is refused and changes nothing`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         let gap = await rig.commit([.mutation("s", 3), .mutation("s", 5)])
         #expect(gap?.reason == .unavailable)
         #expect(gap?.detail.contains("s g1.5") == true)
-        #expect(try await rig.load("s")?.lastNumber == 2)
+        #expect(try await rig.load("s")?.end.number == 2)
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
     @Test func `what does not continue the file is refused`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
-        let wrong: [[Record]] = [
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
+        let wrong: [[HistoryEntry]] = [
             [.mutation("s", 2)], [.mutation("s", 3, generation: "g2")], [.created("s", "g2")],
             [.mutation("t", 1)], [.note("s", before: 3, 2, version: 2)],
             [.note("s", before: 2, 1, version: 2)], [.created("t"), .created("t", "g2")],
@@ -61,7 +61,7 @@ struct FileJournalTests {
 
     @Test func `a snapshot of what is not in the file is refused`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
         ahead.snapshots = [.of("s", 3)]
         #expect(await rig.commit(ahead) != nil)
@@ -72,7 +72,7 @@ struct FileJournalTests {
 
     @Test func `an answer that speaks of what is not in the file is refused`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
         ahead.answers = [.of("s", "k")]
         ahead.answers[0].number = 3
@@ -85,7 +85,7 @@ struct FileJournalTests {
 
     @Test func `a session may be saved, deleted and created anew in one batch`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var batch = Batch(records: [.deleted("s", 3), .created("s", "g2")])
         batch.records.append(.mutation("s", 1, generation: "g2"))
         batch.snapshots = [.of("s", 2)]
@@ -93,7 +93,7 @@ struct FileJournalTests {
         #expect(await rig.commit(batch) == nil)
         let saved = try #require(try await rig.load("s"))
         #expect(saved.key == .of("s", "g2"))
-        #expect(saved.lastNumber == 1)
+        #expect(saved.end.number == 1)
         #expect(saved.snapshot == nil)
         #expect(!saved.hasStoredAnswers)
         #expect(try await rig.records("s", generation: "g2").map(\.number) == [1])
@@ -102,7 +102,7 @@ struct FileJournalTests {
 
     @Test func `one batch that is refused does not fail the others of its group`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("a", 1) + Record.life("b", 1)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("a", 1) + HistoryEntry.life("b", 1)) == nil)
         let ends = try await rig.commitTogether([
             Batch(records: [.mutation("a", 2)]),
             Batch(records: [.mutation("b", 2), .mutation("b", 4)]),
@@ -111,7 +111,7 @@ struct FileJournalTests {
             Batch(records: [.mutation("a", 3)]),
         ])
         #expect(ends.map { $0 == nil } == [true, false, false, true, true])
-        #expect(try await rig.load("a")?.lastNumber == 3)
+        #expect(try await rig.load("a")?.end.number == 3)
         #expect(try await rig.records("b").last?.content == Array("{\"again\":1}".utf8))
     }
 
@@ -151,11 +151,11 @@ struct FileJournalTests {
         let rig = try JournalRig()
         var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "")])
         batch.records[1].events = [
-            Record.Event(name: "a", data: []),
-            Record.Event(name: "b", data: Array("\"é\\n\"".utf8)),
+            HistoryEntry.Event(name: "a", data: []),
+            HistoryEntry.Event(name: "b", data: Array("\"é\\n\"".utf8)),
         ]
-        batch.records[1].action = RecordPlace.limit - 1
-        batch.records[1].time = -5
+        batch.records[1].head.action = HistoryPosition.limit - 1
+        batch.records[1].head.time = -5
         var answer = StoredAnswer.of("s", "é \"'")
         answer.bodyDigest = []
         answer.body = []
@@ -184,7 +184,7 @@ struct FileJournalTests {
         let rig = try JournalRig()
         let ended = Mutex<[JournalFailure?]>([])
         for number: UInt64 in 0..<100 {
-            let record = number == 0 ? Record.created("s") : .mutation("s", number)
+            let record = number == 0 ? HistoryEntry.created("s") : .mutation("s", number)
             _ = rig.journal.commit(Batch(records: [record])) { failure in
                 ended.withLock { $0.append(failure) }
             }
@@ -192,7 +192,7 @@ struct FileJournalTests {
         await rig.journal.close()
         #expect(ended.withLock { $0 } == Array(repeating: nil, count: 100))
         try await rig.reopen()
-        #expect(try await rig.load("s")?.lastNumber == 99)
+        #expect(try await rig.load("s")?.end.number == 99)
     }
 }
 
@@ -203,7 +203,7 @@ struct RunningActionTests {
         async throws
     {
         let rig = try JournalRig()
-        var batch = Batch(records: Record.life("s", 1))
+        var batch = Batch(records: HistoryEntry.life("s", 1))
         batch.started = [7, 9].map {
             RunningAction(session: "s", generation: "g1", action: $0, content: Array("{}".utf8))
         }
@@ -217,7 +217,7 @@ struct RunningActionTests {
 
     @Test func `those of another life are refused`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 1)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 1)) == nil)
         var batch = Batch()
         var answer = StoredAnswer.of("s", "k")
         answer.generation = "g0"
@@ -227,7 +227,7 @@ struct RunningActionTests {
 
     @Test func `what concerns a session that the same batch deletes goes with it`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 1)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 1)) == nil)
         var batch = Batch(records: [.deleted("s", 2)])
         batch.answers = [.of("s", "k")]
         batch.settled = [SettledAction(session: "s", generation: "g1", action: 1)]

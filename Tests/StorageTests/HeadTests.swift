@@ -18,10 +18,10 @@ struct HeadTests {
         let rig = try JournalRig(Self.moving)
         #expect(try await rig.head("s") == nil)
         #expect(
-            await rig.commit(Record.life("s", 2) + [.note("s", before: 3, 1, version: 2)]) == nil)
+            await rig.commit(HistoryEntry.life("s", 2) + [.note("s", before: 3, 1, version: 2)])
+                == nil)
         var expected = SavedHead(key: .of("s"), reactor: "alerts")
-        expected.lastNumber = 2
-        expected.lastVersion = 2
+        expected.end = HistoryEnd(number: 2, version: 2, notes: 1)
         #expect(try await rig.head("s") == expected)
         await rig.journal.trimNow()
         #expect(try rig.count("SELECT count(*) FROM tail") == 0)
@@ -31,8 +31,7 @@ struct HeadTests {
         batch.snapshots = [.of("s", 3)]
         #expect(await rig.commit(batch) == nil)
         await rig.journal.trimNow()
-        expected.lastNumber = 4
-        expected.lastVersion = 4
+        expected.end = HistoryEnd(number: 4, version: 4)
         expected.keptAfter = 3
         expected.keptVersion = 3
         #expect(try await rig.head("s") == expected)
@@ -44,14 +43,14 @@ struct HeadTests {
         async throws
     {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         await rig.journal.close()
         try rig.tamper("UPDATE tail SET lines = 'no record'")
         try await rig.reopen()
         await #expect(throws: JournalFailure.self) { try await rig.load("s") }
         let head = try #require(try await rig.head("s"))
-        #expect(head.lastNumber == 2)
-        #expect(await rig.commit([.deleted("s", head.lastNumber + 1)]) == nil)
+        #expect(head.end.number == 2)
+        #expect(await rig.commit([.deleted("s", head.end.number + 1)]) == nil)
         for _ in 0..<2 {
             #expect(try await rig.load("s")?.isDeleted == true)
             await rig.journal.trimNow()

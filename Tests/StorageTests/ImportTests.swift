@@ -188,7 +188,9 @@ struct ChangedFileTests {
             archive.load("a") { continuation.resume(returning: $0) }
         }
         if case .success(let saved?) = saved {
-            #expect(saved.lastNumber < RecordPlace.limit && saved.lastVersion < RecordPlace.limit)
+            #expect(
+                saved.end.number < HistoryPosition.limit
+                    && saved.end.version < HistoryPosition.limit)
         }
         let answer = await withCheckedContinuation { continuation in
             archive.storedAnswer(of: SessionKey(session: "a", generation: "g1"), key: "k") {
@@ -208,7 +210,7 @@ struct ChangedFileTests {
 struct BackupTests {
     @Test func `commits between its steps neither hold it up nor get into it`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 4_000)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 4_000)) == nil)
         let copy = JournalRig.makeDirectory() + "/copy.sqlite"
         let steps = Steps()
         let path = rig.path

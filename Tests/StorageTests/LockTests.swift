@@ -28,7 +28,7 @@ struct LockTests {
         async throws
     {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 5)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 5)) == nil)
         let link = rig.directory + "/hard.sqlite"
         try FileManager.default.linkItem(atPath: rig.path, toPath: link)
         let watcher = unsafe open(rig.path, O_RDWR)
@@ -138,7 +138,7 @@ struct SchemaTests {
 
     @Test func `a file of version 1 is brought up to date and loses nothing`() async throws {
         let rig = try JournalRig()
-        var batch = Batch(records: Record.life("s", 3))
+        var batch = Batch(records: HistoryEntry.life("s", 3))
         batch.started = [
             RunningAction(session: "s", generation: "g1", action: 3, content: Array("{}".utf8))
         ]
@@ -153,7 +153,7 @@ struct SchemaTests {
         #expect(try rig.pragma("user_version") == "3")
         let saved = try #require(try await rig.load("s"))
         #expect(saved.running == batch.started)
-        #expect(saved.lastVersion == 3)
+        #expect(saved.end.version == 3)
         #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
@@ -191,7 +191,7 @@ struct ForeignReaderTests {
         async throws
     {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 10)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 10)) == nil)
         let reader = try ForeignReader(rig.path)
         for first: UInt64 in stride(from: 11, to: 20_011, by: 500) {
             #expect(await rig.commit((first..<first + 500).map { .mutation("s", $0) }) == nil)
@@ -207,7 +207,7 @@ struct ForeignReaderTests {
         let content = "\"" + String(repeating: "x", count: 3_000) + "\""
         for first: UInt64 in stride(from: 1, to: 40_001, by: 100) {
             let records = (first..<first + 100).map {
-                Record.mutation("s", $0, content: content)
+                HistoryEntry.mutation("s", $0, content: content)
             }
             #expect(await rig.commit(records) == nil)
         }

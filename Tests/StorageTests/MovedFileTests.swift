@@ -9,7 +9,7 @@ struct MovedFileTests {
 
     init() async throws {
         rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
     }
 
     private func move(_ name: String, to other: String) throws {
@@ -21,7 +21,7 @@ struct MovedFileTests {
     {
         let elsewhere = rig.directory + "/elsewhere"
         // One who reads has opened it before.
-        #expect(try await rig.load("s")?.lastNumber == 2)
+        #expect(try await rig.load("s")?.end.number == 2)
         try move(rig.path, to: elsewhere)
         for _ in 0..<3 {
             let failure = await rig.commit([.mutation("s", 3)])
@@ -29,7 +29,7 @@ struct MovedFileTests {
             #expect(failure?.detail.contains("removed or replaced") == true)
             #expect(rig.journal.failure == failure)
             // Reading goes on, and shows nothing of it.
-            #expect(try await rig.load("s")?.lastNumber == 2)
+            #expect(try await rig.load("s")?.end.number == 2)
         }
         try move(elsewhere, to: rig.path)
         await rig.journal.checkDisk()
@@ -41,7 +41,7 @@ struct MovedFileTests {
     @Test func `another journal in its place is left as it is`() async throws {
         try rig.removeFiles()
         let other = try JournalRig()
-        #expect(await other.commit(Record.life("t", 1)) == nil)
+        #expect(await other.commit(HistoryEntry.life("t", 1)) == nil)
         await other.journal.close()
         try FileManager.default.copyItem(atPath: other.path, toPath: rig.path)
         let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))

@@ -15,8 +15,8 @@ struct PlanTests {
             _ = try SavedSession.deleted("gone", in: database)
             let entry = TailIndex.Entry(place: 1, number: 1, version: 1, part: 0, count: 1)
             let reader = RecordReader(database: database, life: life, waiting: [entry])
-            try reader.each(after: RecordPlace(0), through: 9) { _ in true }
-            _ = try NewestPlace(of: life.row, nil, database)
+            try reader.each(after: HistoryPosition(0), through: 9) { _ in true }
+            _ = try HistoryEnd(of: life.row, nil, database)
             _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
             _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: false))
             _ = try database.cachedStatement(sql: FileArchive.answerQuery)
@@ -47,7 +47,7 @@ struct PlanTests {
 
     @Test func `housekeeping seeks, or walks no further than its limit`() async throws {
         let rig = try await JournalRig.withEverything()
-        #expect(await rig.commit(Storage.Record.life("more", 40)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("more", 40)) == nil)
         #expect(await rig.commit([.deleted("a", 4)]) == nil)
         await rig.journal.close()
         let plans = try rig.plans { database in

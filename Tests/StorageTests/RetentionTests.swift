@@ -36,7 +36,7 @@ struct RetentionTests {
         _ isPast: Bool
     ) async throws {
         // Committed one by one, so that a crowd is seen when the last one comes.
-        let records = (UInt64(1)...40).map { Record.mutation("s", $0, content: Self.long) }
+        let records = (UInt64(1)...40).map { HistoryEntry.mutation("s", $0, content: Self.long) }
         let snapshots = [Snapshot.of("s", 10), .of("s", 20), .of("s", 30)]
         let total =
             Batch(records: [.created("s")]).bytes
@@ -56,7 +56,7 @@ struct RetentionTests {
         }
         await rig.journal.trimNow()
         #expect(try await rig.load("s")?.keptAfter == (isPast ? 10 : 0))
-        #expect(try await rig.load("s")?.lastNumber == 40)
+        #expect(try await rig.load("s")?.end.number == 40)
         #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
@@ -78,7 +78,7 @@ struct RetentionTests {
         #expect(bytes > 50_000)
         #expect(bytes < 130_000)
         let saved = try #require(try await rig.load("s"))
-        let after = RecordPlace(saved.keptAfter)
+        let after = HistoryPosition(saved.keptAfter)
         #expect(
             try await rig.records("s", after: after).map(\.number)
                 == Array((saved.keptAfter + 1)...1_000))
@@ -90,7 +90,7 @@ struct RetentionTests {
     {
         let rig = try JournalRig(
             JournalRetention(records: 1_000_000, bytes: 10_000, age: 1_000_000))
-        var batch = Batch(records: Record.life("s", 20))
+        var batch = Batch(records: HistoryEntry.life("s", 20))
         batch.snapshots = [.of("s", 20)]
         #expect(await rig.commit(batch) == nil)
         for number: UInt64 in 21...100 {
@@ -128,7 +128,7 @@ struct RetentionTests {
         async throws
     {
         let rig = try JournalRig(Self.keeping(100))
-        #expect(await rig.commit(Record.life("s", 30) + [.created("t")]) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 30) + [.created("t")]) == nil)
         var batch = Batch()
         batch.snapshots = [.of("s", 20, time: rig.clock.now)]
         #expect(await rig.commit(batch) == nil)
@@ -146,7 +146,7 @@ struct RetentionTests {
         async throws
     {
         let rig = try JournalRig(Self.keeping(100))
-        var batch = Batch(records: Record.life("s", 30))
+        var batch = Batch(records: HistoryEntry.life("s", 30))
         batch.records.append(.note("s", before: 31, 1, version: 30))
         batch.snapshots = [.of("s", 30, time: rig.clock.now)]
         #expect(await rig.commit(batch) == nil)
@@ -155,9 +155,9 @@ struct RetentionTests {
         try await rig.reopen(Self.keeping(100))
         let saved = try #require(try await rig.load("s"))
         #expect(saved.keptAfter == 30)
-        #expect(saved.lastNumber == 30)
-        #expect(saved.lastVersion == 30)
-        #expect(saved.trailingNotes == 1)
+        #expect(saved.end.number == 30)
+        #expect(saved.end.version == 30)
+        #expect(saved.end.notes == 1)
         #expect(saved.lastAction == 30)
         #expect(
             await rig.commit([.note("s", before: 31, 2, version: 30), .mutation("s", 31)]) == nil)
@@ -165,7 +165,7 @@ struct RetentionTests {
 
     @Test func `a deleted session leaves a tombstone and nothing else`() async throws {
         let rig = try JournalRig(Self.keeping(100))
-        var batch = Batch(records: Record.life("s", 60) + Record.life("t", 5))
+        var batch = Batch(records: HistoryEntry.life("s", 60) + HistoryEntry.life("t", 5))
         batch.snapshots = [.of("s", 20), .of("t", 2)]
         batch.answers = [.of("s", "k")]
         batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]
@@ -191,7 +191,8 @@ struct RetentionTests {
         let rig = try JournalRig(retention)
         for index in 0..<200 {
             #expect(
-                await rig.commit(Record.life("s\(index)", 3) + [.deleted("s\(index)", 4)]) == nil)
+                await rig.commit(HistoryEntry.life("s\(index)", 3) + [.deleted("s\(index)", 4)])
+                    == nil)
         }
         await rig.journal.trimNow()
         #expect(try rig.count("SELECT count(*) FROM sessions") == 0)
@@ -223,7 +224,7 @@ struct RetentionTests {
 
     @Test func `stored answers are kept for a day, then go`() async throws {
         let rig = try JournalRig(Self.keeping(100))
-        var batch = Batch(records: Record.life("s", 1))
+        var batch = Batch(records: HistoryEntry.life("s", 1))
         batch.answers = [.of("s", "old"), .of("s", "young", time: rig.clock.now + 80_000_000)]
         #expect(await rig.commit(batch) == nil)
         rig.clock.advance(by: 86_400_000)

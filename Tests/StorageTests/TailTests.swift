@@ -48,7 +48,7 @@ struct TailTests {
         let rig = try JournalRig(retention)
         #expect(await rig.commit([.created("s")]) == nil)
         for first: UInt64 in stride(from: 1, to: 101, by: 10) {
-            let records = (first..<(first + 10)).map { Record.mutation("s", $0) }
+            let records = (first..<(first + 10)).map { HistoryEntry.mutation("s", $0) }
             #expect(await rig.commit(records) == nil)
         }
         #expect(try rig.count("SELECT count(*) FROM records") > 0)
@@ -56,11 +56,11 @@ struct TailTests {
         #expect(all.map(\.number) == Array(1...100))
         for start: UInt64 in 0..<100 {
             let some = try await rig.records(
-                "s", after: RecordPlace(start), through: start + 7, limitBytes: 400)
+                "s", after: HistoryPosition(start), through: start + 7, limitBytes: 400)
             #expect(some.first?.number == start + 1)
             #expect(some.reduce(0) { $0 + $1.storedBytes } <= 400)
             #expect(some == Array(all.dropFirst(Int(start)).prefix(some.count)))
-            let one = try await rig.records("s", after: RecordPlace(start), limitBytes: 0)
+            let one = try await rig.records("s", after: HistoryPosition(start), limitBytes: 0)
             #expect(one == [all[Int(start)]])
         }
     }
@@ -78,7 +78,7 @@ struct TailTests {
         for rig in [rig, try rig.crashed()] {
             #expect(try await rig.records("s").map(\.number) == Array(1...5))
             #expect(await rig.commit([.mutation("s", 6)]) == nil)
-            #expect(try await rig.load("s")?.lastNumber == 6)
+            #expect(try await rig.load("s")?.end.number == 6)
             #expect(try JournalCheck(rig.path).run().problems == [])
         }
     }
@@ -97,11 +97,11 @@ struct TailTests {
         var retention = JournalRetention()
         retention.tailRecords = 1_000
         let rig = try JournalRig(retention)
-        var records = (0..<100).map { Record.created("s\($0)") }
+        var records = (0..<100).map { HistoryEntry.created("s\($0)") }
         #expect(await rig.commit(records) == nil)
         var longest = 0
         for number: UInt64 in 1..<120 {
-            records = (0..<100).map { Record.mutation("s\($0)", number) }
+            records = (0..<100).map { HistoryEntry.mutation("s\($0)", number) }
             #expect(await rig.commit(records) == nil)
             longest = max(longest, try rig.count("SELECT sum(count) FROM tail"))
         }
@@ -115,9 +115,9 @@ struct TailTests {
             #expect(saved.key.generation == life.generation)
             #expect(saved.isDeleted == life.isDeleted)
             guard !life.isDeleted else { continue }
-            #expect(saved.lastNumber == life.number)
-            #expect(saved.lastVersion == life.version)
-            #expect(saved.trailingNotes == life.trailingNotes)
+            #expect(saved.end.number == life.number)
+            #expect(saved.end.version == life.version)
+            #expect(saved.end.notes == life.trailingNotes)
             #expect(saved.snapshot?.number == life.snapshots.last?.number)
             let from = life.snapshots.last?.number ?? 0
             let mutations = life.records.filter { $0.kind == .mutation && $0.number > from }

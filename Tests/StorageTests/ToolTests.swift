@@ -54,7 +54,7 @@ struct ExportTests {
     @Test func `what is no JSON is carried as a string`() async throws {
         let rig = try JournalRig()
         var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "{\"broken\"")])
-        batch.records[1].events = [Record.Event(name: "e", data: Array("1 2".utf8))]
+        batch.records[1].events = [HistoryEntry.Event(name: "e", data: Array("1 2".utf8))]
         #expect(await rig.commit(batch) == nil)
         let text = try rig.export()
         #expect(String(decoding: text, as: UTF8.self).contains(#""contentText":"{\"broken\"""#))
@@ -121,7 +121,7 @@ struct CheckTests {
         }
         for (depth, problems) in [(128, 0), (129, 1)] {
             let rig = try JournalRig()
-            var note = Record.note("s", before: 1, 1, version: 0)
+            var note = HistoryEntry.note("s", before: 1, 1, version: 0)
             note.content = Array(
                 #"{"kind":"action.received","content":{"received":\#(deep(depth))}}"#.utf8)
             let batch = Batch(records: [.created("s"), note])
@@ -164,7 +164,7 @@ struct CheckTests {
 
     @Test func `a page that was overwritten is told`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 2_000)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 2_000)) == nil)
         await rig.journal.close()
         let file = try #require(FileHandle(forUpdatingAtPath: rig.path))
         try file.seek(toOffset: 4_096 * 20)
@@ -203,7 +203,7 @@ struct CopyTests {
 
     @Test func `compaction gives room back, and only when nobody uses the file`() async throws {
         let rig = try JournalRig()
-        #expect(await rig.commit(Record.life("s", 5_000) + Record.life("t", 3)) == nil)
+        #expect(await rig.commit(HistoryEntry.life("s", 5_000) + HistoryEntry.life("t", 3)) == nil)
         #expect(await rig.commit([.deleted("s", 5_001)]) == nil)
         await rig.journal.trimNow()
         #expect(throws: JournalFileFault.locked(by: getpid())) {
@@ -238,7 +238,7 @@ extension JournalRig {
     /// Three sessions, one of them trimmed, and one that was deleted.
     static func withEverything() async throws -> JournalRig {
         let rig = try JournalRig(JournalRetention(records: 10))
-        var batch = Batch(records: Record.life("a", 2))
+        var batch = Batch(records: HistoryEntry.life("a", 2))
         batch.records[1].traceparent = "00-aa-bb-01"
         batch.records.append(.note("a", before: 3, 1, version: 2))
         batch.records.append(.mutation("a", 3))
@@ -250,11 +250,11 @@ extension JournalRig {
                 begun: 2)
         ]
         #expect(await rig.commit(batch) == nil)
-        #expect(await rig.commit(Record.life("é \"quoted\"", 2)) == nil)
-        batch = Batch(records: Record.life("trimmed", 30))
+        #expect(await rig.commit(HistoryEntry.life("é \"quoted\"", 2)) == nil)
+        batch = Batch(records: HistoryEntry.life("trimmed", 30))
         batch.snapshots = [.of("trimmed", 10), .of("trimmed", 20)]
         #expect(await rig.commit(batch) == nil)
-        #expect(await rig.commit(Record.life("gone", 1) + [.deleted("gone", 2)]) == nil)
+        #expect(await rig.commit(HistoryEntry.life("gone", 1) + [.deleted("gone", 2)]) == nil)
         await rig.journal.trimNow()
         #expect(await rig.commit([.mutation("trimmed", 31)]) == nil)
         return rig

@@ -92,23 +92,23 @@ extension Chores {
     ) throws -> (taken: Int, work: Int) {
         // A crash in the middle of a move leaves some of it in both. A row of the tail is moved
         // whole, so what is there already ends where one of them does.
-        let moved = try NewestPlace.moved(of: row, database)?.place
+        let moved = try HistoryEnd.moved(of: row, database)?.position
         // What is trimmed already stays out (the creation too, the record 0), but the newest says
         // where the session stands.
         let newest = tail.newest(of: row)?.number ?? 0
         let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)
         let select = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
-        var run = StoredRun(of: row)
+        var run = RecordPage(of: row)
         var (taken, work) = (0, 0)
         for entry in entries where work < limit {
             taken += 1
             work += 1
-            guard entry.number >= first, moved.map({ $0 < entry.recordPlace }) ?? true,
+            guard entry.number >= first, moved.map({ $0 < entry.position }) ?? true,
                 let lines = try select.first(.integer(entry.place), make: { $0.bytes(0) })
             else { continue }
-            if !run.isEmpty, run.text.count + lines.count > StoredRun.fullBytes {
+            if !run.isEmpty, run.text.count + lines.count > RecordPage.fullBytes {
                 try run.insertInRecords(database)
-                run = StoredRun(of: row)
+                run = RecordPage(of: row)
             }
             run.append(lines, entry)
             work += lines.count / Self.bytesPerRow

@@ -136,7 +136,7 @@ extension Chores {
             return true
         }
         for row in rows {
-            let newest = try NewestPlace(of: row, tail.newest(of: row), database).number
+            let newest = try HistoryEnd(of: row, tail.newest(of: row), database).number
             let step = try trim(row, newest: newest, left, database)
             left -= step.removed
             guard step.isDone, left > 0 else { return limit }

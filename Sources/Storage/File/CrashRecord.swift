@@ -88,7 +88,7 @@ internal import Synchronization
     /// Nil: nothing, or it can't be believed.
     private static func interrupted(_ bytes: ArraySlice<UInt8>) -> InterruptedWork? {
         let slot = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) }
-        guard slot.head == slot.tail, slot.head != 0, slot.action < RecordPlace.limit,
+        guard slot.head == slot.tail, slot.head != 0, slot.action < HistoryPosition.limit,
             let work = CrashSlot.Work(rawValue: slot.work),
             let session = text(of: slot.session, slot.session_length),
             let reactor = text(of: slot.reactor, slot.reactor_length)

@@ -122,7 +122,7 @@ final class FileArchive: Archive {
             guard let life = try Life(session, in: database) else {
                 return try .deleted(session, in: database)
             }
-            let waiting = tail.entries(of: life.row, after: RecordPlace(0))
+            let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
             return try database.inOneView {
                 // It may be another life by now, which has nothing to do with what waits.
                 guard let now = try Life(session, in: database) else {
@@ -135,18 +135,18 @@ final class FileArchive: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: RecordPlace, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[Record]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else { return [] }
             // What is being trimmed is gone, even before the last of the rows is.
-            let start = max(start, RecordPlace(life.keptAfter))
+            let start = max(start, HistoryPosition(life.keptAfter))
             let waiting = tail.entries(
                 of: life.row, after: start, through: last,
-                limit: max(0, limitBytes) / Record.leastStoredBytes + 1)
+                limit: max(0, limitBytes) / HistoryEntry.leastStoredBytes + 1)
             return try database.inOneView {
-                var found: [Record] = []
+                var found: [HistoryEntry] = []
                 var bytes = 0
                 let reader = RecordReader(database: database, life: life, waiting: waiting)
                 try reader.each(after: start, through: last) { record in
@@ -204,7 +204,7 @@ final class FileArchive: Archive {
             let waiting = found.map { tail.newest(of: $0.row) }
             return try database.inOneView {
                 try zip(found, waiting).map { found, waiting in
-                    let newest = try NewestPlace(of: found.row, waiting, database)
+                    let newest = try HistoryEnd(of: found.row, waiting, database)
                     var line = found.line
                     line.lastNumber = newest.number
                     line.lastVersion = newest.version

@@ -10,14 +10,16 @@ struct RecordReader {
     let waiting: [TailIndex.Entry]
 
     /// Shows what comes after `start`, for as long as `act` wants more.
-    func each(after start: RecordPlace, through last: UInt64, act: (Record) -> Bool) throws {
+    func each(after start: HistoryPosition, through last: UInt64, act: (HistoryEntry) -> Bool)
+        throws
+    {
         var reached = start
         var wantsMore = true
         func show(_ lines: [UInt8]) throws -> Bool {
-            try RecordText.each(lines, of: life.key, life.reactor) { record in
+            try HistoryCodec.decode(lines, of: life.key, life.reactor) { record in
                 guard record.number <= last else { return false }
-                guard reached < record.place else { return true }
-                reached = record.place
+                guard reached < record.position else { return true }
+                reached = record.position
                 return act(record)
             }
         }
@@ -34,7 +36,7 @@ struct RecordReader {
             return wantsMore
         }
         let newer = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
-        for entry in waiting where wantsMore && reached < entry.recordPlace {
+        for entry in waiting where wantsMore && reached < entry.position {
             // None: it is further on its way, and was shown above.
             let lines = try newer.first(.integer(entry.place)) { $0.bytes(0) }
             if let lines { wantsMore = try show(lines) }

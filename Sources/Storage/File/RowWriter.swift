@@ -17,7 +17,7 @@ struct RowWriter {
     private(set) var bytesAhead = 0
     /// What is to be added, in the order in which it was begun, and which of it each session's
     /// next record continues.
-    private var runs: [StoredRun] = []
+    private var runs: [RecordPage] = []
     private var open: [Int64: Int] = [:]
 
     init(database: Database, heads: SessionHeads, chores: Chores, nextPlace: Int64) {
@@ -44,15 +44,15 @@ struct RowWriter {
         heads.isLiving(session, generation)
     }
 
-    private mutating func write(_ added: [RecordRun]) throws {
+    private mutating func write(_ added: [RecordBatch]) throws {
         for (run, row) in zip(added, heads.rows) {
             if let time = run.created { try create(run, row, at: time) }
             if let time = run.deleted { try delete(run, row, at: time) }
-            if let index = open[row], runs[index].text.count < StoredRun.fullBytes {
+            if let index = open[row], runs[index].text.count < RecordPage.fullBytes {
                 runs[index].append(run)
             } else {
                 open[row] = runs.count
-                runs.append(StoredRun(of: row))
+                runs.append(RecordPage(of: row))
                 runs[runs.count - 1].append(run)
             }
         }
@@ -78,16 +78,16 @@ struct RowWriter {
     }
 
     /// What the session has in the tail goes before it, if that is not much.
-    private mutating func goesAhead(_ run: StoredRun) throws -> Bool {
+    private mutating func goesAhead(_ run: RecordPage) throws -> Bool {
         guard !ahead.contains(run.row) else { return true }
-        guard run.text.count >= StoredRun.aheadBytes,
+        guard run.text.count >= RecordPage.aheadBytes,
             try chores.moveAhead(run.row, database)
         else { return false }
         ahead.insert(run.row)
         return true
     }
 
-    private func create(_ run: RecordRun, _ row: Int64, at time: Int64) throws {
+    private func create(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "DELETE FROM tombstones WHERE id = ?")
             .run(.string(run.key.session))
         try database.cachedStatement(
@@ -98,7 +98,7 @@ struct RowWriter {
     }
 
     /// The row stays, without the id, until the session's records are removed.
-    private func delete(_ run: RecordRun, _ row: Int64, at time: Int64) throws {
+    private func delete(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
             .run(.integer(row))
         try database.cachedStatement(

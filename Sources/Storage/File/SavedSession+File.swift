@@ -4,9 +4,7 @@ extension SavedHead {
     /// - Parameter waiting: the session's newest in the tail.
     init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
-        let newest = try NewestPlace(of: life.row, waiting, database)
-        lastNumber = newest.number
-        lastVersion = newest.version
+        end = try HistoryEnd(of: life.row, waiting, database)
         keptAfter = life.keptAfter
         keptVersion = life.keptVersion
     }
@@ -32,10 +30,7 @@ extension SavedSession {
     /// - Parameter waiting: all of the session's in the tail.
     init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
-        let newest = try NewestPlace(of: life.row, waiting.last, database)
-        lastNumber = newest.number
-        lastVersion = newest.version
-        trailingNotes = newest.notes
+        end = try HistoryEnd(of: life.row, waiting.last, database)
         keptAfter = life.keptAfter
         keptVersion = life.keptVersion
         snapshot = try .read(of: life, at: UInt64(Int64.max), from: database)
@@ -48,8 +43,8 @@ extension SavedSession {
 
     private mutating func readMutations(_ records: RecordReader) throws {
         var newest = snapshot?.lastAction ?? 0
-        var found: [Record] = []
-        let start = RecordPlace(max(snapshot?.number ?? 0, keptAfter))
+        var found: [HistoryEntry] = []
+        let start = HistoryPosition(max(snapshot?.number ?? 0, keptAfter))
         try records.each(after: start, through: .max) { record in
             newest = max(newest, record.action)
             guard record.kind == .mutation else { return true }

@@ -140,7 +140,7 @@ final class SessionHeads {
         return nil
     }
 
-    private func head(after run: RecordRun, _ database: Database) throws -> Head? {
+    private func head(after run: RecordBatch, _ database: Database) throws -> Head? {
         let present = try head(of: run.key.session, database)
         var next: Head
         if run.created != nil {
@@ -151,12 +151,12 @@ final class SessionHeads {
             nextRow += 1
         } else {
             guard let present, present.generation == run.key.generation, !present.isDeleted,
-                run.first.follows(present.place)
+                run.first.follows(present.position)
             else { return nil }
             next = present
         }
         next.bytes += run.text.count
-        next.place = run.last
+        next.position = run.last
         next.isDeleted = run.deleted != nil
         noteCrowd(run.key.session, next, since: present)
         return next
@@ -184,8 +184,8 @@ final class SessionHeads {
 
 extension SessionHeads.Head {
     /// Of the newest record or note.
-    var place: RecordPlace {
-        get { notes == 0 ? RecordPlace(number) : RecordPlace(number + 1, part: notes) }
+    var position: HistoryPosition {
+        get { notes == 0 ? HistoryPosition(number) : HistoryPosition(number + 1, part: notes) }
         set {
             number = newValue.nextNumber - 1
             notes = newValue.part
@@ -202,7 +202,7 @@ extension SessionHeads.Head {
                 isDeleted: false, trimmed: try found.number(2))
         }
         if var living {
-            let newest = try NewestPlace(of: living.row, tail.newest(of: living.row), database)
+            let newest = try HistoryEnd(of: living.row, tail.newest(of: living.row), database)
             living.number = newest.number
             living.notes = newest.notes
             try living.weigh(tail, database)
@@ -245,7 +245,7 @@ extension SessionHeads.Head {
             try moved.first(.integer(row), .number(after)) { Int(clamping: $0.integer(0)) } ?? 0
         let waiting = try database.cachedStatement(
             sql: "SELECT length(CAST(lines AS BLOB)) FROM tail WHERE place = ?")
-        for entry in tail.entries(of: row, after: RecordPlace(after)) {
+        for entry in tail.entries(of: row, after: HistoryPosition(after)) {
             bytes += try waiting.first(.integer(entry.place)) { Int(clamping: $0.integer(0)) } ?? 0
         }
         guard trimmed > 0 else { return }

@@ -43,45 +43,35 @@ struct Life {
     }
 }
 
-/// Where a session stands: its newest record, and the notes behind it.
-struct NewestPlace {
-    var number: UInt64 = 0
-    var version: UInt64 = 0
-    var notes: UInt32 = 0
-
-    /// - Parameter entry: the session's newest in the tail, if it has any there.
+extension HistoryEnd {
+    /// - Parameters:
+    ///   - row: of the session.
+    ///   - entry: the session's newest in the tail, if it has any there.
     init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
         let moved = try Self.moved(of: row, database)
-        if let entry, moved.map({ $0.place < entry.recordPlace }) ?? true {
-            stand(at: entry.number, part: entry.part, version: entry.version)
-        } else if let moved {
-            stand(at: moved.place.number, part: moved.place.part, version: moved.version)
+        if let entry, moved.map({ $0.position < entry.position }) ?? true {
+            self.init(entry.position, version: entry.version)
+        } else {
+            self = moved ?? HistoryEnd()
         }
     }
 
-    /// The newest of a session's records that was moved out of the tail.
-    static func moved(
-        of row: Int64, _ database: Database
-    ) throws -> (place: RecordPlace, version: UInt64)? {
+    /// The end of those of the session's records that were moved out of the tail; nil: there are none.
+    static func moved(of row: Int64, _ database: Database) throws -> HistoryEnd? {
         let newest = try database.cachedStatement(
             sql: """
                 SELECT number, part, version FROM records WHERE session = ?
                 ORDER BY number DESC, part DESC LIMIT 1
                 """)
         return try newest.first(.integer(row)) { row in
-            let part = try RecordPlace.part(stored: row.integer(1))
-            return (RecordPlace(try row.number(0), part: part), try row.number(2))
+            let part = try HistoryPosition.part(stored: row.integer(1))
+            return HistoryEnd(
+                HistoryPosition(try row.number(0), part: part), version: try row.number(2))
         }
-    }
-
-    private mutating func stand(at number: UInt64, part: UInt32, version: UInt64) {
-        self.number = part == 0 ? number : number - 1
-        notes = part
-        self.version = version
     }
 }
 
-extension RecordPlace {
+extension HistoryPosition {
     /// As the column `part` has it: in the order of events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
@@ -95,7 +85,7 @@ extension RecordPlace {
     }
 }
 
-extension Record {
+extension HistoryEntry {
     /// About what it takes in memory and on a wire.
     var storedBytes: Int {
         events.reduce(content.count + Self.leastStoredBytes) {

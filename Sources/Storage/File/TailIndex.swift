@@ -13,12 +13,12 @@ final class TailIndex: Sendable {
         var place: Int64
         var number: UInt64
         var version: UInt64
-        /// As in ``RecordPlace``.
+        /// As in ``HistoryPosition``.
         var part: UInt32
         /// How many records there are.
         var count: UInt32
 
-        var recordPlace: RecordPlace { RecordPlace(number, part: part) }
+        var position: HistoryPosition { HistoryPosition(number, part: part) }
     }
 
     private struct Book {
@@ -42,7 +42,7 @@ final class TailIndex: Sendable {
         try rows.each { row in
             let entry = Entry(
                 place: row.integer(0), number: try row.number(2), version: try row.number(4),
-                part: try RecordPlace.part(stored: row.integer(3)),
+                part: try HistoryPosition.part(stored: row.integer(3)),
                 count: UInt32(clamping: row.integer(5)))
             fresh.runs[row.integer(1), default: []].append(entry)
             fresh.count += Int(entry.count)
@@ -102,7 +102,7 @@ final class TailIndex: Sendable {
 
     /// The first `limit` entries with anything after `start`, up to the one with the record `last`.
     func entries(
-        of row: Int64, after start: RecordPlace, through last: UInt64 = .max,
+        of row: Int64, after start: HistoryPosition, through last: UInt64 = .max,
         limit: Int = .max
     ) -> [Entry] {
         book.withLock { book in
@@ -128,12 +128,12 @@ final class TailIndex: Sendable {
 
 extension [TailIndex.Entry] {
     /// By halving: runs may be long.
-    fileprivate func firstIndex(after start: RecordPlace) -> Int {
+    fileprivate func firstIndex(after start: HistoryPosition) -> Int {
         var low = startIndex
         var high = endIndex
         while low < high {
             let middle = (low + high) / 2
-            if start < self[middle].recordPlace { high = middle } else { low = middle + 1 }
+            if start < self[middle].position { high = middle } else { low = middle + 1 }
         }
         return low
     }

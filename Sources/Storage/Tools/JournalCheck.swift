@@ -66,7 +66,7 @@ package struct JournalCheck: Sendable {
                 }
                 if record.part == 0 { versions[record.number] = record.version }
             }
-        } catch let damage as RecordText.Damage {
+        } catch let damage as HistoryCodec.Damage {
             problems.append("\(damage)")
         }
         if problems.isEmpty, let problem = sequence.problem(withEnd: session.newest) {
@@ -112,7 +112,7 @@ package struct JournalCheck: Sendable {
     }
 
     /// What is no JSON in a record.
-    private static func problem(in record: Record) -> String? {
+    private static func problem(in record: HistoryEntry) -> String? {
         // A note tells of an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0
         guard record.content.isEmpty || JSON.isLine(record.content, around: outer) else {

@@ -48,7 +48,7 @@ package struct JournalExport: Sendable {
         try output.append(line.finished)
         try walk.eachRecord(of: session) {
             counts.records += 1
-            try output.append(JournalLine.record($0))
+            try output.append(HistoryCodec.line($0))
         }
         try walk.eachSnapshot(of: life) {
             counts.snapshots += 1

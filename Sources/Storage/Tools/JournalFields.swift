@@ -7,7 +7,7 @@ struct JournalFields {
         var name: String
     }
 
-    private let members: [String: [UInt8]]
+    let members: [String: [UInt8]]
 
     /// Nil if the line is no JSON object.
     init?(_ line: [UInt8]) {
@@ -23,9 +23,9 @@ struct JournalFields {
         return text
     }
 
-    /// Below ``RecordPlace/limit``.
+    /// Below ``HistoryPosition/limit``.
     func number(_ name: String) throws(Missing) -> UInt64 {
-        guard let number = UInt64(try digits(name)), number < RecordPlace.limit else {
+        guard let number = UInt64(try digits(name)), number < HistoryPosition.limit else {
             throw Missing(name: name)
         }
         return number
@@ -51,33 +51,6 @@ struct JournalFields {
     }
 
     // MARK: Lines
-
-    func record(_ key: SessionKey) throws(Missing) -> Record {
-        guard let kind = Record.Kind(word: try string("kind")) else { throw Missing(name: "kind") }
-        var record = Record(
-            session: key.session, reactor: "", generation: key.generation,
-            number: try number("record"), version: try number("version"), kind: kind,
-            content: try json("content"), events: try events(),
-            traceparent: has("traceparent") ? try string("traceparent") : nil)
-        record.action = try number("action")
-        record.time = try integer("time")
-        guard has("part") else { return record }
-        guard let part = UInt32(exactly: try number("part")) else { throw Missing(name: "part") }
-        record.part = part
-        return record
-    }
-
-    private func events() throws(Missing) -> [Record.Event] {
-        guard let array = members["events"] else { return [] }
-        guard let elements = JSON.elements(of: array) else { throw Missing(name: "events") }
-        var events: [Record.Event] = []
-        for element in elements {
-            guard let fields = JournalFields(element) else { throw Missing(name: "events") }
-            events.append(
-                Record.Event(name: try fields.string("name"), data: try fields.json("data")))
-        }
-        return events
-    }
 
     func snapshot(_ key: SessionKey) throws(Missing) -> Snapshot {
         Snapshot(

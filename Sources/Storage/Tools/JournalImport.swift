@@ -10,8 +10,8 @@ package final class JournalImport {
     /// The session whose lines are being read.
     private var session: Session?
     /// Of its records those that are not written yet.
-    private var run = StoredRun(of: 0)
-    private var lastPlace: RecordPlace?
+    private var run = RecordPage(of: 0)
+    private var lastPlace: HistoryPosition?
     private var rows: Int64 = 0
     private var lineNumber = 0
     /// Of the text.
@@ -191,16 +191,16 @@ package final class JournalImport {
 
     private func takeRecord(_ fields: JournalFields, _ database: Database) throws {
         guard let key = session?.key else { return }
-        let record = try fields.record(key)
-        if let lastPlace, record.place <= lastPlace {
+        let record = try HistoryCodec.entry(fields, of: key)
+        if let lastPlace, record.position <= lastPlace {
             throw fault("the record \(record.number) comes behind the record \(lastPlace.number)")
         }
         if let problem = session?.sequence.problem(with: record) { throw fault(problem) }
-        lastPlace = record.place
+        lastPlace = record.position
         counts.records += 1
-        if run.isEmpty || run.text.count >= StoredRun.fullBytes {
+        if run.isEmpty || run.text.count >= RecordPage.fullBytes {
             try endRun(database)
-            run = StoredRun(of: rows)
+            run = RecordPage(of: rows)
         }
         run.append(record)
     }
@@ -208,7 +208,7 @@ package final class JournalImport {
     private func endRun(_ database: Database) throws {
         guard !run.isEmpty else { return }
         try run.insertInRecords(database)
-        run = StoredRun(of: 0)
+        run = RecordPage(of: 0)
     }
 
     private func takeSnapshot(_ fields: JournalFields, _ database: Database) throws {

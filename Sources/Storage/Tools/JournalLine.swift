@@ -62,7 +62,7 @@ struct JournalLine {
         }
     }
 
-    mutating func add(_ name: StaticString, events: [Record.Event]) {
+    mutating func add(_ name: StaticString, events: [HistoryEntry.Event]) {
         guard !events.isEmpty else { return }
         begin("\(name)")
         bytes.append(0x5B)
@@ -117,19 +117,6 @@ extension JournalLine {
         return line.finished
     }
 
-    static func record(_ record: Record) -> [UInt8] {
-        var line = JournalLine("record", record.number)
-        if record.part > 0 { line.add("part", UInt64(record.part)) }
-        line.add("kind", record.kind.word)
-        line.add("version", record.version)
-        line.add("action", record.action)
-        line.add("time", record.time)
-        line.add("content", json: record.content)
-        line.add("events", events: record.events)
-        if let traceparent = record.traceparent { line.add("traceparent", traceparent) }
-        return line.finished
-    }
-
     static func snapshot(_ snapshot: Snapshot) -> [UInt8] {
         var line = JournalLine("snapshot", snapshot.number)
         line.add("version", snapshot.version)
@@ -161,16 +148,5 @@ extension JournalLine {
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
             as: UTF8.self)
-    }
-}
-
-extension Record.Kind {
-    /// As lines and tables for people have it.
-    var word: String { "\(self)" }
-
-    init?(word: String) {
-        let all: [Record.Kind] = [.created, .mutation, .activity, .failure, .deleted, .note]
-        guard let kind = all.first(where: { $0.word == word }) else { return nil }
-        self = kind
     }
 }

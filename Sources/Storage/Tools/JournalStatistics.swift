@@ -72,7 +72,7 @@ package struct JournalStatistics: Sendable, Equatable {
 }
 
 extension JournalStatistics.Reactor {
-    fileprivate mutating func count(_ record: Record) {
+    fileprivate mutating func count(_ record: HistoryEntry) {
         if record.part == 0 { records += 1 } else { notes += 1 }
         bytes += record.events.reduce(record.content.count) {
             $0 + $1.name.utf8.count + $1.data.count

@@ -16,7 +16,7 @@ struct JournalWalk {
     struct Session {
         let life: Life
         let created: Int64
-        let newest: NewestPlace
+        let newest: HistoryEnd
         fileprivate let reader: RecordReader
     }
 
@@ -30,7 +30,7 @@ struct JournalWalk {
             try act(
                 Session(
                     life: life, created: row.integer(1),
-                    newest: NewestPlace(of: life.row, waiting.last, database),
+                    newest: HistoryEnd(of: life.row, waiting.last, database),
                     reader: RecordReader(database: database, life: life, waiting: waiting)))
             done += 1
             progress.tell(done, of: sessionCount)
@@ -40,11 +40,12 @@ struct JournalWalk {
 
     /// All of its records and notes that are kept, in order; the creation too, if it is. The
     /// newest is kept in any case: it says where the session stands.
-    func eachRecord(of session: Session, _ act: (Record) throws -> Void) throws {
+    func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
         var fault: (any Error)?
         let first = min(session.life.keptAfter + 1, session.newest.number)
         // Nothing is before the creation, the record 0.
-        let start = session.life.keptAfter > 0 ? RecordPlace(first - 1) : RecordPlace.beginning
+        let start =
+            session.life.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
         try session.reader.each(after: start, through: .max) { record in
             do {
                 try act(record)
@@ -66,18 +67,20 @@ struct JournalWalk {
                 WHERE session = ? ORDER BY number, part
                 """)
         try rows.each(.integer(session.life.row)) { row in
-            var run = StoredRun(of: session.life.row)
+            var run = RecordPage(of: session.life.row)
             do {
-                _ = try RecordText.each(row.bytes(4), of: session.life.key, session.life.reactor) {
+                _ = try HistoryCodec.decode(
+                    row.bytes(4), of: session.life.key, session.life.reactor
+                ) {
                     record in
                     run.append(record)
                     return true
                 }
-            } catch is RecordText.Damage {
+            } catch is HistoryCodec.Damage {
                 return true  // whoever reads the records tells it
             }
-            let place = RecordPlace(
-                try row.number(0), part: try RecordPlace.part(stored: row.integer(1)))
+            let place = HistoryPosition(
+                try row.number(0), part: try HistoryPosition.part(stored: row.integer(1)))
             if run.last != place || Int64(clamping: run.version) != row.integer(2)
                 || run.count != row.integer(3)
             {
@@ -137,7 +140,7 @@ struct JournalWalk {
     }
 }
 
-extension RecordPlace {
+extension HistoryPosition {
     /// Before the creation: no note stands before the record 0.
-    static let beginning = RecordPlace(0, part: .max - 1)
+    static let beginning = HistoryPosition(0, part: .max - 1)
 }

@@ -15,7 +15,7 @@ struct RecordSequence {
     }
 
     /// Moves on by the record; what is wrong with its place among the others, if something is.
-    mutating func problem(with record: Record) -> String? {
+    mutating func problem(with record: HistoryEntry) -> String? {
         // The newest one, which stays when all are trimmed.
         if record.number <= keptAfter, keptAfter > 0 { return nil }
         let wanted = (number, record.part > 0 ? notes + 1 : 0)
@@ -36,7 +36,7 @@ struct RecordSequence {
     }
 
     /// Where the rows say that the session stands, its records have to end.
-    func problem(withEnd newest: NewestPlace) -> String? {
+    func problem(withEnd newest: HistoryEnd) -> String? {
         guard hasRecords else { return Self.noRecords }
         guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
         else { return nil }
@@ -49,14 +49,14 @@ struct RecordSequence {
 
     static let noRecords = "it has no record, not even its creation"
 
-    private mutating func moveOn(_ record: Record) {
+    private mutating func moveOn(_ record: HistoryEntry) {
         version = record.version
         notes = record.part
         number = record.part == 0 ? record.number + 1 : record.number
     }
 }
 
-extension Record {
+extension HistoryEntry {
     /// Its place, for people.
     var words: String { "record \(number)" + (part > 0 ? " note \(part)" : "") }
 }

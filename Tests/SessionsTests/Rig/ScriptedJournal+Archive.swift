@@ -10,8 +10,8 @@ extension ScriptedJournal: Archive {
             guard let saved = Self.saved(session, book) else { return nil }
             var head = SavedHead(
                 key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
-            head.lastNumber = saved.lastNumber
-            head.lastVersion = saved.lastVersion
+            head.end.number = saved.end.number
+            head.end.version = saved.end.version
             head.keptAfter = saved.keptAfter
             head.keptVersion = saved.keptVersion
             return head
@@ -35,15 +35,15 @@ extension ScriptedJournal: Archive {
     }
 
     private static func saved(
-        _ key: SessionKey, _ reactor: String, _ life: [Record], _ book: Book
+        _ key: SessionKey, _ reactor: String, _ life: [HistoryEntry], _ book: Book
     ) -> SavedSession {
         var saved = SavedSession(key: key, reactor: reactor)
         let records = life.filter { $0.part == 0 }
         let kept = book.kept
         saved.isDeleted = records.contains { $0.kind == .deleted }
-        saved.lastNumber = records.last?.number ?? 0
-        saved.lastVersion = records.last?.version ?? 0
-        saved.trailingNotes = UInt32(life.count { $0.number > saved.lastNumber })
+        saved.end.number = records.last?.number ?? 0
+        saved.end.version = records.last?.version ?? 0
+        saved.end.notes = UInt32(life.count { $0.number > saved.end.number })
         saved.keptAfter = book.removed.cuts[key]?.number ?? 0
         saved.keptVersion = book.removed.cuts[key]?.version ?? 0
         saved.snapshot = kept.snapshots.last {
@@ -66,16 +66,16 @@ extension ScriptedJournal: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: RecordPlace, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[Record]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         book.withLock { $0.questions += 1 }
         read(.records, answer) { book in
             var bytes = 0
-            var found: [Record] = []
+            var found: [HistoryEntry] = []
             let hidden = book.removed.hiddenThrough(session)
             for record in book.records
-            where record.key == session && record.place > start && record.number <= last
+            where record.key == session && record.position > start && record.number <= last
                 && (hidden.map { record.number > $0 } ?? true)
             {
                 bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
@@ -221,7 +221,7 @@ enum Damage: CaseIterable {
             saved.mutations[0].content = Array(#"{"type":"gone"}"#.utf8)
         case .undecodable where saved.snapshot != nil:
             saved.snapshot?.state = Array("[]".utf8)
-        case .undecodable, .short: saved.lastVersion += 1
+        case .undecodable, .short: saved.end.version += 1
         }
     }
 }

@@ -13,9 +13,9 @@ final class ScriptedJournal: Journal {
         var pending: [(batch: Batch, ended: Ended)] = []
         private(set) var kept = Batch()
         /// Those of `kept`, read once.
-        private(set) var records: [Record] = []
+        private(set) var records: [HistoryEntry] = []
         /// What comes next in each life.
-        private var due: [SessionKey: RecordPlace] = [:]
+        private var due: [SessionKey: HistoryPosition] = [:]
         var unreadable: JournalFailure?
         /// How often records were asked for.
         var questions = 0
@@ -36,14 +36,14 @@ final class ScriptedJournal: Journal {
             kept.append(batch)
             let new = batch.records
             records += new
-            for record in new { due[record.key] = record.place }
+            for record in new { due[record.key] = record.position }
         }
 
         mutating func edit(_ change: (inout Batch) -> Void) {
             change(&kept)
             records = kept.records
             due = [:]
-            for record in records { due[record.key] = record.place }
+            for record in records { due[record.key] = record.position }
         }
 
         /// Whether the batch does not continue what is kept.
@@ -51,10 +51,10 @@ final class ScriptedJournal: Journal {
             var due = due
             for record in batch.records {
                 let isNext =
-                    due[record.key].map { record.place.isNext(after: $0) }
+                    due[record.key].map { record.position.follows($0) }
                     ?? (record.number == 0 && record.part == 0)
                 guard isNext else { return true }
-                due[record.key] = record.place
+                due[record.key] = record.position
             }
             func isAhead(_ session: String, _ generation: String, _ number: UInt64) -> Bool {
                 let key = SessionKey(session: session, generation: generation)
@@ -111,10 +111,10 @@ final class ScriptedJournal: Journal {
     var pendingCount: Int { book.withLock { $0.pending.count } }
 
     /// Every record that was committed, in order, without notes.
-    var kept: [Record] { all.filter { $0.kind != .note } }
+    var kept: [HistoryEntry] { all.filter { $0.kind != .note } }
 
     /// Every record and note that was committed, in order.
-    var all: [Record] { book.withLock { $0.records } }
+    var all: [HistoryEntry] { book.withLock { $0.records } }
 
     /// Everything that was committed.
     var keptBatch: Batch { book.withLock { $0.kept } }
@@ -159,16 +159,6 @@ final class ScriptedJournal: Journal {
             book.pending = []
             book.asked = []
         }
-    }
-}
-
-extension Record {
-    var key: SessionKey { SessionKey(session: session, generation: generation) }
-}
-
-extension RecordPlace {
-    func isNext(after last: RecordPlace) -> Bool {
-        number == last.nextNumber && (part == 0 || part == last.part + 1)
     }
 }
 

@@ -9,19 +9,19 @@ struct Truth {
     private(set) var states: [String] = []
     /// The version at each record number.
     private(set) var versions: [UInt64] = [0]
-    private let records: [Record]
+    private let records: [HistoryEntry]
     private let isEnded: Bool
     /// With the notes.
-    private let all: [Record]
+    private let all: [HistoryEntry]
     private let generation: String
 
-    init(_ kept: [Record], of session: Session) throws {
+    init(_ kept: [HistoryEntry], of session: Session) throws {
         try self.init(
             kept, of: SessionKey(session: session.id.text, generation: session.generation.text))
     }
 
     /// - Parameter origin: the state that a fork begins with, as JSON.
-    init(_ kept: [Record], of life: SessionKey, from origin: [UInt8]? = nil) throws {
+    init(_ kept: [HistoryEntry], of life: SessionKey, from origin: [UInt8]? = nil) throws {
         generation = life.generation
         all = kept.filter { $0.key == life && $0.kind != .created && $0.kind != .deleted }
         records = all.filter { $0.kind != .note }
@@ -67,7 +67,7 @@ struct Truth {
     }
 
     /// The entry of the action log that a record or a note is.
-    private func entry(_ record: Record) -> Heard {
+    private func entry(_ record: HistoryEntry) -> Heard {
         let part = record.part > 0 ? ".\(record.part)" : ""
         let id = "\(generation).\(record.number)\(part)"
         let content = String(decoding: record.content, as: UTF8.self)
@@ -84,7 +84,7 @@ struct Truth {
         return Heard(name: kind, id: id, data: data)
     }
 
-    private func events(_ selection: Selection, of record: Record) -> [Heard] {
+    private func events(_ selection: Selection, of record: HistoryEntry) -> [Heard] {
         var shown: [(index: Int, event: Heard)] = []
         for (offset, event) in record.events.enumerated() {
             let isChosen = record.kind == .activity ? selection.activities : selection.pulses != 0

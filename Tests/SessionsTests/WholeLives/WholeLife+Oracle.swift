@@ -178,7 +178,7 @@ extension WholeLife {
             let all = rig.journal.all.filter {
                 $0.session == session.id.text && $0.generation == session.generation.text
                     && $0.kind != .created && $0.kind != .deleted
-            }.map { Position(session.generation, $0.place).text }
+            }.map { Position(session.generation, $0.position).text }
             let told = page.entries.map(\.position)
             if let next = page.next, next != told.last { blame("next is \(next)") }
             guard let first = told.first else { continue }
@@ -189,7 +189,7 @@ extension WholeLife {
             guard page.reset == nil, let after, let seen = Position(after) else { continue }
             let due = all.firstIndex {
                 guard let position = Position($0) else { return false }
-                return position.place > seen.place
+                return position.inHistory > seen.inHistory
             }
             if due != start { blame("after \(after) the page begins at \(first)") }
         }

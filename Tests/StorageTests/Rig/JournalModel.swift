@@ -5,7 +5,7 @@ import TestRandomness
 struct JournalModel {
     struct Life: Equatable {
         var generation: String
-        var records: [Record] = []
+        var records: [HistoryEntry] = []
         var snapshots: [Snapshot] = []
         var isDeleted = false
 
@@ -70,7 +70,7 @@ struct BatchMaker {
                 .deleted(session, life.number + 1, generation: life.generation)
             ]
         case 1..<10:
-            var note = Record.note(
+            var note = HistoryEntry.note(
                 session, before: life.number + 1, life.trailingNotes + 1, version: life.version)
             note.generation = life.generation
             batch.records = [note]

@@ -85,7 +85,7 @@ final class JournalRig: @unchecked Sendable {
     }
 
     @discardableResult
-    func commit(_ records: [Record]) async -> JournalFailure? {
+    func commit(_ records: [HistoryEntry]) async -> JournalFailure? {
         await commit(Batch(records: records))
     }
 
@@ -100,9 +100,10 @@ final class JournalRig: @unchecked Sendable {
     }
 
     func records(
-        _ session: String, generation: String = "g1", after start: RecordPlace = RecordPlace(0),
+        _ session: String, generation: String = "g1",
+        after start: HistoryPosition = HistoryPosition(0),
         through last: UInt64 = .max, limitBytes: Int = 1 << 30
-    ) async throws -> [Record] {
+    ) async throws -> [HistoryEntry] {
         try await ask {
             $0.records(
                 of: .of(session, generation), after: start, through: last, limitBytes: limitBytes,
@@ -140,50 +141,46 @@ extension SessionKey {
     }
 }
 
-extension Record {
-    static func created(_ session: String, _ generation: String = "g1") -> Record {
-        Record(
-            session: session, reactor: "alerts", generation: generation, number: 0, version: 0,
-            kind: .created)
+extension HistoryEntry {
+    static func created(_ session: String, _ generation: String = "g1") -> HistoryEntry {
+        HistoryEntry(
+            session: session, reactor: "alerts", generation: generation,
+            head: Head(.created, at: HistoryPosition(0)))
     }
 
     /// A mutation whose version is its number, unless told otherwise.
     static func mutation(
         _ session: String, _ number: UInt64, version: UInt64? = nil, generation: String = "g1",
         content: String? = nil
-    ) -> Record {
-        var record = Record(
-            session: session, reactor: "alerts", generation: generation, number: number,
-            version: version ?? number, kind: .mutation,
+    ) -> HistoryEntry {
+        HistoryEntry(
+            session: session, reactor: "alerts", generation: generation,
+            head: Head(
+                .mutation, at: HistoryPosition(number), version: version ?? number, action: number,
+                time: 1_000_000),
             content: Array((content ?? "{\"n\":\(number)}").utf8),
             events: [Event(name: "alertMessage", data: Array("\"\(number)\"".utf8))])
-        record.action = number
-        record.time = 1_000_000
-        return record
     }
 
     static func note(
         _ session: String, before number: UInt64, _ part: UInt32, version: UInt64
-    ) -> Record {
-        var note = Record(
-            session: session, reactor: "alerts", generation: "g1", number: number,
-            version: version, kind: .note, content: Array("{\"note\":\(part)}".utf8))
-        note.part = part
-        return note
+    ) -> HistoryEntry {
+        HistoryEntry(
+            session: session, reactor: "alerts", generation: "g1",
+            head: Head(.note, at: HistoryPosition(number, part: part), version: version),
+            content: Array("{\"note\":\(part)}".utf8))
     }
 
     static func deleted(
         _ session: String, _ number: UInt64, generation: String = "g1", time: Int64 = 1_000_000
-    ) -> Record {
-        var record = Record(
-            session: session, reactor: "alerts", generation: generation, number: number,
-            version: number - 1, kind: .deleted)
-        record.time = time
-        return record
+    ) -> HistoryEntry {
+        HistoryEntry(
+            session: session, reactor: "alerts", generation: generation,
+            head: Head(.deleted, at: HistoryPosition(number), version: number - 1, time: time))
     }
 
     /// The session's creation and its first `count` mutations.
-    static func life(_ session: String, _ count: UInt64) -> [Record] {
+    static func life(_ session: String, _ count: UInt64) -> [HistoryEntry] {
         [.created(session)] + (1..<(count + 1)).map { .mutation(session, $0) }
     }
 }

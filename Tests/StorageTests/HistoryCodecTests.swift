@@ -6,24 +6,23 @@ import Testing
 struct RecordTextTests {
     private let key = SessionKey.of("s")
 
-    private static let records: [Record] = {
-        var odd = Record(
-            session: "s", reactor: "alerts", generation: "g1", number: RecordPlace.limit - 1,
-            version: RecordPlace.limit - 1,
-            kind: .failure, content: Array("1 2 3\n4\t\u{0}é".utf8),
+    private static let records: [HistoryEntry] = {
+        let odd = HistoryEntry(
+            session: "s", reactor: "alerts", generation: "g1",
+            head: HistoryEntry.Head(
+                .failure, at: HistoryPosition(HistoryPosition.limit - 1, part: .max - 1),
+                version: HistoryPosition.limit - 1, action: 4_000_000_000_000_000_000, time: -1),
+            content: Array("1 2 3\n4\t\u{0}é".utf8),
             events: [
-                Record.Event(name: "", data: []),
-                Record.Event(name: "a b\n", data: Array("\n0 0 0\n".utf8)),
+                HistoryEntry.Event(name: "", data: []),
+                HistoryEntry.Event(name: "a b\n", data: Array("\n0 0 0\n".utf8)),
             ], traceparent: "00-aa-bb-01")
-        odd.part = .max - 1
-        odd.action = 4_000_000_000_000_000_000
-        odd.time = -1
         return [.created("s"), .mutation("s", 9), .note("s", before: 10, 1, version: 9), odd]
     }()
 
-    private func read(_ text: [UInt8]) throws -> [Record] {
-        var found: [Record] = []
-        _ = try RecordText.each(text, of: key, "alerts") { record in
+    private func read(_ text: [UInt8]) throws -> [HistoryEntry] {
+        var found: [HistoryEntry] = []
+        _ = try HistoryCodec.decode(text, of: key, "alerts") { record in
             found.append(record)
             return true
         }
@@ -32,7 +31,7 @@ struct RecordTextTests {
 
     private static let text: [UInt8] = {
         var text: [UInt8] = []
-        for record in records { RecordText.append(record, to: &text) }
+        for record in records { HistoryCodec.append(record, to: &text) }
         return text
     }()
 
@@ -42,18 +41,19 @@ struct RecordTextTests {
     }
 
     @Test func `a record has as many events as it has`() throws {
-        var record = Record.mutation("s", 1)
+        var record = HistoryEntry.mutation("s", 1)
         for count in 0...200 {
             var text: [UInt8] = []
-            RecordText.append(record, to: &text)
+            HistoryCodec.append(record, to: &text)
             #expect(try read(text) == [record])
-            record.events.append(
-                Record.Event(name: "e\(count)", data: Array(repeating: 7, count: count * 100)))
+            let data = [UInt8](repeating: 7, count: count * 100)
+            record.events.append(HistoryEntry.Event(name: "e\(count)", data: data))
         }
     }
 
     @Test func `records of several lives come back from a batch in its order`() {
-        var records = [Record.created("s"), .mutation("s", 1), .created("t"), .mutation("s", 2)]
+        var records: [HistoryEntry] = [.created("s"), .mutation("s", 1), .created("t")]
+        records.append(.mutation("s", 2))
         records += [.note("s", before: 3, 1, version: 2), .note("s", before: 3, 2, version: 2)]
         records += [.deleted("s", 3), .created("s", "g2"), .mutation("t", 1), .mutation("t", 3)]
         let batch = Batch(records: records)
@@ -65,7 +65,7 @@ struct RecordTextTests {
 
     @Test func `it stops where it is told to`() throws {
         var count = 0
-        let wantsMore = try RecordText.each(Self.text, of: key, "alerts") { _ in
+        let wantsMore = try HistoryCodec.decode(Self.text, of: key, "alerts") { _ in
             count += 1
             return count < 2
         }
@@ -77,13 +77,13 @@ struct RecordTextTests {
         var ends: Set<Int> = [0]
         var text: [UInt8] = []
         for record in Self.records {
-            RecordText.append(record, to: &text)
+            HistoryCodec.append(record, to: &text)
             ends.insert(text.count)
         }
         for end in 0...text.count {
             let part = Array(text[..<end])
             guard ends.contains(end) else {
-                #expect(throws: RecordText.Damage.self) { try read(part) }
+                #expect(throws: HistoryCodec.Damage.self) { try read(part) }
                 continue
             }
             #expect(try read(part) == Array(Self.records.prefix(try read(part).count)))

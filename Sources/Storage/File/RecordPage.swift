@@ -4,17 +4,17 @@ internal import GRDB
 ///
 /// Why many to a row: what a row costs SQLite does not depend on what is in it, and a session that
 /// is busy leaves dozens of records in each commit.
-struct StoredRun {
+struct RecordPage {
     /// The session's row.
     let row: Int64
     private(set) var text: [UInt8] = []
     private(set) var count = 0
     /// Where the last of them stands, and the version there.
-    private(set) var last = RecordPlace(0)
+    private(set) var last = HistoryPosition(0)
     private(set) var version: UInt64 = 0
 
     /// Beyond it another row begins: what a reader reads at least.
-    static let fullBytes = RecordRun.fullBytes
+    static let fullBytes = RecordBatch.fullBytes
     /// From here on a session's records of one commit are worth the pages of a row of `records`.
     static let aheadBytes = 2_048
 
@@ -22,17 +22,17 @@ struct StoredRun {
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ run: RecordRun) {
+    mutating func append(_ run: RecordBatch) {
         if isEmpty { text = run.text } else { text += run.text }
         count += run.count
         last = run.last
         version = run.version
     }
 
-    mutating func append(_ record: Record) {
-        RecordText.append(record, to: &text)
+    mutating func append(_ record: HistoryEntry) {
+        HistoryCodec.append(record, to: &text)
         count += 1
-        last = record.place
+        last = record.position
         version = record.version
     }
 
@@ -40,7 +40,7 @@ struct StoredRun {
     mutating func append(_ text: [UInt8], _ entry: TailIndex.Entry) {
         self.text += text
         count += Int(entry.count)
-        last = entry.recordPlace
+        last = entry.position
         version = entry.version
     }
 

@@ -1,0 +1,116 @@
+/// Consecutive records and notes of one life of a session, encoded as a file stores them.
+///
+/// Why not an array of entries: their strings, arrays and events were half of the cost of a record,
+/// most of it memory that one thread allocates and another one frees.
+package struct RecordBatch: Sendable, Equatable {
+    package let key: SessionKey
+    /// The reactor's registered name.
+    package let reactor: String
+    package private(set) var text: [UInt8] = []
+    package private(set) var count = 0
+    package private(set) var first = HistoryPosition(0)
+    /// The position of the last entry, and the version there.
+    package private(set) var last = HistoryPosition(0)
+    package private(set) var version: UInt64 = 0
+    /// When the session was created, if the batch begins with its creation.
+    package private(set) var created: Int64?
+    /// When the session was deleted, if the batch ends with its deletion.
+    package private(set) var deleted: Int64?
+
+    /// A session begins another batch once its last one has this many bytes.
+    static let fullBytes = 16_384
+
+    package init(of key: SessionKey, _ reactor: String) {
+        self.key = key
+        self.reactor = reactor
+    }
+
+    package var isFull: Bool { text.count >= Self.fullBytes }
+
+    /// - Precondition: the entry follows the last one; `write` appends it, and nothing else.
+    mutating func append(_ head: HistoryEntry.Head, _ write: (inout [UInt8]) -> Void) {
+        precondition(
+            count == 0 || (deleted == nil && head.position.follows(last)), "a gap in a batch")
+        if count == 0 {
+            first = head.position
+            if head.kind == .created { created = head.time }
+        }
+        if head.kind == .deleted { deleted = head.time }
+        write(&text)
+        count += 1
+        last = head.position
+        version = head.version
+    }
+
+    /// The length of the batch at one moment.
+    package struct Mark: Sendable {
+        fileprivate let bytes: Int
+        fileprivate let count: Int
+        fileprivate let last: HistoryPosition
+        fileprivate let version: UInt64
+    }
+
+    package var mark: Mark { Mark(bytes: text.count, count: count, last: last, version: version) }
+
+    /// Removes the entries that were added since the mark.
+    ///
+    /// - Precondition: the mark is of this batch, and had an entry that was not its end.
+    package mutating func rollBack(to mark: Mark) {
+        text.removeSubrange(mark.bytes...)
+        count = mark.count
+        last = mark.last
+        version = mark.version
+        deleted = nil
+    }
+
+    /// - Precondition: `other` continues this batch.
+    package mutating func append(_ other: RecordBatch) {
+        precondition(deleted == nil && other.first.follows(last), "a gap between batches")
+        text += other.text
+        count += other.count
+        last = other.last
+        version = other.version
+        deleted = other.deleted
+    }
+}
+
+// HistoryEntry by record, for whoever is no file.
+extension Batch {
+    /// - Precondition: no entry follows the deletion of its session.
+    package init(records: [HistoryEntry]) {
+        var encoder = RecordEncoder()
+        for record in records {
+            let key = record.key
+            if runs.last?.key != key || runs.last?.continues(with: record.position) == false {
+                runs.append(RecordBatch(of: key, record.reactor))
+            }
+            encoder.begin(record)
+            encoder.finish(in: &runs[runs.count - 1])
+        }
+    }
+
+    /// All entries, in the order of `runs`.
+    package var records: [HistoryEntry] {
+        get {
+            var found: [HistoryEntry] = []
+            for run in runs {
+                do {
+                    _ = try HistoryCodec.decode(run.text, of: run.key, run.reactor) { record in
+                        found.append(record)
+                        return true
+                    }
+                } catch {
+                    preconditionFailure("\(error): only this module encodes batches")
+                }
+            }
+            return found
+        }
+        set { runs = Batch(records: newValue).runs }
+    }
+}
+
+extension RecordBatch {
+    fileprivate func continues(with position: HistoryPosition) -> Bool {
+        !isFull && deleted == nil && position.follows(last)
+    }
+}
