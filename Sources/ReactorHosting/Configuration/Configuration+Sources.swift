@@ -1,4 +1,4 @@
-/// Every value that was refused, so that a person mends them in one go.
+/// Every value that was refused, so that a person can correct them all at once.
 public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Equatable {
     /// One sentence for each bad value, naming where it came from.
     public var sentences: [String]
@@ -8,30 +8,20 @@ public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Eq
 }
 
 extension Configuration {
-    /// Reads what was typed, then the environment; what was typed wins. Empty variables count as
-    /// not set.
+    /// Reads options and environment variables; the option wins. An empty variable counts as not set.
     ///
-    /// - Throws: ``ConfigurationFailure`` with every bad value at once.
+    /// - Throws: ``ConfigurationFailure`` with every value that is refused.
     package init(
         typed: [String: String], environment: [String: String]
     ) throws(ConfigurationFailure) {
-        self.init()
-        var sentences: [String] = []
-        for setting in Setting.table {
-            let fromEnvironment = environment[setting.environmentName].flatMap {
-                $0.isEmpty ? nil : $0
-            }
-            guard let text = typed[setting.name] ?? fromEnvironment else { continue }
-            guard let expected = setting.apply(text, &self) else { continue }
-            let place =
-                typed[setting.name] != nil ? "--\(setting.name)" : setting.environmentName
-            sentences.append("\(place) is \"\(text)\": expected \(expected)")
-        }
+        let reader = SettingReader(typed: typed, environment: environment)
+        self = reader.read()
+        let sentences = reader.sentences
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
-    /// Variables that look like settings and are none. They are warned of and not refused:
-    /// some platforms put `REACTOR_…` variables of their own into every container.
+    /// A warning for each variable that looks like a setting and is none. It is no error: some
+    /// platforms set `REACTOR_…` variables of their own in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.table.map(\.environmentName))
         return environment.keys.filter { $0.hasPrefix("REACTOR_") && !known.contains($0) }.sorted()

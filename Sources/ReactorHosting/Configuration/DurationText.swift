@@ -14,4 +14,14 @@ package enum DurationText {
         }
         return milliseconds <= 8_640_000_000 ? .milliseconds(milliseconds) : nil
     }
+
+    /// The shortest form that ``parse(_:)`` reads as this time, such as `5m`.
+    package static func write(_ time: Duration) -> String {
+        let milliseconds = time / .milliseconds(1)
+        let units: [(String, Double)] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+        for (unit, size) in units where milliseconds.remainder(dividingBy: size) == 0 {
+            return "\(Int(milliseconds / size))\(unit)"
+        }
+        return "\(Int(milliseconds))ms"
+    }
 }
