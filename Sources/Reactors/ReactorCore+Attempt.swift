@@ -23,14 +23,14 @@ extension ReactorCore {
     /// - Returns: whether ``endAttempt()`` has to be called if it stays.
     @inlinable
     package func beginAttempt() -> Bool {
-        guard !steps.isQuiet else { return false }
+        guard !isQuiet else { return false }
         markSteps()
         return true
     }
 
     @usableFromInline
     func markSteps() {
-        stepsMark = StepsMark(steps: steps)
+        stepsMark = StepsMark(steps: steps.copy())
     }
 
     /// It stays.

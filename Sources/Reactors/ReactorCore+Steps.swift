@@ -144,6 +144,7 @@ extension ReactorCore {
     package var runningCount: Int { steps.running.count }
 
     /// Whether no step of this action is running, nor anything that follows one.
+    @usableFromInline
     package func isSettled(_ action: ActionTag) -> Bool { steps.isSettled(action) }
 
     /// Whether the step is running: neither ended nor cancelled.

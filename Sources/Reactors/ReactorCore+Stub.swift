@@ -70,6 +70,7 @@ extension ReactorCore {
     }
 
     /// Whether the session is stubbed.
+    @usableFromInline
     package var isStub: Bool { isStubbed }
 
     /// What the present recording holds, or else the last; at least the newest 10 000 actions.

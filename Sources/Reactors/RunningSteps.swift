@@ -1,8 +1,7 @@
 // The book of a session's asynchronous steps: which run, under which name, what follows each, which
 // names were cancelled before their step began. Decides nothing.
 
-@usableFromInline
-struct RunningSteps {
+final class RunningSteps {
     struct Entry {
         let effectID: EffectID?
         let action: ActionTag
@@ -20,7 +19,6 @@ struct RunningSteps {
     static var runningLimit: Int { 1000 }
 
     // Law: true when nothing runs and nothing is due: the hot path asks this and nothing else.
-    @usableFromInline
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]
@@ -36,12 +34,8 @@ struct RunningSteps {
     private var sweepAt = 64
     private(set) var cancellations: UInt64 = 0
 
-    @usableFromInline
-    init() {}
-
     var isFull: Bool { running.count >= Self.runningLimit }
 
-    @usableFromInline
     func isSettled(_ action: ActionTag) -> Bool { unsettled[action] == nil }
 
     func steps(named id: EffectID) -> [RunID] { named[id] ?? [] }
@@ -50,7 +44,7 @@ struct RunningSteps {
         cancelled[id].map { $0 > born } ?? false
     }
 
-    mutating func begin(
+    func begin(
         _ effectID: EffectID?, action: ActionTag, frame: EffectFrame?
     ) -> RunID {
         lastRun += 1
@@ -63,7 +57,7 @@ struct RunningSteps {
     }
 
     // The action stays unsettled until `settle`: what follows the step may begin another.
-    mutating func remove(_ run: RunID) -> Entry? {
+    func remove(_ run: RunID) -> Entry? {
         guard let entry = running.removeValue(forKey: run) else { return nil }
         if let id = entry.effectID {
             named[id]?.removeAll { $0 == run }
@@ -72,17 +66,17 @@ struct RunningSteps {
         return entry
     }
 
-    mutating func makeDue(_ entry: Entry) {
+    func makeDue(_ entry: Entry) {
         due.append(Continuation(frame: entry.frame, action: entry.action))
     }
 
-    mutating func takeDue() -> [Continuation] {
+    func takeDue() -> [Continuation] {
         defer { due.removeAll() }
         return due
     }
 
     // One step of the action is over, with all that followed at once. True: it was the last.
-    mutating func settle(_ action: ActionTag) -> Bool {
+    func settle(_ action: ActionTag) -> Bool {
         guard let count = unsettled[action] else { return false }
         unsettled[action] = count > 1 ? count - 1 : nil
         isQuiet = unsettled.isEmpty
@@ -91,7 +85,7 @@ struct RunningSteps {
     }
 
     // Why not when quiet: then nothing waits to begin but what comes after the `.cancel` itself.
-    mutating func noteCancellation(of id: EffectID) -> UInt64 {
+    func noteCancellation(of id: EffectID) -> UInt64 {
         cancellations += 1
         if !isQuiet {
             cancelled[id] = cancellations
@@ -101,7 +95,7 @@ struct RunningSteps {
     }
 
     // Forgets cancellations that nothing which waits is old enough for; amortised O(1) each.
-    private mutating func sweep() {
+    private func sweep() {
         var oldest = cancellations
         for entry in running.values {
             oldest = min(oldest, entry.frame?.born ?? oldest)
@@ -114,19 +108,33 @@ struct RunningSteps {
     }
 
     // What was is again. Numbers are not used twice all the same.
-    mutating func takeBack(to earlier: RunningSteps) {
-        let (last, count) = (lastRun, cancellations)
-        self = earlier
-        (lastRun, cancellations) = (last, count)
+    func takeBack(to earlier: RunningSteps) {
+        assign(earlier)
     }
 
     // Everything is forgotten. The answer is in a fixed order: what runs, then what was unsettled.
-    mutating func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
+    func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
         let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
         let actions = unsettled.keys.sorted { $0.number < $1.number }
-        let (last, count) = (lastRun, cancellations)
-        self = RunningSteps()
-        (lastRun, cancellations) = (last, count)
+        assign(RunningSteps())
         return (runs, actions)
+    }
+
+    // As they are now, for `takeBack`.
+    func copy() -> RunningSteps {
+        let copy = RunningSteps()
+        copy.assign(self)
+        return copy
+    }
+
+    // All but the numbers that are counted on.
+    private func assign(_ other: RunningSteps) {
+        isQuiet = other.isQuiet
+        running = other.running
+        named = other.named
+        unsettled = other.unsettled
+        due = other.due
+        cancelled = other.cancelled
+        sweepAt = other.sweepAt
     }
 }

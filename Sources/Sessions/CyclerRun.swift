@@ -122,7 +122,7 @@ extension Session {
     /// journal: what it does in the world outside follows from that, and a restart knows of it.
     func carryOnWhenCommitted(_ tag: ActionTag, _ act: @escaping @Sendable () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
-        guard let step = machine.step(of: tag), uncommitted.contains(where: { $0 === step }) else {
+        guard let step = machine.step(of: tag), uncommitted.contains(step) else {
             return carryOn(tag, act)
         }
         step.effects.append(.carryOn { session in session.carryOn(tag, act) })

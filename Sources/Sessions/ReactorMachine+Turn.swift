@@ -49,7 +49,7 @@ extension ReactorMachine {
         var receipt = Receipt(isBatch: true)
         try asOneRequest(in: session) {
             for (index, action) in actions.enumerated() {
-                session.begins(nextAction: lastTag + 1)
+                session.begins(nextAction: newestTag() + 1)
                 receive(action, at: index, &receipt)
                 if session.isRequestRefused() { break }
             }
@@ -62,7 +62,7 @@ extension ReactorMachine {
     /// - Throws: why it was.
     @inlinable
     func asOneRequest(in session: Session, _ act: () -> Void) throws(ActionRefusal) {
-        let tag = lastTag
+        let tag = newestTag()
         let mark = session.beginRequest()
         let isMarked = core.beginAttempt()
         act()
@@ -75,8 +75,7 @@ extension ReactorMachine {
 
     @inlinable
     func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
-        lastTag += 1
-        let tag = ActionTag(lastTag)
+        let tag = nextTag()
         switch core.receive(action, tag: tag, observer: self) {
         case .accepted(_, let isSettled):
             if !isSettled { goesOn(action, tag, &receipt) }
@@ -92,6 +91,15 @@ extension ReactorMachine {
     @inlinable
     func fold(_ count: Int) {
         for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
+    }
+
+    @usableFromInline
+    func newestTag() -> UInt64 { lastTag }
+
+    @usableFromInline
+    func nextTag() -> ActionTag {
+        lastTag += 1
+        return ActionTag(lastTag)
     }
 
     @usableFromInline

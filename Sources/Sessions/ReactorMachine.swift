@@ -30,7 +30,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// How far a reader of old states has got: the next one goes on from there, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
-    @usableFromInline
+    /// The newest action's number. The inlined code reaches it by calls.
     var lastTag: UInt64 = 0
     /// The session of the present call: the core's observer calls come from inside it.
     @usableFromInline

@@ -1,5 +1,5 @@
 internal import DequeModule
-package import Storage
+internal import Storage
 
 /// Where an event of a record comes from.
 package enum EventSource: Sendable, Equatable {
@@ -17,26 +17,26 @@ package enum EventSource: Sendable, Equatable {
 ///
 /// Design: this is what every stream of the session is made of. It is bounded by
 /// ``Retention``; what is dropped here answers `reset` to whoever asks for it.
-package struct RecordLog {
+final class RecordLog {
     /// One record; its events are `events[firstEvent ..< next record's firstEvent]`.
-    package struct Entry {
-        package var number: UInt64
+    struct Entry {
+        var number: UInt64
         /// Mutations up to and including this record.
-        package var version: UInt64
-        package var kind: HistoryEntry.Kind
+        var version: UInt64
+        var kind: HistoryEntry.Kind
         /// The action that led to it; 0 for none.
-        package var action: UInt64
+        var action: UInt64
         /// Milliseconds since 1970 (UTC).
-        package var time: Int64
+        var time: Int64
         fileprivate var firstEvent: Int
         /// Bytes that memory keeps for it besides its events.
         fileprivate var weight = 0
 
-        package var isMutation: Bool { kind == .mutation }
+        var isMutation: Bool { kind == .mutation }
     }
 
-    package struct Event {
-        package var source: EventSource
+    struct Event {
+        var source: EventSource
         fileprivate var data: Range<Int>
     }
 
@@ -45,68 +45,71 @@ package struct RecordLog {
     private var events: Deque<Event> = []
     /// The absolute index of `events.first`.
     private var firstEvent = 0
+    /// Invariant: `firstEvent + events.count`.
+    private var nextEvent = 0
     private var payload = ByteLog()
-    /// Invariant: the sum over `entries`.
-    private var weight = 0
+    /// What the session's kept history takes of memory: encoded events, and mutations or states.
+    ///
+    /// Invariant: the sum of the entries' weights and the events' bytes.
+    private(set) var keptBytes = 0
     /// What the entries weighed that were dropped and whose versions are not forgotten yet.
     private(set) var droppedWeight = 0
     /// The newest record's number; 0 while there is only the creation.
-    package private(set) var lastNumber: UInt64
-    package private(set) var lastVersion: UInt64
+    private(set) var lastNumber: UInt64
+    private(set) var lastVersion: UInt64
+    /// Everything after this number is kept. Invariant: `lastNumber - entries.count`.
+    private(set) var keptAfter: UInt64
     /// The version that the state has at `keptAfter`.
-    package private(set) var keptVersion: UInt64
+    private(set) var keptVersion: UInt64
     /// The record at which `keptVersion` was reached; nil if that was before the session woke.
     private var keptVersionNumber: UInt64?
 
-    package init(lastNumber: UInt64 = 0, lastVersion: UInt64 = 0) {
+    init(lastNumber: UInt64 = 0, lastVersion: UInt64 = 0) {
         self.lastNumber = lastNumber
+        keptAfter = lastNumber
         self.lastVersion = lastVersion
         self.keptVersion = lastVersion
         keptVersionNumber = lastVersion == 0 ? 0 : nil
     }
 
-    /// Everything after this number is kept.
-    package var keptAfter: UInt64 { lastNumber - UInt64(entries.count) }
-    package var count: Int { entries.count }
-    /// What the session's kept history takes of memory: encoded events, and mutations or states.
-    package var keptBytes: Int { payload.count + weight }
+    var count: Int { Int(lastNumber - keptAfter) }
 
     /// One access, where both are wanted.
     var newest: (number: UInt64, version: UInt64) { (lastNumber, lastVersion) }
 
     /// Whether ``trim(to:keeping:)`` would find too much.
     func exceeds(_ retention: Retention) -> Bool {
-        entries.count > retention.records || keptBytes > retention.bytes
+        count > retention.records || keptBytes > retention.bytes
     }
 
     /// Begins the next record; its events follow with ``append(_:_:)``.
-    package mutating func begin(_ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0) {
+    func begin(_ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0) {
         lastNumber += 1
         if kind == .mutation { lastVersion += 1 }
         entries.append(
             Entry(
                 number: lastNumber, version: lastVersion, kind: kind, action: action, time: time,
-                firstEvent: firstEvent + events.count))
+                firstEvent: nextEvent))
     }
 
     /// Adds an event to the newest record. `data` is one line of JSON.
-    package mutating func append(_ source: EventSource, _ data: [UInt8]) {
+    func append(_ source: EventSource, _ data: [UInt8]) {
         let start = payload.append(data)
         events.append(Event(source: source, data: start..<(start + data.count)))
+        nextEvent += 1
+        keptBytes += data.count
     }
 
     /// Memory keeps as many bytes more for the newest record: its mutation, or its state.
-    package mutating func weigh(_ bytes: Int) {
-        guard !entries.isEmpty else { return }
-        entries[entries.count - 1].weight += bytes
-        weight += bytes
+    func weigh(_ bytes: Int) {
+        if entries.addToLast(bytes) { keptBytes += bytes }
     }
 
     /// The versions of all entries that were dropped are forgotten.
-    mutating func noteForgotten() { droppedWeight = 0 }
+    func noteForgotten() { droppedWeight = 0 }
 
     /// The record with this number. Precondition: `keptAfter < number <= lastNumber`.
-    package func entry(_ number: UInt64) -> Entry {
+    func entry(_ number: UInt64) -> Entry {
         entries[index(of: number)]
     }
 
@@ -121,54 +124,68 @@ package struct RecordLog {
         return low < entries.count ? entries[low].number : nil
     }
 
-    package func events(of entry: Entry) -> some RandomAccessCollection<Event> {
+    func events(of entry: Entry) -> some RandomAccessCollection<Event> {
         let next = index(of: entry.number) + 1
-        let end = next < entries.count ? entries[next].firstEvent : firstEvent + events.count
+        let end = next < entries.count ? entries[next].firstEvent : nextEvent
         return events[(entry.firstEvent - firstEvent)..<(end - firstEvent)]
     }
 
-    package func data(of event: Event) -> ArraySlice<UInt8> {
+    func data(of event: Event) -> ArraySlice<UInt8> {
         payload.piece(event.data)
     }
 
     /// Drops the oldest records until both limits hold, but never one after `number` and never
     /// the newest.
-    package mutating func trim(to retention: Retention, keeping number: UInt64) {
+    func trim(to retention: Retention, keeping number: UInt64) {
         while entries.count > 1, let first = entries.first, first.number < number,
             entries.count > retention.records || keptBytes > retention.bytes
         {
             keptVersion = first.version
             if first.isMutation { keptVersionNumber = first.number }
-            weight -= first.weight
+            keptBytes -= first.weight
             droppedWeight += first.weight
+            keptAfter = first.number
             entries.removeFirst()
             dropEvents(before: entries[0].firstEvent)
         }
     }
 
     /// Unsays everything after `number`: its commit failed.
-    package mutating func rollBack(to number: UInt64) {
+    func rollBack(to number: UInt64) {
         while let last = entries.last, last.number > number {
-            while firstEvent + events.count > last.firstEvent {
-                payload.drop(from: events.removeLast().data.lowerBound)
+            while nextEvent > last.firstEvent {
+                let data = events.removeLast().data
+                payload.drop(from: data.lowerBound)
+                nextEvent -= 1
+                keptBytes -= data.count
             }
             lastNumber -= 1
             if last.isMutation { lastVersion -= 1 }
-            weight -= last.weight
+            keptBytes -= last.weight
             entries.removeLast()
         }
     }
 
-    private mutating func dropEvents(before index: Int) {
+    private func dropEvents(before index: Int) {
         while firstEvent < index, let event = events.popFirst() {
             firstEvent += 1
             payload.drop(before: event.data.upperBound)
+            keptBytes -= event.data.count
         }
     }
 
     private func index(of number: UInt64) -> Int {
         precondition(number > keptAfter && number <= lastNumber, "the record is not kept")
         return Int(number - keptAfter - 1)
+    }
+}
+
+extension Deque<RecordLog.Entry> {
+    /// False: there is no last one.
+    fileprivate mutating func addToLast(_ bytes: Int) -> Bool {
+        guard !isEmpty else { return false }
+        self[count - 1].weight += bytes
+        return true
     }
 }
 

@@ -5,7 +5,7 @@ extension Session {
     /// The reactor's code is called next; ``ends()`` when it has returned.
     func begins(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
         let slot = table.crashSlot
-        if slot.owner != incarnation {
+        if !slot.names(incarnation) {
             slot.name(id.text, registration.name, owner: incarnation)
         }
         slot.begin(work, action: action)

@@ -147,7 +147,7 @@ extension Session {
     ///
     /// - Parameter isTaken: false: the journal did not take it, and nothing is lost with it.
     func commit(_ step: Step, isTaken: Bool = true) {
-        if uncommitted.first === step { uncommitted.removeFirst() }
+        uncommitted.remove(step)
         committedNumber = step.lastNumber
         committedVersion = step.lastVersion
         committedNotes = step.notes
@@ -271,8 +271,8 @@ extension Session {
     /// The journal did not take `step`: nothing after the last committed record has happened.
     /// Later steps were decided upon it and fall with it.
     func unsay(_ step: Step, because failure: JournalFailure) {
-        guard let first = uncommitted.firstIndex(where: { $0 === step }) else { return }
-        let fallen = uncommitted[first...]
+        let fallen = uncommitted.removeAll(from: step)
+        guard !fallen.isEmpty else { return }
         // The numbers of what failed are used again.
         table.shown = nil
         // To the very end: a look at the state on the way may fail, and decides nothing.
@@ -280,7 +280,6 @@ extension Session {
         defer { isUnsaying = false }
         // It may be among what fell; another one is taken in time.
         keeping?.snapshotNumber = 0
-        uncommitted.removeSubrange(first...)
         log.rollBack(to: committedNumber)
         notes?.rollBack(before: committedNumber + 1, to: committedNotes)
         cancelEffects()
@@ -318,7 +317,7 @@ extension Session {
     }
 
     /// Whoever waited for effects to end: they have. Only those whose own actions fell failed.
-    private func failWaiting(_ fallen: ArraySlice<Step>, _ failure: JournalFailure) {
+    private func failWaiting(_ fallen: [Step], _ failure: JournalFailure) {
         let waited = fallen.flatMap(\.waited) + waiting
         waiting = []
         for one in waited {

@@ -154,7 +154,7 @@ extension Session {
             selection, after: committedPlace(for: selection), tally: table.subscribers)
         stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
         guard stream.extend(backTo: place, of: self, limit: limit) else { return nil }
-        streams.append(stream)
+        streams = streams + [stream]
         if selection.readsStates { stateStreams += 1 }
         return stream
     }
@@ -180,8 +180,9 @@ extension Session {
     static let fullStreams = 16
 
     func removeStream(_ stream: StreamLog) {
-        guard let index = streams.firstIndex(where: { $0 === stream }) else { return }
-        streams.remove(at: index)
+        let rest = streams.filter { $0 !== stream }
+        guard rest.count < streams.count else { return }
+        streams = rest
         if stream.selection.readsStates { stateStreams -= 1 }
         if life == .asleep, streams.isEmpty { table.forget(self) }
     }

@@ -52,7 +52,7 @@ package final class Session {
     /// Notes after `committedNumber` that may be seen.
     var committedNotes: UInt32 = 0
     /// Steps that are not committed, oldest first; replies attach to the last.
-    var uncommitted: [Step] = []
+    let uncommitted = StepQueue()
     var streams: [StreamLog] = []
     var slices = SliceShelf()
     /// Streams that show states; while there are any, each mutation's state is encoded at once.
@@ -278,15 +278,15 @@ package final class Session {
     /// The connection is gone; its effects go on (case 90).
     package func forget(_ token: UInt64) {
         guard let index = waiting.firstIndex(where: { $0.token == token }) else {
-            keys?.setLookUp(token, .disconnected)
+            if let keys { keys.setLookUp(token, .disconnected) }
             return
         }
         let one = waiting.remove(at: index)
         // Before its commit nobody knows whether the request has happened: the commit says so.
-        if let step = one.step, uncommitted.contains(where: { $0 === step }) {
+        if let step = one.step, uncommitted.contains(step) {
             step.endWaiting(one.token)
-        } else {
-            keys?.endWaiting(token)
+        } else if let keys {
+            keys.endWaiting(token)
         }
     }
 

@@ -8,6 +8,8 @@ internal import Storage
 /// into the next step. Nothing is published that a crash could unsay.
 final class Step {
     let session: Session
+    /// The session's next one; see ``StepQueue``.
+    var next: Step?
     /// For the journal; empty if it keeps none.
     var batch = Batch()
     /// The last record of the step, and the version then: what is committed when the step is.

@@ -16,8 +16,8 @@ internal import CCrash
     private let slot: UnsafeMutablePointer<crash_slot>
     /// Whose memory it is; nil: its own.
     private let record: CrashRecord?
-    /// Whom the slot names: a number above 0 that is the caller's.
-    package private(set) var owner: UInt64 = 0
+    /// What the slot names: a number above 0 that is the caller's.
+    private var owner: UInt64 = 0
 
     /// A slot that nobody reads.
     package init() {
@@ -34,6 +34,9 @@ internal import CCrash
     deinit {
         if record == nil { unsafe slot.deallocate() }
     }
+
+    /// Whether the slot names this owner.
+    package func names(_ owner: UInt64) -> Bool { self.owner == owner }
 
     /// Names the session of which something is carried out from now on.
     ///

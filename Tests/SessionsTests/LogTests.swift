@@ -1,5 +1,5 @@
 import TestRandomness
-import Sessions
+@testable import Sessions
 import Storage
 import Testing
 
@@ -82,7 +82,7 @@ struct RecordLogTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `It keeps what it was given, from the oldest kept to the newest`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        var log = RecordLog()
+        let log = RecordLog()
         var model: Model = []
         var version: UInt64 = 0
         for step in 0..<300 {

@@ -1,0 +1,61 @@
+/// A session's steps that are not committed, oldest first.
+///
+/// Why a list of links: a session mostly has one step at a time, and an array would be allocated for
+/// each anew.
+final class StepQueue {
+    /// The one that the journal ends next.
+    private(set) var first: Step?
+    /// The one that gathers, or would be the last to be handed in; answers attach to it.
+    private(set) var last: Step?
+
+    var isEmpty: Bool { first == nil }
+
+    func append(_ step: Step) {
+        if let last {
+            last.next = step
+        } else {
+            first = step
+        }
+        last = step
+    }
+
+    /// Removes the step if it is the oldest.
+    func remove(_ step: Step) {
+        guard first === step else { return }
+        first = step.next
+        step.next = nil
+        if first == nil { last = nil }
+    }
+
+    func contains(_ step: Step) -> Bool {
+        var next = first
+        while let one = next {
+            if one === step { return true }
+            next = one.next
+        }
+        return false
+    }
+
+    /// Removes the step and all that are newer.
+    ///
+    /// - Returns: them, oldest first; none if the step is not here.
+    func removeAll(from step: Step) -> [Step] {
+        var before: Step?
+        var next = first
+        while let one = next, one !== step {
+            before = one
+            next = one.next
+        }
+        guard next != nil else { return [] }
+        if let before { before.next = nil } else { first = nil }
+        last = before
+        var removed: [Step] = []
+        while let one = next {
+            removed.append(one)
+            next = one.next
+            // One by one: a chain that is let go of at once is let go of recursively.
+            one.next = nil
+        }
+        return removed
+    }
+}
