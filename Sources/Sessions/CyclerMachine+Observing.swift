@@ -92,7 +92,7 @@ extension CyclerMachine: CyclerObserver {
     /// `{"dispatch":…,"name":…,"description":…,"file":…,"function":…,"line":…}` and what `more`
     /// adds.
     private func tell(
-        _ kind: LogEntry.Kind, _ call: CyclerCall, isOfSuccess: Bool = false,
+        _ kind: ActionLogLine.Kind, _ call: CyclerCall, isOfSuccess: Bool = false,
         _ more: (inout [UInt8]) -> Void = { _ in }
     ) {
         guard session.keepsNotes else { return }

@@ -18,7 +18,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     enum Deed {
         case committed(C.State)
         case emitted([UInt8])
-        case note(LogEntry.Kind, [UInt8], isOfSuccess: Bool)
+        case note(ActionLogLine.Kind, [UInt8], isOfSuccess: Bool)
         /// It has no JSON.
         case refused(ActionRefusal)
     }

@@ -66,7 +66,7 @@ struct PulseRecorder<State> {
             out.append(UInt8(ascii: ":"))
             var encoding = PulseEncoding(out: [])
             pulse.withValue(in: state, &encoding)
-            out.append(contentsOf: encoding.failure == nil ? encoding.out : Framing.null)
+            out.append(contentsOf: encoding.failure == nil ? encoding.out : EventFramer.null)
         }
         out.append(UInt8(ascii: "}"))
     }

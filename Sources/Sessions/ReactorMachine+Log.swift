@@ -64,7 +64,7 @@ extension ReactorMachine {
         session.enter(.effectStarted, of: run.action) { Self.append(run.effectID, to: &$0) }
     }
 
-    func enterEnded(_ kind: LogEntry.Kind, _ run: RunID, _ action: ActionTag) {
+    func enterEnded(_ kind: ActionLogLine.Kind, _ run: RunID, _ action: ActionTag) {
         let id = effectIDs.removeValue(forKey: run)
         session.enter(kind, of: action) { Self.append(id, to: &$0) }
     }

@@ -157,7 +157,7 @@ extension ReactorMachine {
     func appendNull(_ failure: JSONEncodingFailure?, to out: inout [UInt8]) -> JSONEncodingFailure?
     {
         guard let failure else { return nil }
-        out.append(contentsOf: Framing.null)
+        out.append(contentsOf: EventFramer.null)
         session.note(.unencodable("the state", failure.description))
         return failure
     }

@@ -45,7 +45,7 @@ final class RecordLog {
     private var events: Deque<Event> = []
     /// The absolute index of `events.first`.
     private var firstEvent = 0
-    /// Invariant: `firstEvent + events.count`.
+    /// Invariant: `nextEvent`.
     private var nextEvent = 0
     private var payload = ByteLog()
     /// What the session's kept history takes of memory: encoded events, and mutations or states.
@@ -125,10 +125,18 @@ final class RecordLog {
     }
 
     func events(of entry: Entry) -> some RandomAccessCollection<Event> {
+        let range = eventRange(of: entry)
+        return events[(range.lowerBound - firstEvent)..<(range.upperBound - firstEvent)]
+    }
+
+    /// The events of a record, for ``event(_:)``. They stay valid until something is dropped.
+    func eventRange(of entry: Entry) -> Range<Int> {
         let next = index(of: entry.number) + 1
         let end = next < entries.count ? entries[next].firstEvent : nextEvent
-        return events[(entry.firstEvent - firstEvent)..<(end - firstEvent)]
+        return entry.firstEvent..<end
     }
+
+    func event(_ index: Int) -> Event { events[index - firstEvent] }
 
     func data(of event: Event) -> ArraySlice<UInt8> {
         payload.piece(event.data)

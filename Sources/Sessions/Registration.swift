@@ -153,8 +153,8 @@ package struct Registration: Sendable {
         self.properties = fields.map(\.property)
         self.activities = activities
         self.examples = encodedExamples
-        self.pulsePrefixes = fields.map { Framing.prefix($0.name) }
-        self.activityPrefixes = activities.map { Framing.prefix($0) }
+        self.pulsePrefixes = fields.map { EventFramer.prefix($0.name) }
+        self.activityPrefixes = activities.map { EventFramer.prefix($0) }
         self.makeMachine = makeMachine
     }
 

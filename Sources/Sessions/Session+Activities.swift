@@ -17,7 +17,7 @@ extension Session {
         guard Registration.faults(inEvents: registration.pulses + [name]).isEmpty,
             unannounced.count < 256
         else { return nil }
-        unannounced.append((name, Framing.prefix(name)))
+        unannounced.append((name, EventFramer.prefix(name)))
         return announced + unannounced.count - 1
     }
 

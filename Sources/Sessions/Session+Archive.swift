@@ -205,7 +205,7 @@ extension Session {
             }
             return nil
         } catch {
-            out.append(contentsOf: Framing.null)
+            out.append(contentsOf: EventFramer.null)
             note(.unencodable("the state", error.description))
             return error
         }

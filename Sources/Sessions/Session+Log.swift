@@ -17,11 +17,11 @@ extension Session {
     /// Enters a note; it is shown when its step is committed. Nothing is built while nobody wants
     /// it, after the end, and while something is unsaid.
     func enter(
-        _ kind: LogEntry.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
+        _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
         guard let notes, life == .running, !isUnsaying else { return }
         var body = table.takeScratch()
-        LogEntry.append(kind, to: &body, write)
+        ActionLogLine.append(kind, to: &body, write)
         let number = log.lastNumber + 1
         let step = step()
         step.notes = notes.append(
@@ -36,13 +36,13 @@ extension Session {
     // MARK: Places
 
     /// Everything up to here may be seen by a stream of this selection.
-    func committedPlace(for selection: Selection) -> HistoryPosition {
+    func committedPosition(for selection: Selection) -> HistoryPosition {
         guard selection.log, committedNotes > 0 else { return HistoryPosition(committedNumber) }
         return HistoryPosition(committedNumber + 1, part: committedNotes)
     }
 
     /// Everything after here is kept for a stream of this selection.
-    func keptPlace(for selection: Selection) -> HistoryPosition {
+    func keptPosition(for selection: Selection) -> HistoryPosition {
         let place = HistoryPosition(log.keptAfter)
         guard selection.log, let notes else { return place }
         return max(place, notes.keptAfter)
@@ -76,14 +76,14 @@ extension Session {
             guard case .success(let position) = resumption(text, .log) else { return nil }
             start = position.inHistory
         }
-        return start < keptPlace(for: .log) ? start : nil
+        return start < keptPosition(for: .log) ? start : nil
     }
 
     /// The same page from the journal.
     private func readArchivedLog(_ request: LogPageRequest, after start: HistoryPosition) {
         let key = key
         let last = committedNumber + 1
-        let end = committedPlace(for: .log)
+        let end = committedPosition(for: .log)
         keeping?.readers.insert(request.token)
         pin()
         table.ask { archive, answer in
@@ -112,7 +112,7 @@ extension Session {
     /// Whether everything that is kept begins with what the journal has first.
     private func begins(with first: HistoryEntry?) -> Bool {
         guard let first else { return false }
-        return first.number <= keptPlace(for: .log).nextNumber
+        return first.number <= keptPosition(for: .log).nextNumber
     }
 
     private func appendReset(
@@ -135,11 +135,11 @@ extension Session {
         var last = start
         var isFirst = true
         for record in records.prefix(limit) {
-            last = HistoryPosition(record.number, part: record.part)
-            guard last <= end, let entry = LogEntry(record) else { continue }
+            last = record.position
+            guard last <= end, let line = ActionLogLine(record) else { continue }
             if !isFirst { body.append(UInt8(ascii: ",")) }
             isFirst = false
-            entry.append(generation, to: &body)
+            line.append(generation, to: &body)
         }
         body.append(UInt8(ascii: "]"))
         if last < end, !records.isEmpty {
@@ -154,7 +154,7 @@ extension Session {
     /// - Parameter isTrimmed: what the position continues is kept nowhere.
     func logPage(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
         var body = Array("{".utf8)
-        var start = keptPlace(for: .log)
+        var start = keptPosition(for: .log)
         if let text = request.after {
             switch isTrimmed ? .failure(.trimmed) : resumption(text, .log) {
             case .success(let position): start = position.inHistory
@@ -165,15 +165,15 @@ extension Session {
         var count = 0
         var last = start
         var hasMore = false
-        forEachEntry(after: start, through: committedPlace(for: .log)) { entry in
+        forEachLine(after: start, through: committedPosition(for: .log)) { line in
             guard count < request.limit, body.count < LogPageRequest.limitBytes else {
                 hasMore = true
                 return false
             }
             if count > 0 { body.append(UInt8(ascii: ",")) }
-            entry.append(generation, to: &body)
+            line.append(generation, to: &body)
             count += 1
-            last = entry.place
+            last = line.head.position
             return true
         }
         body.append(UInt8(ascii: "]"))
@@ -184,55 +184,44 @@ extension Session {
         return body
     }
 
-    /// Gives the entries after `start` up to `end`, in order, until `take` wants no more.
+    /// Shows the entries after `start` up to `end`, in order, until `act` returns false.
     ///
-    /// Precondition: `start` is not before ``keptPlace(for:)``.
-    func forEachEntry(
-        after start: HistoryPosition, through end: HistoryPosition, _ take: (LogEntry) -> Bool
+    /// - Precondition: `start` is not before ``keptPosition(for:)``.
+    func forEachLine(
+        after start: HistoryPosition, through end: HistoryPosition, _ act: (ActionLogLine) -> Bool
     ) {
         var index = notes?.index(after: start) ?? 0
         var number = start.part == 0 ? start.number + 1 : start.number
         while true {
             while let note = notes?.note(at: index, through: end), note.place.number <= number {
                 index += 1
-                guard take(entry(of: note)) else { return }
+                if let line = line(of: note), !act(line) { return }
             }
             guard HistoryPosition(number) <= end else { return }
-            if let entry = entry(of: log.entry(number)), !take(entry) { return }
+            if let line = line(of: log.entry(number)), !act(line) { return }
             number += 1
         }
     }
 
-    private func entry(of note: NoteLog.Entry) -> LogEntry {
-        LogEntry(
-            place: note.place, time: note.time, action: note.action,
-            body: notes?.content(of: note) ?? [])
+    private func line(of note: NoteLog.Entry) -> ActionLogLine? {
+        let head = HistoryEntry.Head(
+            .note, at: note.place, action: note.action, time: note.time)
+        return ActionLogLine(head, notes?.content(of: note) ?? [])
     }
 
-    /// The end has no entry: the stream itself tells it.
-    private func entry(of record: RecordLog.Entry) -> LogEntry? {
-        var entry = LogEntry(
-            place: HistoryPosition(record.number), time: record.time, action: record.action,
-            body: [])
-        switch record.kind {
-        case .mutation:
-            var content: [UInt8] = []
-            machine?.encodeMutation(to: record.version, in: self, out: &content)
-            entry.version = record.version
-            entry.body = LogEntry.body(ofMutation: content)[...]
-        case .activity:
-            entry.body = LogEntry.body(.activity, data(of: record))[...]
-        case .failure:
-            // It was framed when it happened: its kind depends on where that was.
-            entry.body = data(of: record)
-        case .created, .deleted, .note: return nil
-        }
-        return entry
+    private func line(of record: RecordLog.Entry) -> ActionLogLine? {
+        let head = HistoryEntry.Head(
+            record.kind, at: HistoryPosition(record.number), version: record.version,
+            action: record.action, time: record.time)
+        guard record.isMutation else { return ActionLogLine(head, data(of: record)) }
+        var content: [UInt8] = []
+        machine?.encodeMutation(to: record.version, in: self, out: &content)
+        return ActionLogLine(head, content[...])
     }
 
     /// `{"received":…}` and what `more` adds.
     func enterReceived(
-        _ kind: LogEntry.Kind, _ action: some Encodable, of tag: ActionTag,
+        _ kind: ActionLogLine.Kind, _ action: some Encodable, of tag: ActionTag,
         _ more: (inout [UInt8]) -> Void = { _ in }
     ) {
         enter(kind, of: tag) { out in

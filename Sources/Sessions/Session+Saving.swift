@@ -91,11 +91,9 @@ extension Session {
     func doubt() {
         let listens = isListening
         cancelTasks()
-        // Whoever is between the journal and the stream needs a machine to go on.
+        // A reader that is between the journal and the stream needs a machine to continue.
         for stream in streams {
-            for subscriber in stream.subscribers where subscriber.isLost || subscriber.isReplaying {
-                subscriber.abandon()
-            }
+            for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
         }
         leaveMemory()
         guard !streams.isEmpty || listens else { return table.forget(self) }
@@ -144,6 +142,6 @@ extension Session {
     /// Lets go of everything but those who read. Precondition: at rest, and saved.
     func fallAsleep() {
         leaveMemory()
-        for stream in streams { stream.forgetAll() }
+        for stream in streams { stream.removeAll() }
     }
 }

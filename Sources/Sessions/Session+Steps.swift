@@ -66,7 +66,7 @@ extension Session {
         // before a session is there again. None of them is a time to decide anything.
         guard life == .running, !isUnsaying else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
-        record(.failure, LogEntry.body(LogEntry.kind(ofFailureAt: place), content))
+        record(.failure, content)
         if keepsRecords { recordContent(content) }
         note(.failed(place: place, error: error))
     }
@@ -167,7 +167,7 @@ extension Session {
     func publish() {
         for stream in streams {
             frame(stream)
-            stream.flush(through: table.output)
+            stream.flush()
         }
         if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
@@ -177,7 +177,7 @@ extension Session {
         else { return }
         log.trim(to: retention, keeping: committedNumber)
         notes?.trim(
-            to: retention, after: log.keptAfter, keeping: committedPlace(for: .log))
+            to: retention, after: log.keptAfter, keeping: committedPosition(for: .log))
         // A quarter beyond the limit, so that what is forgotten is so in batches.
         let isHeavy = log.droppedWeight > max(65_536, retention.bytes / 4)
         if machine?.forget(before: log.keptVersion, atOnce: isHeavy) ?? false {
@@ -185,12 +185,12 @@ extension Session {
         }
         let limit = streamLimitBytes
         for stream in streams {
-            stream.trim(keptAfter: keptPlace(for: stream.selection), limit: limit)
+            stream.trim(keptAfter: keptPosition(for: stream.selection), limit: limit)
         }
     }
 
-    func frame(_ stream: StreamLog) {
-        let place = committedPlace(for: stream.selection)
+    func frame(_ stream: SharedStream) {
+        let place = committedPosition(for: stream.selection)
         guard stream.framedThrough < place else { return }
         stream.frame(through: place, of: self, scratch: &table.scratch)
     }
@@ -234,10 +234,8 @@ extension Session {
         waiting = []
         for stream in streams {
             frame(stream)
-            for subscriber in stream.subscribers { subscriber.stopReplaying() }
             stream.appendEnd(position, scratch: &table.scratch)
-            stream.flush(through: table.output)
-            for subscriber in stream.subscribers { subscriber.finishAtEnd() }
+            for subscriber in stream.subscribers { subscriber.drain() }
         }
         streams = []
     }
@@ -364,7 +362,7 @@ extension Session {
             try JSON.encode(value, into: &out, with: &table.encodingSpace)
             return nil
         } catch {
-            out.append(contentsOf: Framing.null)
+            out.append(contentsOf: EventFramer.null)
             note(.unencodable(what, String(describing: error)))
             return error
         }

@@ -1,7 +1,7 @@
 internal import Storage
 internal import Wire
 
-// Streams: who reads what from where, and what they are shown first.
+// Streams: opening them, and what they show first.
 extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
@@ -41,16 +41,16 @@ extension Session {
         switch request.start {
         case .now: break
         case .snapshot: wantsSnapshot = true
-        case .start: after = Position(generation, startPlace(for: request.selection))
+        case .start: after = Position(generation, startPosition(for: request.selection))
         case .after(let text):
             switch resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason):
                 wantsSnapshot = true
-                opening.block = Framing.resetBlock(reason, present)
+                opening.block = EventFramer.resetBlock(reason, present)
             }
         }
-        if keeping != nil, after.inHistory < keptPlace(for: request.selection) {
+        if keeping != nil, after.inHistory < keptPosition(for: request.selection) {
             return openReplaying(request, after: after)
         }
         guard let stream = stream(request.selection, covering: after) else {
@@ -58,7 +58,7 @@ extension Session {
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
-            cursor: stream.offset(after: after))
+            at: stream.offset(after: after.inHistory))
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
@@ -66,29 +66,29 @@ extension Session {
     /// newest that is committed, which may be later than the moment it was asked for.
     private func openAnew(_ request: SubscriptionRequest) {
         var opening = StreamOpening(isChunked: request.selection.isChunked)
-        let position = Position(generation, committedPlace(for: request.selection))
-        opening.block = Framing.resetBlock(.trimmed, position)
+        let position = Position(generation, committedPosition(for: request.selection))
+        opening.block = EventFramer.resetBlock(.trimmed, position)
         guard let stream = stream(request.selection, covering: position) else {
             preconditionFailure("a stream always covers the present")
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
-            cursor: stream.offset(after: position))
+            at: stream.offset(after: position.inHistory))
         finish(request, subscriber, opening, true, at: position, nil)
     }
 
     /// The journal has what memory has not.
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
-        let present = Position(generation, committedPlace(for: request.selection))
+        let present = Position(generation, committedPosition(for: request.selection))
         guard let stream = stream(request.selection, covering: present) else {
             preconditionFailure("a stream always covers the present")
         }
-        let subscriber = Subscriber(id: request.token, session: self, stream: stream, cursor: .max)
-        let replay = Replay(
-            subscriber, of: self, after: position.inHistory, isFromStart: request.start.isStart)
+        let subscriber = Subscriber(
+            id: request.token, session: self, stream: stream, at: stream.end)
+        subscriber.catchUp(
+            after: position.inHistory, of: self, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
         finish(request, subscriber, opening, false, at: position, nil)
-        if !subscriber.isBlocked { replay.proceed() }
     }
 
     private func finish(
@@ -105,19 +105,18 @@ extension Session {
             }
         } else if opening.block.isEmpty,
             request.start.needsID
-                || (request.start.needsIDIfEmpty && subscriber.cursor == stream.end)
+                || (request.start.needsIDIfEmpty && subscriber.hasAll)
         {
-            opening.block = Framing.idBlock(after)
+            opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
         table.output.reply(content(.subscribed(subscriber, opening)), to: request.token)
-        guard !subscriber.isBlocked, !subscriber.isReplaying else { return }
-        stream.advance(subscriber, through: table.output)
+        subscriber.advance()
     }
 
     /// The oldest that may be kept for a stream of this selection, in memory or in the journal.
-    private func startPlace(for selection: Selection) -> HistoryPosition {
-        let place = keptPlace(for: selection)
+    private func startPosition(for selection: Selection) -> HistoryPosition {
+        let place = keptPosition(for: selection)
         return keeping.map { min(place, HistoryPosition($0.keptAfter)) } ?? place
     }
 
@@ -127,9 +126,11 @@ extension Session {
     ) -> Result<Position, ResetReason> {
         guard let position = Position(text) else { return .failure(.malformed) }
         guard position.generation == generation else { return .failure(.generation) }
-        guard position.inHistory <= committedPlace(for: selection) else { return .failure(.ahead) }
+        guard position.inHistory <= committedPosition(for: selection) else {
+            return .failure(.ahead)
+        }
         // What the journal has of it is seen when it is read.
-        guard position.inHistory >= keptPlace(for: selection) || keeping != nil else {
+        guard position.inHistory >= keptPosition(for: selection) || keeping != nil else {
             return .failure(.trimmed)
         }
         return .success(position)
@@ -142,7 +143,7 @@ extension Session {
     }
 
     /// The stream of this selection, made if need be, covering everything after `position`.
-    private func stream(_ selection: Selection, covering position: Position) -> StreamLog? {
+    private func stream(_ selection: Selection, covering position: Position) -> SharedStream? {
         let place = selection.log ? position.inHistory : position.inHistory.recordBefore
         let limit = streamLimitBytes
         if let stream = streams.first(where: { $0.selection == selection }) {
@@ -150,8 +151,8 @@ extension Session {
             frame(stream)
             return stream.extend(backTo: place, of: self, limit: limit) ? stream : nil
         }
-        let stream = StreamLog(
-            selection, after: committedPlace(for: selection), tally: table.subscribers)
+        let stream = SharedStream(
+            selection, after: committedPosition(for: selection), tally: table.subscribers)
         stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
         guard stream.extend(backTo: place, of: self, limit: limit) else { return nil }
         streams = streams + [stream]
@@ -160,7 +161,7 @@ extension Session {
     }
 
     /// Makes a stream cover everything after `place`, if it may keep as much.
-    func extend(_ stream: StreamLog, backTo place: HistoryPosition) -> Bool {
+    func extend(_ stream: SharedStream, backTo place: HistoryPosition) -> Bool {
         stream.extend(backTo: place, of: self, limit: streamLimitBytes)
     }
 
@@ -179,7 +180,7 @@ extension Session {
     /// How many streams may each keep as much as a single one may.
     static let fullStreams = 16
 
-    func removeStream(_ stream: StreamLog) {
+    func removeStream(_ stream: SharedStream) {
         let rest = streams.filter { $0 !== stream }
         guard rest.count < streams.count else { return }
         streams = rest
@@ -192,7 +193,7 @@ extension Session {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(generation, stream.framedThrough)
-        opening.block = Framing.resetBlock(.trimmed, position)
+        opening.block = EventFramer.resetBlock(.trimmed, position)
         guard stream.selection.hasSnapshot else { return opening }
         opening.snapshot = stream.snapshotBlock(at: position.number) {
             snapshotBlock(
@@ -207,7 +208,7 @@ extension Session {
     ) -> [UInt8] {
         var block: [UInt8] = []
         block.reserveCapacity(data.count + 64)
-        Framing.append(Framing.snapshot, position, data[...], isChunked: false, to: &block)
+        EventFramer.append(EventFramer.snapshot, position, data[...], isChunked: false, to: &block)
         if isChunked { ChunkEncoder.appendEnd(to: &block) }
         return block
     }
@@ -223,7 +224,7 @@ extension Session {
         guard selection.readsStates else { return pulses }
         machine?.encodeState(at: version, in: self, to: &state)
         if case .part(let pointer) = selection.states {
-            state = StatePart.slice(pointer, of: state) ?? Framing.null
+            state = StatePart.slice(pointer, of: state) ?? EventFramer.null
         }
         guard selection.pulses != 0 else { return state }
         return Array("{\"pulses\":".utf8) + pulses + Array(",\"state\":".utf8) + state
@@ -241,6 +242,9 @@ extension Session {
         return out
     }
 
+    /// Whether there is a state in memory.
+    var isAwake: Bool { machine != nil }
+
     /// No more old states are asked for just now.
     func endReplay() {
         machine?.endReplay()
@@ -250,7 +254,7 @@ extension Session {
         switch source {
         case .pulse(let index): registration.pulsePrefixes[index]
         case .activity(let index): activityPrefix(index)
-        case .state: Framing.state
+        case .state: EventFramer.state
         case .failure: preconditionFailure("a failure is told by the action log alone")
         }
     }

@@ -53,8 +53,8 @@ package final class Session {
     var committedNotes: UInt32 = 0
     /// Steps that are not committed, oldest first; replies attach to the last.
     let uncommitted = StepQueue()
-    var streams: [StreamLog] = []
-    var slices = SliceShelf()
+    var streams: [SharedStream] = []
+    var slices = CatchUpCache()
     /// Streams that show states; while there are any, each mutation's state is encoded at once.
     var stateStreams = 0
     var tasks: [RunID: Task<Void, Never>] = [:]
@@ -125,10 +125,10 @@ package final class Session {
         life = .running
         // Whoever read the life before has not seen what was committed without its knowledge.
         for stream in streams {
-            let place = committedPlace(for: stream.selection)
+            let place = committedPosition(for: stream.selection)
             guard stream.framedThrough < place else { continue }
             if stream.selection.readsStates { stream.showsPart(of: state(at: committedNumber)) }
-            stream.goOn(from: place)
+            stream.restart(at: place)
         }
     }
 

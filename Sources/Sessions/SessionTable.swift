@@ -76,8 +76,8 @@ package final class SessionTable {
     var pen = RecordEncoder()
     /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
     let crashSlot: CrashSlot
-    /// Readers of the journal, each in its turn.
-    let turns: LoopTurns
+    /// Reads of the journal by streams.
+    let background: BackgroundQueue
     /// Whose record is being written.
     private var writing: Step?
     private var lastIncarnation: UInt64 = 0
@@ -102,7 +102,7 @@ package final class SessionTable {
         self.isolation = isolation
         self.reach = reach ?? { _, job in hop(job) }
         self.topics = topics
-        turns = LoopTurns { _ = hop { $0.turns.run() } }
+        background = BackgroundQueue { _ = hop { $0.background.run() } }
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -268,7 +268,7 @@ package final class SessionTable {
         inFlight = []
         waking = [:]
         deletions = [:]
-        turns.forgetAll()
+        background.removeAll()
         isStopped = true
         // Its caller waits for commits that end nowhere any more.
         let act = committed

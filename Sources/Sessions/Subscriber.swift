@@ -2,46 +2,62 @@ internal import Storage
 
 /// A reader of one stream: a position in its bytes.
 ///
-/// It costs these few words. What it has not taken stays where it is, in the stream, which is
-/// bounded; it holds up nobody and nothing.
+/// Design: the events themselves stay in the stream, which is bounded, or in the journal; a slow
+/// reader costs these few words and delays nothing else.
 package final class Subscriber {
-    /// What the floor above calls it.
+    /// Where the reader stands.
+    enum State {
+        /// Everything before this offset of the stream is written or in `unsent`.
+        case live(Int)
+        /// The reader is between the journal and the stream.
+        case catchingUp(CatchUp)
+        /// The stream has dropped events that the reader has not got. After this position the
+        /// journal may have them; nil: nothing has.
+        case behind(after: HistoryPosition?)
+        /// The session has ended: the rest of the stream from this offset, then the end.
+        case draining(Int)
+        /// Nothing more is written.
+        case ended
+    }
+
+    /// The connection's token in the service.
     package let id: UInt64
     private weak var session: Session?
-    unowned let output: any SessionOutput
-    let stream: StreamLog
-    /// Everything before it is written or in `unsent`.
-    var cursor: Int
-    /// It did not take all it was given: nothing is written until there is room again.
-    package internal(set) var isBlocked = false
-    /// The way back to the stream, over what only the journal has.
-    var replay: Replay? {
-        didSet { isReplaying = replay != nil }
-    }
-    /// Law: `replay != nil`. Beside `isBlocked`: both are asked for every event.
-    private(set) var isReplaying = false
-    /// The stream dropped what it had not read: `reset` comes next, or what the journal has.
-    var isLost = false
-    /// Lost after this event.
-    var lostAfter: HistoryPosition?
-    /// What must be written before anything from the stream: the rest of the opening bytes, or
-    /// of the event in which the reader was left behind. Storage is shared where it can be.
-    var unsent: ArraySlice<UInt8> = []
-    /// Its place in `stream.subscribers`.
+    private unowned let output: any SessionOutput
+    let stream: SharedStream
+    private(set) var state: State
+    /// The connection did not accept all bytes: nothing is written until ``resume()``.
+    package private(set) var isBlocked = false
+    /// Bytes to write before anything else: the rest of the opening, of a slice of the journal, or
+    /// of the event that was interrupted when the reader fell behind. Storage is shared where
+    /// possible.
+    private var unsent: ArraySlice<UInt8> = []
+    /// The index in `stream.subscribers`.
     var index = 0
 
     /// Whether the connection gets its body in chunks.
     package var isChunked: Bool { stream.selection.isChunked }
 
-    init(id: UInt64, session: Session, stream: StreamLog, cursor: Int) {
+    /// - Parameter offset: where the reader begins in the stream.
+    init(id: UInt64, session: Session, stream: SharedStream, at offset: Int) {
         self.id = id
         self.session = session
         self.output = session.table.output
         self.stream = stream
-        self.cursor = cursor
+        state = .live(offset)
     }
 
-    /// Bytes of the opening that the connection did not take; they go first.
+    /// The stream has nothing that the reader has not got.
+    var hasAll: Bool { if case .live(stream.end) = state { true } else { false } }
+
+    /// Everything is written, and nothing is under way.
+    var isAtRest: Bool { hasAll && !isBlocked && unsent.isEmpty }
+
+    var isLive: Bool { if case .live = state { true } else { false } }
+
+    // MARK: The connection
+
+    /// Adds bytes of the opening that the connection did not accept.
     package func hold(_ bytes: ArraySlice<UInt8>) {
         guard !bytes.isEmpty else { return }
         unsent = bytes
@@ -53,97 +69,148 @@ package final class Subscriber {
         isBlocked = true
     }
 
-    /// There is room again: writes on from where it was, or soon.
+    /// The connection accepts bytes again: writing resumes, at once or in a later iteration of the
+    /// loop.
     package func resume() {
-        guard isReplaying, let session else { return writeOn() }
-        session.table.turns.take { [self] in writeOn() }
+        guard case .catchingUp = state, let session else { return unblock() }
+        session.table.background.append { [self] in unblock() }
     }
 
-    private func writeOn() {
+    private func unblock() {
+        if case .ended = state { return }
         isBlocked = false
-        guard sendUnsent() else { return }
-        goOn()
+        if sendUnsent() { advance() }
     }
 
-    /// Everything that was held back is written: on with what comes next.
-    func goOn() {
-        guard !isBlocked else { return }
-        if let replay { return replay.proceed() }
-        if isLost {
-            isLost = false
-            if replayLost() { return }
-            guard let opening = comeBack(), send(opening) else { return }
-        }
-        stream.advance(self, through: output)
-        if stream.isEnded { finishIfDone() }
+    /// The connection is gone.
+    package func cancel() {
+        leave()
+        if stream.isUnused { session?.removeStream(stream) }
     }
 
-    /// What was dropped here may be in the journal.
-    private func replayLost() -> Bool {
-        guard let session, let lostAfter, stream.ending == nil, session.keeping != nil else {
-            return false
-        }
-        self.lostAfter = nil
-        // The last event of a record may stand here for the whole of it; that skips nothing.
-        Replay(self, of: session, after: lostAfter).proceed()
-        return true
-    }
-
-    /// The connection ends here; the client comes back with the id it has.
+    /// Closes the connection; the client comes back with the id it has.
     func abandon() {
         cancel()
         output.finish(self)
     }
 
-    /// The connection is gone.
-    package func cancel() {
-        replay?.cancel()
-        stream.remove(self)
-        if stream.isUnused { session?.removeStream(stream) }
+    // MARK: Events
+
+    /// Writes what has been added to the stream. Readers that are not live get it later.
+    func deliver() {
+        guard !isBlocked, case .live(let offset) = state, offset < stream.end else { return }
+        state = .live(write(from: offset))
     }
 
-    /// The session has ended: what is only in the journal goes with it.
-    func stopReplaying() {
-        guard let replay else { return }
-        replay.cancel()
-        isLost = true
-        lostAfter = nil
+    /// Continues with whatever is next, until the connection accepts no more or nothing is left.
+    func advance() {
+        while !isBlocked {
+            switch state {
+            case .live: return deliver()
+            case .catchingUp(let catchUp): return catchUp.proceed()
+            case .behind(let position): guard resync(after: position) else { return }
+            case .draining(let offset):
+                state = .draining(write(from: offset))
+                if case .draining(stream.end) = state, !isBlocked { finish() }
+                return
+            case .ended: return
+            }
+        }
     }
 
-    /// The session's end is in the stream: a reader that was on its way back to it goes there now,
-    /// for nothing else ever asks it to.
-    func finishAtEnd() {
-        guard isLost else { return finishIfDone() }
-        goOn()
+    private func write(from offset: Int) -> Int {
+        var offset = offset
+        stream.read(from: offset) { span in
+            let accepted = output.write(span, to: id)
+            offset += accepted
+            isBlocked = accepted < span.count
+            return !isBlocked
+        }
+        return offset
     }
 
-    /// After the session's end: nothing is left to write.
-    func finishIfDone() {
-        guard !isBlocked, cursor == stream.end else { return }
-        stream.remove(self)
+    /// The reader's next event is in the journal alone.
+    ///
+    /// - Parameter isFromStart: the client wants everything that is kept, and has no id.
+    func catchUp(after position: HistoryPosition, of session: Session, isFromStart: Bool = false) {
+        state = .catchingUp(
+            CatchUp(self, of: session, after: position, isFromStart: isFromStart))
+    }
+
+    /// The stream has everything that comes next.
+    ///
+    /// - Parameter opening: bytes that precede it.
+    func join(at offset: Int, _ opening: StreamOpening?) {
+        state = .live(offset)
+        if let opening, !send(opening) { return }
+        advance()
+    }
+
+    /// The stream no longer has what comes next.
+    ///
+    /// - Parameters:
+    ///   - position: what the reader has got once `rest` is written; nil: the journal does not have
+    ///     what comes next either.
+    ///   - rest: of the event that it has got a part of.
+    func fallBehind(after position: HistoryPosition?, rest: [UInt8] = []) {
+        state = .behind(after: position)
+        unsent.append(contentsOf: rest)
+    }
+
+    /// The session has ended, and the stream has its `end` event.
+    func drain() {
+        switch state {
+        case .live(let offset): state = .draining(offset)
+        case .catchingUp(let catchUp):
+            catchUp.end()
+            state = .behind(after: nil)
+        case .behind, .draining, .ended: break
+        }
+        advance()
+    }
+
+    /// Leaves the gap behind: by reading the journal, or with a `reset`.
+    ///
+    /// - Returns: whether there is something to write next.
+    private func resync(after position: HistoryPosition?) -> Bool {
+        if let ending = stream.ending {
+            state = .draining(ending.offset)
+            var opening = StreamOpening(isChunked: isChunked)
+            opening.block = EventFramer.resetBlock(.trimmed, ending.position)
+            return send(opening)
+        }
+        guard let session else { return false }
+        if let position, session.keeping != nil {
+            // The position may be that of the last event of a record, and not bare: the record has
+            // no more events for this stream, so nothing is skipped.
+            catchUp(after: position, of: session)
+            return true
+        }
+        // A session without a state in memory has nothing to show.
+        guard session.isAwake else {
+            abandon()
+            return false
+        }
+        state = .live(stream.end)
+        return send(session.reset(self))
+    }
+
+    private func finish() {
+        leave()
         output.finish(self)
     }
 
-    /// Moves on to what is there; answers what tells of the gap, nil if there is no session
-    /// whose state could be shown.
-    private func comeBack() -> StreamOpening? {
-        if let ending = stream.ending {
-            cursor = ending.offset
-            var opening = StreamOpening(isChunked: isChunked)
-            opening.block = Framing.resetBlock(.trimmed, ending.position)
-            return opening
-        }
-        // Of a session that has no state in memory there is nothing to show.
-        guard let session else { return nil }
-        guard session.machine != nil else {
-            abandon()
-            return nil
-        }
-        cursor = stream.end
-        return session.reset(self)
+    private func leave() {
+        if case .catchingUp(let catchUp) = state { catchUp.end() }
+        state = .ended
+        stream.remove(self)
     }
 
-    /// Writes these bytes behind what is unsent. Answers whether everything went out.
+    // MARK: Bytes
+
+    /// Writes bytes behind those that are unsent.
+    ///
+    /// - Returns: whether the connection has accepted everything.
     func send(_ bytes: [UInt8]) -> Bool {
         guard unsent.isEmpty, !isBlocked else {
             unsent.append(contentsOf: bytes)
@@ -153,20 +220,18 @@ package final class Subscriber {
         return sendUnsent()
     }
 
-    /// The same of what precedes the events of the stream.
-    func send(_ opening: StreamOpening) -> Bool {
+    private func send(_ opening: StreamOpening) -> Bool {
         var bytes: [UInt8] = []
         opening.append(retryMilliseconds: nil, to: &bytes)
         return send(bytes + opening.snapshot)
     }
 
-    /// Answers whether everything went out.
-    func sendUnsent() -> Bool {
+    private func sendUnsent() -> Bool {
         guard !unsent.isEmpty else { return true }
         let held = unsent
-        let taken = output.write(held.span, to: id)
-        isBlocked = taken < held.count
-        unsent = isBlocked ? held.dropFirst(taken) : []
+        let accepted = output.write(held.span, to: id)
+        isBlocked = accepted < held.count
+        unsent = isBlocked ? held.dropFirst(accepted) : []
         return !isBlocked
     }
 }

@@ -2,13 +2,13 @@ internal import JSONCoding
 internal import Storage
 internal import Wire
 
-/// One entry of a session's action log as it is shown: one line of JSON,
+/// One entry of a session's action log as clients see it: one line of JSON,
 /// `{"position":…,"time":…,"action":…,"version":…,"kind":…,"content":…}`.
 ///
-/// `action` is the number of the action that led to it, left out where none did; `version` is
-/// there for mutations alone.
-struct LogEntry {
-    /// What an entry tells. The raw value is its `kind` and the name of its event.
+/// `action` is the number of the action that led to the entry, and absent without one; `version` is
+/// present only for mutations.
+struct ActionLogLine {
+    /// The raw value is the entry's `kind` and the name of its event.
     enum Kind: String {
         /// `{"received":…}`; with `"transformed":…` where `transform(action:)` made another of it.
         case actionReceived = "action.received"
@@ -57,58 +57,20 @@ struct LogEntry {
         case didDrop = "cycler.didDrop"
     }
 
-    init(
-        place: HistoryPosition, time: Int64, action: UInt64, body: ArraySlice<UInt8>
-    ) {
-        self.place = place
-        self.time = time
-        self.action = action
-        self.body = body
+    let head: HistoryEntry.Head
+    /// The entry's content; of a note the line's end, from `{"kind":`.
+    private let content: ArraySlice<UInt8>
+
+    /// Nil for entries that the action log does not show: the beginning and the end of a session.
+    init?(_ head: HistoryEntry.Head, _ content: ArraySlice<UInt8>) {
+        guard head.kind != .created, head.kind != .deleted else { return nil }
+        self.head = head
+        self.content = content
     }
 
-    var place: HistoryPosition
-    /// Milliseconds since 1970 (UTC).
-    var time: Int64
-    var action: UInt64
-    var version: UInt64?
-    /// `{"kind":…,"content":…}`
-    var body: ArraySlice<UInt8>
+    init?(_ entry: HistoryEntry) { self.init(entry.head, entry.content[...]) }
 
-    /// The entry that a record or a note of the journal is; nil for those that have none.
-    init?(_ record: HistoryEntry) {
-        place = HistoryPosition(record.number, part: record.part)
-        time = record.time
-        action = record.action
-        switch record.kind {
-        case .mutation:
-            version = record.version
-            body = Self.body(ofMutation: record.content)[...]
-        case .activity: body = Self.body(.activity, record.content)[...]
-        case .failure:
-            let place = Self.place(ofFailure: record.content)
-            body = Self.body(Self.kind(ofFailureAt: place), record.content)[...]
-        case .note: body = record.content[...]
-        case .created, .deleted: return nil
-        }
-    }
-
-    /// The content of a failure begins with it.
-    private static func place(ofFailure content: [UInt8]) -> Substring {
-        let rest = content.dropFirst(placeField.count).prefix { $0 != UInt8(ascii: "\"") }
-        return Substring(decoding: rest, as: UTF8.self)
-    }
-
-    private static let placeField = Array("{\"place\":\"".utf8)
-
-    /// The form in which kind and content are kept: `{"kind":…,"content":…}`.
-    static func body(_ kind: Kind, _ content: some Collection<UInt8>) -> [UInt8] {
-        var body: [UInt8] = []
-        body.reserveCapacity(content.count + 48)
-        append(kind, to: &body) { $0.append(contentsOf: content) }
-        return body
-    }
-
-    /// The same of what `write` appends; nothing is `null`.
+    /// A note's content: `{"kind":…,"content":…}`. Where `write` appends nothing it is `null`.
     static func append(
         _ kind: Kind, to body: inout [UInt8], _ write: (inout [UInt8]) -> Void
     ) {
@@ -117,56 +79,72 @@ struct LogEntry {
         body.append(contentsOf: contentField)
         let start = body.count
         write(&body)
-        if body.count == start { body.append(contentsOf: Framing.null) }
+        if body.count == start { body.append(contentsOf: EventFramer.null) }
         body.append(UInt8(ascii: "}"))
     }
 
-    /// A mutation, or what no mutation was: nothing.
-    static func body(ofMutation content: [UInt8]) -> [UInt8] {
-        body(content.isEmpty ? .stateReplaced : .mutation, content)
-    }
-
-    /// The kind of a record of a failure, told by where it happened.
-    static func kind(ofFailureAt place: some StringProtocol) -> Kind {
-        switch place {
-        case "effect": .effectFailed
-        case "source": .sourceFailed
-        default: .hookFailed
-        }
-    }
-
-    /// Appends the entry.
+    /// Appends the line.
     func append(_ generation: Generation, to out: inout [UInt8]) {
         out.append(contentsOf: "{\"position\":\"".utf8)
-        Position(generation, place).append(to: &out)
+        Position(generation, head.position).append(to: &out)
         out.append(contentsOf: "\",\"time\":\"".utf8)
-        Timestamp.append(milliseconds: time, to: &out)
+        Timestamp.append(milliseconds: head.time, to: &out)
         out.append(UInt8(ascii: "\""))
-        if action > 0 {
+        if head.action > 0 {
             out.append(contentsOf: ",\"action\":".utf8)
-            Decimal.append(action, to: &out)
+            Decimal.append(head.action, to: &out)
         }
-        if let version {
+        if head.kind == .mutation {
             out.append(contentsOf: ",\"version\":".utf8)
-            Decimal.append(version, to: &out)
+            Decimal.append(head.version, to: &out)
         }
         out.append(UInt8(ascii: ","))
-        out.append(contentsOf: body.dropFirst())
+        guard let kind else { return out.append(contentsOf: content.dropFirst()) }
+        out.append(contentsOf: Self.kindField.dropFirst())
+        out.append(contentsOf: kind.rawValue.utf8)
+        out.append(contentsOf: Self.contentField)
+        out.append(contentsOf: content.isEmpty ? EventFramer.null[...] : content)
+        out.append(UInt8(ascii: "}"))
     }
 
-    /// Appends the entry as an event that is named after its kind.
+    /// Appends the line as an event that is named after the entry's kind.
     func appendEvent(_ generation: Generation, isChunked: Bool, to out: inout [UInt8]) {
         let start = out.count
         out.append(contentsOf: "event: ".utf8)
-        out.append(contentsOf: body.dropFirst(Self.kindField.count).prefix { $0 != 0x22 })
+        if let kind {
+            out.append(contentsOf: kind.rawValue.utf8)
+        } else {
+            out.append(contentsOf: content.dropFirst(Self.kindField.count).prefix { $0 != 0x22 })
+        }
         out.append(contentsOf: "\nid: ".utf8)
-        Position(generation, place).append(to: &out)
+        Position(generation, head.position).append(to: &out)
         out.append(contentsOf: "\ndata: ".utf8)
         append(generation, to: &out)
         out.append(contentsOf: "\n\n".utf8)
         if isChunked { ChunkEncoder.wrap(from: start, in: &out) }
     }
 
+    /// The kind of a record; nil for a note, whose content says it.
+    private var kind: Kind? {
+        switch head.kind {
+        case .mutation: content.isEmpty ? .stateReplaced : .mutation
+        case .activity: .activity
+        case .failure: failureKind
+        case .created, .deleted, .note: nil
+        }
+    }
+
+    /// The content of a failure begins with the place where it happened.
+    private var failureKind: Kind {
+        let rest = content.dropFirst(Self.placeField.count).prefix { $0 != UInt8(ascii: "\"") }
+        switch Substring(decoding: rest, as: UTF8.self) {
+        case "effect": return .effectFailed
+        case "source": return .sourceFailed
+        default: return .hookFailed
+        }
+    }
+
     private static let kindField = Array("{\"kind\":\"".utf8)
     private static let contentField = Array("\",\"content\":".utf8)
+    private static let placeField = Array("{\"place\":\"".utf8)
 }

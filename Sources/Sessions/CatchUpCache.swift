@@ -1,0 +1,54 @@
+internal import Storage
+
+/// Slices of the journal that several readers of one session want at about the same time.
+struct CatchUpCache {
+    /// A slice depends on its selection and on the position after which it begins.
+    struct Key: Hashable {
+        let selection: Selection
+        let reached: HistoryPosition
+        let passed: HistoryPosition
+        /// Whether the slice may begin later: its readers want everything that is kept, wherever
+        /// that begins.
+        let isFromStart: Bool
+    }
+
+    struct Slice {
+        let framed: [UInt8]
+        let reached: HistoryPosition
+    }
+
+    /// Readers that wait for a slice that is being read.
+    private var waiting: [Key: [CatchUp]] = [:]
+    /// The newest last.
+    private var slices: [(key: Key, slice: Slice)] = []
+    /// Readers reach a position one after the other, but not far apart.
+    private static let limit = 4
+
+    /// Adds a reader that waits for a slice.
+    ///
+    /// - Returns: whether it is the first one, so that the slice has to be read.
+    mutating func wait(for key: Key, _ reader: CatchUp) -> Bool {
+        let isFirst = waiting[key] == nil
+        waiting[key, default: []].append(reader)
+        return isFirst
+    }
+
+    /// A slice was read.
+    ///
+    /// - Returns: the readers that have waited for it.
+    mutating func takeWaiting(for key: Key) -> [CatchUp] { waiting.removeValue(forKey: key) ?? [] }
+
+    subscript(key: Key) -> Slice? { slices.last { $0.key == key }?.slice }
+
+    /// Keeps a slice for readers that reach its position soon.
+    ///
+    /// - Returns: whether the cache was empty.
+    mutating func insert(_ slice: Slice, at key: Key) -> Bool {
+        guard self[key] == nil else { return false }
+        if slices.count == Self.limit { slices.removeFirst() }
+        slices.append((key, slice))
+        return slices.count == 1
+    }
+
+    mutating func removeAll() { slices = [] }
+}

@@ -1,0 +1,186 @@
+internal import Storage
+internal import Wire
+
+/// Frames a session's history as Server-Sent Events for one selection: entries of memory and of the
+/// journal alike.
+///
+/// Fields come in the order `event`, `id`, `data` (WHATWG HTML §9.2.6). On a chunked stream each
+/// event is one chunk (RFC 9112 §7.1).
+///
+/// Each reader that stands at another position needs a framer of its own: a selected part of the
+/// state is shown only when it changes.
+struct EventFramer {
+    let selection: Selection
+    /// The part of the state that was shown last; only with `.part`.
+    private var shownPart: [UInt8]?
+
+    /// Called for each event: its position, with the part that it has on every stream, and where it
+    /// ends in `out`.
+    typealias Ended = (_ position: HistoryPosition, _ end: Int) -> Void
+
+    init(_ selection: Selection) { self.selection = selection }
+
+    // MARK: The state
+
+    /// Sets what the readers know of the state when the next record comes.
+    mutating func showsPart(of state: [UInt8]) { shownPart = part(of: state) }
+
+    /// The state, or the part of it, that is to be shown after a mutation; nil if the part is the
+    /// same as before.
+    mutating func change(to state: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        guard case .part = selection.states else { return state }
+        let part = part(of: Array(state))
+        guard part != shownPart else { return nil }
+        shownPart = part
+        return (part ?? Self.null)[...]
+    }
+
+    /// The selected part of an encoded state; nil if there is none.
+    private func part(of state: [UInt8]) -> [UInt8]? {
+        guard case .part(let pointer) = selection.states else { return nil }
+        return StatePart.slice(pointer, of: state)
+    }
+
+    // MARK: Entries
+
+    /// Appends the selected events of one record.
+    ///
+    /// Only the last one carries the bare position (contract §1), so that a connection that is cut
+    /// between two of them neither loses nor repeats any.
+    ///
+    /// - Parameters:
+    ///   - events: all events of the record, selected or not, without the state: a part is an
+    ///     event's index among all of them, so that it means the same on every stream.
+    ///   - state: the state to show, which is the last event.
+    ///   - skipped: events up to this part were shown before.
+    func append(
+        _ record: HistoryPosition, _ events: some RecordEvents, state: ArraySlice<UInt8>?,
+        after skipped: UInt32 = 0, of session: Session, to out: inout [UInt8], ended: Ended
+    ) {
+        let stateIndex = UInt32(clamping: events.count + 1)
+        let last = state == nil ? lastIndex(events) : stateIndex
+        var index: UInt32 = 0
+        for offset in 0..<events.count {
+            index += 1
+            guard index > skipped, let source = events.source(at: offset),
+                selection.includes(source)
+            else { continue }
+            let id = HistoryPosition(record.number, part: index == last ? 0 : index)
+            append(session.prefix(of: source), id, events.data(at: offset), session, &out)
+            ended(HistoryPosition(record.number, part: index), out.count)
+        }
+        guard let state, stateIndex > skipped else { return }
+        append(Self.state, HistoryPosition(record.number), state, session, &out)
+        ended(HistoryPosition(record.number, part: stateIndex), out.count)
+    }
+
+    /// The index, from 1, of the last selected event; 0 if none is.
+    private func lastIndex(_ events: some RecordEvents) -> UInt32 {
+        var offset = events.count
+        while offset > 0 {
+            if let source = events.source(at: offset - 1), selection.includes(source) { break }
+            offset -= 1
+        }
+        return UInt32(clamping: offset)
+    }
+
+    private func append(
+        _ prefix: [UInt8], _ position: HistoryPosition, _ data: ArraySlice<UInt8>,
+        _ session: Session, _ out: inout [UInt8]
+    ) {
+        Self.append(
+            prefix, Position(session.generation, position), data, isChunked: selection.isChunked,
+            to: &out)
+    }
+
+    /// Appends an entry of the action log.
+    func append(
+        _ line: ActionLogLine, of session: Session, to out: inout [UInt8], ended: Ended
+    ) {
+        line.appendEvent(session.generation, isChunked: selection.isChunked, to: &out)
+        ended(line.head.position, out.count)
+    }
+}
+
+/// The events of one record, without its state.
+protocol RecordEvents {
+    var count: Int { get }
+    /// Nil: no event of today's reactor; it counts as a part and is not shown.
+    func source(at offset: Int) -> EventSource?
+    /// One line of JSON.
+    func data(at offset: Int) -> ArraySlice<UInt8>
+}
+
+/// The events of a record that was read from the journal.
+struct StoredEvents: RecordEvents {
+    private let entry: HistoryEntry
+    private let session: Session
+
+    init(_ entry: HistoryEntry, of session: Session) {
+        self.entry = entry
+        self.session = session
+    }
+
+    var count: Int { entry.events.count }
+
+    func source(at offset: Int) -> EventSource? {
+        session.source(of: entry.events[offset].name, in: entry.kind)
+    }
+
+    func data(at offset: Int) -> ArraySlice<UInt8> { entry.events[offset].data[...] }
+}
+
+// Blocks, and their constant parts, which are encoded once.
+extension EventFramer {
+    static let state = prefix("state")
+    static let snapshot = prefix("snapshot")
+    static let reset = prefix("reset")
+    static let end = prefix("end")
+    static let deleted = Array("{\"reason\":\"deleted\"}".utf8)
+    static let null = Array("null".utf8)
+
+    private static let dataField = Array("\ndata: ".utf8)
+    private static let blankLine = Array("\n\n".utf8)
+    private static let idField = Array("id: ".utf8)
+
+    /// `event: <name>` and the beginning of the id line.
+    ///
+    /// - Parameter name: one line without NUL, which registration has checked.
+    static func prefix(_ name: String) -> [UInt8] {
+        Array("event: \(name)\nid: ".utf8)
+    }
+
+    /// - Parameter data: one line of JSON.
+    static func append(
+        _ prefix: [UInt8], _ position: Position, _ data: ArraySlice<UInt8>, isChunked: Bool,
+        to out: inout [UInt8]
+    ) {
+        if isChunked {
+            let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
+            ChunkEncoder.appendSize(fields + data.count, to: &out)
+        }
+        out.append(contentsOf: prefix)
+        position.append(to: &out)
+        out.append(contentsOf: dataField)
+        out.append(contentsOf: data)
+        out.append(contentsOf: blankLine)
+        if isChunked { ChunkEncoder.appendEnd(to: &out) }
+    }
+
+    /// The block that announces that the following events do not continue those the client has. It
+    /// is no chunk.
+    static func resetBlock(_ reason: ResetReason, _ position: Position) -> [UInt8] {
+        var block: [UInt8] = []
+        let data = Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)
+        append(reset, position, data[...], isChunked: false, to: &block)
+        return block
+    }
+
+    /// The block that sets Last-Event-ID and dispatches nothing. It is no chunk.
+    static func idBlock(_ position: Position) -> [UInt8] {
+        var block = idField
+        position.append(to: &block)
+        block.append(contentsOf: blankLine)
+        return block
+    }
+}

@@ -1,0 +1,337 @@
+internal import DequeModule
+internal import Storage
+
+/// The events of one selection, framed once for all subscribers that read it.
+///
+/// Design: a live subscriber is an offset in these bytes. Live delivery and resume are the same
+/// code: write from the offset to the end. A stream exists while it has subscribers; it is made
+/// from the session's history and can be made again.
+final class SharedStream {
+    let selection: Selection
+
+    /// The end of an event. The part counts all events of the record from 1, selected or not, so
+    /// that a part means the same on every stream of events; on the action log it counts the notes
+    /// before the record, and 0 is the record.
+    private struct Mark {
+        var position: HistoryPosition
+        var end: Int
+    }
+
+    private var bytes = ByteLog()
+    /// Invariant: ascending by position, and each event begins where the one before it ends.
+    private var marks: Deque<Mark> = []
+    /// Every selected event after this position is in `bytes`, up to `framedThrough`. Invariant:
+    /// both are positions of records, whose events are added and dropped together; but not on the
+    /// action log.
+    private(set) var coveredAfter: HistoryPosition
+    private(set) var framedThrough: HistoryPosition
+    private var framer: EventFramer
+    /// The snapshot block of one record number, for subscribers that connect at the same moment.
+    private var snapshot: (number: UInt64, block: [UInt8])?
+    private(set) var subscribers: [Subscriber] = []
+    /// Of all streams of the loop.
+    private let tally: SubscriberTally
+    /// The offset and the position of the `end` event, which is the last one; nil before.
+    private(set) var ending: (offset: Int, position: Position)?
+
+    init(_ selection: Selection, after position: HistoryPosition, tally: SubscriberTally) {
+        self.selection = selection
+        self.tally = tally
+        framer = EventFramer(selection)
+        self.coveredAfter = position
+        self.framedThrough = position
+    }
+
+    var end: Int { bytes.end }
+    var isUnused: Bool { subscribers.isEmpty }
+
+    // MARK: Subscribers
+
+    func add(_ subscriber: Subscriber) {
+        subscriber.index = subscribers.count
+        subscribers.append(subscriber)
+        tally.count += 1
+    }
+
+    func remove(_ subscriber: Subscriber) {
+        let index = subscriber.index
+        guard index < subscribers.count, subscribers[index] === subscriber else { return }
+        subscribers.swapAt(index, subscribers.count - 1)
+        subscribers[index].index = index
+        subscribers.removeLast()
+        tally.count -= 1
+    }
+
+    /// The offset of the first event after `position`.
+    ///
+    /// - Precondition: the position is covered.
+    func offset(after position: HistoryPosition) -> Int {
+        var low = 0
+        var high = marks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if marks[middle].position <= position {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return low == 0 ? bytes.start : marks[low - 1].end
+    }
+
+    /// Shows the bytes from `offset` to the end, piece by piece, until `act` returns false.
+    func read(from offset: Int, _ act: (Span<UInt8>) -> Bool) {
+        guard offset < bytes.end else { return }
+        bytes.read(from: offset, act)
+    }
+
+    /// Writes to every live subscriber whose connection accepts bytes. None waits for another.
+    func flush() {
+        for subscriber in subscribers { subscriber.deliver() }
+    }
+
+    // MARK: Framing
+
+    /// Sets what the readers know of the state when the next record comes.
+    func showsPart(of state: [UInt8]) { framer.showsPart(of: state) }
+
+    /// Frames everything that has been committed up to `position`.
+    ///
+    /// - Precondition: `position` is after `framedThrough`.
+    func frame(through position: HistoryPosition, of session: Session, scratch: inout [UInt8]) {
+        guard !selection.log else { return frameNext(position, session, &scratch) }
+        for number in (framedThrough.number + 1)...position.number {
+            frameNext(HistoryPosition(number), session, &scratch)
+        }
+    }
+
+    private func frameNext(
+        _ position: HistoryPosition, _ session: Session, _ scratch: inout [UInt8]
+    ) {
+        scratch.removeAll(keepingCapacity: true)
+        let begin = bytes.end
+        _ = append(
+            after: framedThrough, through: position, from: session, to: &scratch, limit: .max,
+            with: &framer
+        ) { position, end in
+            marks.append(Mark(position: position, end: begin + end))
+        }
+        bytes.append(scratch)
+        framedThrough = position
+    }
+
+    /// Makes the stream cover everything after `position`, with at most `limit` bytes more.
+    ///
+    /// - Returns: whether the stream covers it now.
+    func extend(backTo position: HistoryPosition, of session: Session, limit: Int) -> Bool {
+        guard position < coveredAfter else { return true }
+        var framed: [UInt8] = []
+        var earlier: [Mark] = []
+        var framer = EventFramer(selection)
+        if case .part = selection.states {
+            framer.showsPart(of: session.state(at: position.number))
+        }
+        defer { session.endReplay() }
+        let isWhole = append(
+            after: position, through: coveredAfter, from: session, to: &framed, limit: limit,
+            with: &framer
+        ) { position, end in
+            earlier.append(Mark(position: position, end: end))
+        }
+        guard isWhole else { return false }
+        let begin = bytes.start - framed.count
+        for mark in earlier.reversed() {
+            marks.prepend(Mark(position: mark.position, end: begin + mark.end))
+        }
+        bytes.prepend(framed)
+        coveredAfter = position
+        return true
+    }
+
+    /// Drops what the session no longer keeps, and the oldest records beyond `limit` bytes.
+    /// Subscribers that have not got it fall behind.
+    ///
+    /// An eighth of slack: dropping looks at every subscriber, so it is not done for each record.
+    func trim(keptAfter: HistoryPosition, limit: Int) {
+        // Subtracted, for the limit may be the largest number there is.
+        guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
+        else { return }
+        var dropped = 0
+        var last = coveredAfter
+        while dropped < marks.count {
+            let mark = marks[dropped]
+            let isSurplus =
+                bytes.end - (dropped == 0 ? bytes.start : marks[dropped - 1].end) > limit
+            let isNewest = isTogether(mark.position, marks[marks.count - 1].position)
+            guard
+                mark.position <= keptAfter || (isSurplus && !isNewest)
+                    || isTogether(mark.position, last)
+            else { break }
+            last = mark.position
+            dropped += 1
+        }
+        let offset = dropped == 0 ? bytes.start : marks[dropped - 1].end
+        for subscriber in subscribers { leaveBehind(subscriber, before: offset) }
+        marks.removeFirst(dropped)
+        bytes.drop(before: offset)
+        let covered = selection.log ? last : HistoryPosition(last.number)
+        coveredAfter = max(covered, min(keptAfter, framedThrough))
+    }
+
+    /// Whether two events are dropped together: those of one record, but each entry of the action
+    /// log is one of its own.
+    private func isTogether(_ one: HistoryPosition, _ other: HistoryPosition) -> Bool {
+        selection.log ? one == other : one.number == other.number
+    }
+
+    /// The subscriber falls behind if it is live and before `offset`.
+    ///
+    /// Invariant: it gets the rest of the event that it has a part of, so that whole events follow.
+    private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
+        guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
+        let next = markIndex(endingAfter: cursor)
+        let start = next == 0 ? bytes.start : marks[next - 1].end
+        guard next < marks.count, start < cursor else {
+            return subscriber.fallBehind(after: position(before: next))
+        }
+        var rest: [UInt8] = []
+        let wanted = marks[next].end - cursor
+        bytes.read(from: cursor) { span in
+            for index in 0..<min(span.count, wanted - rest.count) { rest.append(span[index]) }
+            return rest.count < wanted
+        }
+        subscriber.fallBehind(after: position(before: next + 1), rest: rest)
+    }
+
+    /// The position of a reader that has everything before the mark of this index.
+    private func position(before index: Int) -> HistoryPosition {
+        // A reader that has every event also has the records of which this stream shows nothing.
+        guard index < marks.count else { return framedThrough }
+        return index == 0 ? coveredAfter : marks[index - 1].position
+    }
+
+    /// Every subscriber has everything, and nothing is on its way.
+    var isAtRest: Bool { subscribers.allSatisfy(\.isAtRest) }
+
+    /// Drops every byte.
+    ///
+    /// - Precondition: at rest.
+    func removeAll() {
+        marks.removeAll(keepingCapacity: false)
+        bytes.drop(before: bytes.end)
+        coveredAfter = framedThrough
+        snapshot = nil
+    }
+
+    /// The session is back in memory, at this position. The events between are in the journal alone.
+    func restart(at position: HistoryPosition) {
+        for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
+        removeAll()
+        coveredAfter = position
+        framedThrough = position
+        // A blocked one continues when its connection has accepted what it is in the middle of.
+        for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
+    }
+
+    /// The first event that ends after `offset`; `marks.count` if there is none.
+    private func markIndex(endingAfter offset: Int) -> Int {
+        var low = 0
+        var high = marks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if marks[middle].end <= offset { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The `snapshot` block at `number`, made once for each number.
+    func snapshotBlock(at number: UInt64, make: () -> [UInt8]) -> [UInt8] {
+        if let snapshot, snapshot.number == number { return snapshot.block }
+        let block = make()
+        snapshot = (number, block)
+        return block
+    }
+
+    /// Appends everything after `start` up to `end`.
+    ///
+    /// - Returns: false, with a part of it appended, if that has more than `limit` bytes; the first
+    ///   entry may have more.
+    private func append(
+        after start: HistoryPosition, through end: HistoryPosition, from session: Session,
+        to out: inout [UInt8], limit: Int, with framer: inout EventFramer,
+        ended: EventFramer.Ended
+    ) -> Bool {
+        var count = 0
+        guard selection.log else {
+            for number in (start.number + 1)...end.number {
+                append(session.log.entry(number), from: session, to: &out, with: &framer, ended)
+                count += 1
+                guard out.count <= limit || count == 1 else { return false }
+            }
+            return out.count <= limit || count == 1
+        }
+        session.forEachLine(after: start, through: end) { line in
+            framer.append(line, of: session, to: &out, ended: ended)
+            count += 1
+            return out.count <= limit || count == 1
+        }
+        return out.count <= limit || count == 1
+    }
+
+    private func append(
+        _ record: RecordLog.Entry, from session: Session, to out: inout [UInt8],
+        with framer: inout EventFramer, _ ended: EventFramer.Ended
+    ) {
+        var state: ArraySlice<UInt8>?
+        if selection.readsStates, record.isMutation {
+            state = framer.change(
+                to: KeptEvents.state(of: record, in: session)
+                    ?? session.state(at: record.number)[...])
+        }
+        framer.append(
+            HistoryPosition(record.number), KeptEvents(record, of: session), state: state,
+            of: session, to: &out, ended: ended)
+    }
+
+    /// The last event of a session's life.
+    func appendEnd(_ position: Position, scratch: inout [UInt8]) {
+        scratch.removeAll(keepingCapacity: true)
+        EventFramer.append(
+            EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,
+            to: &scratch)
+        ending = (bytes.append(scratch), position)
+    }
+}
+
+/// The events of a record that is in memory.
+struct KeptEvents: RecordEvents {
+    private let session: Session
+    private let first: Int
+    let count: Int
+
+    init(_ record: RecordLog.Entry, of session: Session) {
+        self.session = session
+        let events = session.log.eventRange(of: record)
+        first = events.lowerBound
+        count = Self.state(in: events, of: session) == nil ? events.count : events.count - 1
+    }
+
+    /// The state after the record, if it was encoded when the record was made: the last event.
+    static func state(of record: RecordLog.Entry, in session: Session) -> ArraySlice<UInt8>? {
+        state(in: session.log.eventRange(of: record), of: session).map(session.log.data)
+    }
+
+    private static func state(
+        in events: Range<Int>, of session: Session
+    ) -> RecordLog.Event? {
+        guard let last = events.last else { return nil }
+        let event = session.log.event(last)
+        return event.source == .state ? event : nil
+    }
+
+    func source(at offset: Int) -> EventSource? { session.log.event(first + offset).source }
+
+    func data(at offset: Int) -> ArraySlice<UInt8> {
+        session.log.data(of: session.log.event(first + offset))
+    }
+}
