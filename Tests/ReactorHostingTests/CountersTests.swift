@@ -8,19 +8,19 @@ struct CountersTests {
     @Test func `Every sample has its help and its type before it, once`() throws {
         var counters = Counters()
         counters.requests = 7
-        counters.note(status: 200)
-        counters.note(status: 204)
-        counters.note(status: 507)
+        counters.count(status: 200)
+        counters.count(status: 204)
+        counters.count(status: 507)
         var figures = JournalFigures()
         for milliseconds in [0, 1, 3, 3, 60_000] {
             figures.noteCommit(of: 2, .milliseconds(milliseconds))
         }
         figures.noteFailure(of: 1)
         figures.waiting = 3
-        var exposition = Exposition()
-        counters.write(to: &exposition)
-        figures.write(to: &exposition)
-        let lines = exposition.text.split(separator: "\n", omittingEmptySubsequences: false)
+        var text = PrometheusWriter()
+        counters.write(to: &text)
+        figures.write(to: &text)
+        let lines = text.text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.last == "", "the last line ends")
         var named: Set<Substring> = []
         var helped: Substring?
@@ -73,8 +73,8 @@ struct CountersTests {
         (one.sessions, other.sessions) = (3, 4)
         (one.subscribers, other.subscribers) = (5, 6)
         (one.dropped, other.dropped) = (7, 8)
-        one.note(status: 404)
-        other.note(status: 499)
+        one.count(status: 404)
+        other.count(status: 499)
         one.add(other)
         #expect(one.requests == 3)
         #expect(one.sessions == 7)
@@ -85,7 +85,7 @@ struct CountersTests {
 
     @Test func `A status that is none does no harm`() {
         var counters = Counters()
-        for status in [-1, 0, 99, 600, Int.max, Int.min] { counters.note(status: status) }
+        for status in [-1, 0, 99, 600, Int.max, Int.min] { counters.count(status: status) }
         #expect(counters.answers[0] + counters.answers[5] == 6)
     }
 }

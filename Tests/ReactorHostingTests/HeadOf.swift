@@ -1,11 +1,15 @@
 import Testing
 import Wire
 
+@testable import ReactorHosting
+
 /// A request as the service gets it, read from its text.
 struct HeadOf {
     let head: RequestHead
-    var query: QueryItems {
-        get throws { try QueryItems(head.bytes, head.query) }
+    var request: Request {
+        var request = Request()
+        request.head = head
+        return request
     }
 
     /// - Parameter fields: whole lines, without their ends.

@@ -57,7 +57,7 @@ public struct ReactorServer: Sendable {
         let socket = try RunningServer.bind(configuration)
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open())
-        let listener: Listener<Shard>
+        let listener: Listener<ServerLoop>
         do {
             listener = try server.listen(socket)
         } catch {
@@ -98,7 +98,7 @@ public struct StopFailure: Error, CustomStringConvertible, Sendable {
 /// The loops of a server and what they share.
 struct RunningServer {
     private let service: Service
-    private let loops: [EventLoop<Shard>]
+    private let loops: [EventLoop<ServerLoop>]
     private let configuration: Configuration
 
     init(
@@ -117,12 +117,11 @@ struct RunningServer {
         let peers = Peers(count: configuration.loops)
         do throws(SystemFailure) {
             loops = try (0..<configuration.loops).map { index throws(SystemFailure) in
-                try EventLoop<Shard>(
+                try EventLoop<ServerLoop>(
                     label: "reactor-server.loop-\(index)", poller: configuration.poller.kind
-                ) { loop, connections in
-                    Shard(
-                        index: index, service: service, peers: peers, loop: loop,
-                        connections: connections)
+                ) { loop, table in
+                    ServerLoop(
+                        index: index, service: service, peers: peers, loop: loop, table: table)
                 }
             }
         } catch {
@@ -179,7 +178,7 @@ struct RunningServer {
         }
     }
 
-    func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<Shard> {
+    func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<ServerLoop> {
         do {
             return try Listener(socket, loops: loops, maximumConnections: connectionLimit)
         } catch {
@@ -203,7 +202,7 @@ struct RunningServer {
         return room
     }
 
-    func address(of listener: Listener<Shard>) -> String {
+    func address(of listener: Listener<ServerLoop>) -> String {
         switch listener.boundAddress {
         case .tcp(let host, let port):
             "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -217,7 +216,7 @@ struct RunningServer {
     ///   - listener: nil if there is none.
     ///   - limit: for all of it. Beyond that nothing is waited for: sessions and loops end as
     ///     soon as they can, and the journal is closed when its disk answers.
-    func end(_ listener: Listener<Shard>?, within limit: Duration) async throws(StopFailure) {
+    func end(_ listener: Listener<ServerLoop>?, within limit: Duration) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         // Tasks of their own: the caller's is cancelled, and what waits for a disk cannot be.
         Task {
@@ -243,7 +242,7 @@ struct RunningServer {
 
     /// Stops accepting, then waits until the last connection is gone, but no longer than the
     /// grace time.
-    private func drain(_ listener: Listener<Shard>) async {
+    private func drain(_ listener: Listener<ServerLoop>) async {
         service.beginDraining()
         listener.close()
         await listener.untilClosed()

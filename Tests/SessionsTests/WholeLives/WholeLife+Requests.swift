@@ -6,6 +6,14 @@ import Storage
 
 // What clients ask for, carried out as the server does.
 extension WholeLife {
+    /// The operations of the service, by their `operationId`. A test compares them with the table.
+    enum Operation: String, CaseIterable {
+        case listReactors, createSession, listSessions, putSession, readSession, deleteSession
+        case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
+        case putStub, readStub, publishTopic
+        case livez, readyz, metrics, openapi
+    }
+
     /// Operations that reach neither a session nor a table of them.
     static let farFromSessions: Set<Operation> = [.listReactors, .livez, .openapi]
 

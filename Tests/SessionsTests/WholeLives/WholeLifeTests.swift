@@ -49,8 +49,8 @@ struct WholeLifeTests {
         let (done, _) = try await everything()
         let far = WholeLife.farFromSessions
         #expect(done.isDisjoint(with: far))
-        #expect(done.union(far) == Set(Route.table.map(\.operation)))
-        #expect(done.union(far) == Set(Operation.allCases))
+        #expect(Set(done.union(far).map(\.rawValue)) == Set(Route.table.map(\.operationID)))
+        #expect(done.union(far) == Set(WholeLife.Operation.allCases))
     }
 
     @Test func `every call of the archive is answered late, well and with a failure`()
@@ -64,8 +64,8 @@ struct WholeLifeTests {
         }
     }
 
-    private func everything() async throws -> (Set<Operation>, Set<ArchiveUse>) {
-        var done: Set<Operation> = []
+    private func everything() async throws -> (Set<WholeLife.Operation>, Set<ArchiveUse>) {
+        var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
         for seed in 0..<48 as Range<UInt64> {
             let life = try WholeLife(seed: seed)

@@ -1,0 +1,99 @@
+/// Memory that a connection has only while something is incomplete.
+final class ConnectionBuffers {
+    /// A request that is not in the loop's own buffers.
+    private enum KeptRequest {
+        case none
+        /// A part of it has arrived.
+        case partial(Request)
+        /// It waits for its session to be read from the journal.
+        case parked(Request)
+        /// It waits for the responses before it to be sent; then the connection moves to this loop.
+        case migrating(Request, to: Int)
+    }
+
+    private var kept = KeptRequest.none
+    /// What the kept request was charged in the budget of all bodies.
+    private var chargedBytes = 0
+    /// Bytes behind a request that waits for its response, or behind responses that use up the
+    /// connection's output budget. One read buffer at the most: reading is paused.
+    var pending: ArraySlice<UInt8> = []
+    /// Bytes that the kernel has not accepted. Invariant: nothing is sent before them.
+    var unsent = UnsentBytes()
+
+    var isIdle: Bool {
+        guard case .none = kept else { return false }
+        return pending.isEmpty && unsent.isEmpty
+    }
+
+    // MARK: The kept request
+
+    func keepPartial(_ request: inout Request, charging budget: BodyBudget) -> Bool {
+        guard let request = charge(&request, to: budget) else { return false }
+        kept = .partial(request)
+        return true
+    }
+
+    func park(_ request: inout Request, charging budget: BodyBudget) -> Bool {
+        guard let request = charge(&request, to: budget) else { return false }
+        kept = .parked(request)
+        return true
+    }
+
+    func keep(
+        _ request: inout Request, forMigrationTo loop: Int, charging budget: BodyBudget
+    ) -> Bool {
+        guard let request = charge(&request, to: budget) else { return false }
+        kept = .migrating(request, to: loop)
+        return true
+    }
+
+    func takePartial(_ loop: LoopResources) -> Request? {
+        guard case .partial(let request) = kept else { return nil }
+        kept = .none
+        refund(loop)
+        return request
+    }
+
+    func takeParked(_ loop: LoopResources) -> Request? {
+        guard case .parked(let request) = kept else { return nil }
+        kept = .none
+        refund(loop)
+        return request
+    }
+
+    func takeMigrating(_ loop: LoopResources) -> (request: Request, owner: Int)? {
+        guard case .migrating(let request, let owner) = kept else { return nil }
+        kept = .none
+        refund(loop)
+        return (request, owner)
+    }
+
+    /// Moves the request out of `request`. Nil, and nothing is moved, if the budget of all bodies
+    /// has no room for it.
+    private func charge(_ request: inout Request, to budget: BodyBudget) -> Request? {
+        // A small body must not keep the memory that a large one needed before it.
+        if request.body.capacity > 2 * request.body.count + 4_096 {
+            request.body = Array(request.body)
+        }
+        let bytes = request.footprintBytes
+        guard budget.charge(bytes) else { return nil }
+        chargedBytes = bytes
+        var moved = Request()
+        swap(&moved, &request)
+        return moved
+    }
+
+    private func refund(_ loop: LoopResources) {
+        guard chargedBytes > 0 else { return }
+        loop.service.bodies.giveBack(chargedBytes)
+        loop.heap.freed(chargedBytes)
+        chargedBytes = 0
+    }
+
+    /// Gives everything back: the connection ends.
+    func discard(_ loop: LoopResources) {
+        kept = .none
+        refund(loop)
+        loop.heap.freed(unsent.count + pending.count)
+    }
+}

@@ -1,0 +1,136 @@
+internal import Sockets
+
+/// The times of a connection: when its next deadline is, and what is due when that is reached.
+///
+/// Design: one deadline per connection, moved lazily. When it is reached, what it was for is
+/// computed from the connection's state; if nothing is due, the next one is set.
+///
+/// Invariant: no time of the peer's runs while the server itself does not read, that is while
+/// responses are unsent or bytes wait for a turn. Only the stall timeout runs then, and only for
+/// unsent bytes.
+struct ConnectionDeadlines {
+    enum Activity {
+        case reading
+        /// - Parameter until: the end of `?wait=settled`.
+        case waiting(until: LoopInstant?)
+        case streaming(endsAt: LoopInstant, isBlocked: Bool)
+        case closing
+    }
+
+    enum Due {
+        case nothing
+        /// The peer has not accepted a byte for too long.
+        case stall
+        /// The request was begun too long ago.
+        case requestTimeout
+        /// No request came for too long.
+        case idleness
+        /// `?wait=settled` ends.
+        case waitEnd
+        /// The stream is as old as a stream may become.
+        case streamEnd
+        case heartbeat
+        /// The server has not read what the peer sent: the peer's time begins again.
+        case restart
+    }
+
+    let configuration: Configuration
+    let activity: Activity
+    let lastProgress: LoopInstant
+    let requestBegan: LoopInstant?
+    let hasUnsent: Bool
+    let hasPending: Bool
+
+    func due(at now: LoopInstant) -> Due {
+        let isStalled = now >= lastProgress + configuration.stallTimeout
+        if hasUnsent, isStalled { return .stall }
+        switch activity {
+        case .closing: return .nothing
+        case .reading:
+            if hasUnsent || hasPending { return .restart }
+            if let requestBegan {
+                return now >= requestBegan + configuration.requestTimeout
+                    ? .requestTimeout : .nothing
+            }
+            return now >= lastProgress + configuration.idleTimeout ? .idleness : .nothing
+        case .waiting(let until):
+            guard let until, now >= until else { return .nothing }
+            return .waitEnd
+        case .streaming(let endsAt, let isBlocked):
+            if now >= endsAt { return .streamEnd }
+            if isBlocked { return isStalled ? .stall : .nothing }
+            return now >= lastProgress + configuration.heartbeat ? .heartbeat : .nothing
+        }
+    }
+
+    func next(after now: LoopInstant) -> LoopInstant {
+        let stall = lastProgress + configuration.stallTimeout
+        var next: LoopInstant
+        switch activity {
+        case .reading:
+            if hasUnsent || hasPending {
+                next = now + min(configuration.requestTimeout, configuration.idleTimeout)
+            } else if let requestBegan {
+                // Never later than the silence after the present request may last: the deadline is
+                // not moved when that is answered.
+                next = min(
+                    requestBegan + configuration.requestTimeout, now + configuration.idleTimeout)
+            } else {
+                next = lastProgress + configuration.idleTimeout
+            }
+        case .waiting(let until):
+            // A commit has no deadline of its own; look again now and then.
+            next = now + configuration.idleTimeout
+            if let until { next = min(next, until) }
+        case .streaming(let endsAt, let isBlocked):
+            next = min(endsAt, isBlocked ? stall : lastProgress + configuration.heartbeat)
+        case .closing: next = stall
+        }
+        return hasUnsent ? min(next, stall) : next
+    }
+}
+
+extension HTTPConnection {
+    /// Nil for a vacant slot.
+    private var deadlines: ConnectionDeadlines? {
+        let activity: ConnectionDeadlines.Activity
+        switch state {
+        case .vacant: return nil
+        case .reading: activity = .reading
+        case .waiting(_, let options): activity = .waiting(until: options?.waitDeadline)
+        case .streaming(let stream):
+            activity = .streaming(endsAt: stream.endsAt, isBlocked: stream.isBlocked)
+        case .closing: activity = .closing
+        }
+        return ConnectionDeadlines(
+            configuration: loop.configuration, activity: activity, lastProgress: lastProgress,
+            requestBegan: requestBegan, hasUnsent: hasUnsent,
+            hasPending: !(buffers?.pending.isEmpty ?? true))
+    }
+
+    /// Sets the deadline that comes next.
+    func rearm() {
+        guard let deadlines else { return }
+        loop.table.setDeadline(id, deadlines.next(after: loop.now))
+    }
+
+    func deadlineReached() {
+        let now = loop.now
+        switch deadlines?.due(at: now) ?? .nothing {
+        case .nothing: break
+        case .stall:
+            loop.counters.stalled += 1
+            return close(.reset)
+        case .requestTimeout:
+            return refuse(Problem(408, "request_timeout", "the request did not arrive in time"))
+        case .idleness: return close(.now)
+        case .waitEnd: expireWait()
+        case .streamEnd: return endStream(retry: loop.jitteredRetry())
+        case .heartbeat: writeHeartbeat()
+        case .restart:
+            if requestBegan != nil { requestBegan = now }
+            if !hasUnsent { lastProgress = now }
+        }
+        rearm()
+    }
+}

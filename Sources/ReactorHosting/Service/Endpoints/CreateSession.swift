@@ -1,0 +1,106 @@
+internal import Sessions
+internal import Sockets
+internal import Storage
+
+/// `POST /v1/sessions`: a new session, from its reactor's initial state or, as a fork, from the state
+/// that another session had at a version.
+enum CreateSession: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let loop = connection.loop
+        let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
+        if let origin {
+            try fork(origin, registration, on: connection)
+        } else {
+            try loop.create(loop.newSessionID(), registration, for: connection.id.token)
+        }
+        return nil
+    }
+
+    // MARK: Forks
+
+    private static func fork(
+        _ origin: Origin, _ registration: Registration, on connection: HTTPConnection
+    ) throws(Problem) {
+        guard let source = SessionID(origin.session) else {
+            throw Problem(
+                422, "not_a_session", "from/session is no session id: 1 to 128 of A-Z a-z 0-9 _ -")
+        }
+        let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
+        let name = registration.name
+        peers.enqueue(on: source.owner(of: peers.count)) { other in
+            other.sessions.export(source, origin.version, reactor: name) { exported in
+                peers.enqueue(on: home) { loop in
+                    loop.connection(id)?.respondLater { () throws(Problem) in
+                        try loop.resources.create(registration, from: exported, for: id.token)
+                        return nil
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension SessionTable {
+    /// The state of a session of this loop, as `reduce` made it.
+    fileprivate func export(
+        _ id: SessionID, _ version: UInt64?, reactor: String,
+        then act: @escaping @Sendable (Result<Snapshot, Problem>) -> Void
+    ) {
+        let export = { (found: Found) in
+            do throws(Problem) {
+                let session = try SessionTarget(id: id, found: found).session()
+                guard session.registration.name == reactor else {
+                    throw .otherReactor(id.text, session.registration.name)
+                }
+                session.export(version) { act($0.mapError(Problem.init)) }
+            } catch {
+                act(.failure(error))
+            }
+        }
+        let found = find(id)
+        if case .notInMemory = found { wake(id, then: export) } else { export(found) }
+    }
+}
+
+extension LoopResources {
+    /// Creates a session; it replies.
+    ///
+    /// - Parameter saved: nil to begin with the reactor's initial state.
+    func create(
+        _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
+        for token: UInt64
+    ) throws(Problem) {
+        do {
+            try sessions.create(id, registration, for: token, from: saved)
+        } catch {
+            throw .quarantined(id.text, error)
+        }
+    }
+
+    /// Creates a fork.
+    fileprivate func create(
+        _ registration: Registration, from exported: Result<Snapshot, Problem>, for token: UInt64
+    ) throws(Problem) {
+        let snapshot = try exported.get()
+        guard sessions.hasRoomForSession else { throw .noRoomForSession }
+        let id = newSessionID()
+        var saved = SavedSession(
+            key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
+        saved.snapshot = snapshot.asOrigin
+        try create(id, registration, from: saved, for: token)
+    }
+}
+
+extension Snapshot {
+    /// The same state as the version 0 of another session.
+    fileprivate var asOrigin: Snapshot {
+        var origin = self
+        origin.number = 0
+        origin.version = 0
+        origin.lastAction = 0
+        return origin
+    }
+}

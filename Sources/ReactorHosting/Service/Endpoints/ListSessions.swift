@@ -1,0 +1,67 @@
+internal import Sessions
+internal import Sockets
+internal import Storage
+internal import Wire
+
+/// `GET /v1/sessions`: a page of sessions (`?after=`, `?limit=`, `?reactor=`), as the journal has them;
+/// of a journal without an archive, as memory has them.
+enum ListSessions: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let items = try request.queryItems()
+        let limit = try items.pageLimit()
+        let (after, reactor) = (items.first("after"), items.first("reactor"))
+        let id = connection.id
+        let isArchived = connection.loop.sessions.page(
+            after: after, limit: limit + 1, reactor: reactor
+        ) { lines in
+            if connection.id == id { respond(lines, limit: limit, on: connection) }
+        }
+        if isArchived { return nil }
+        LoopQuery.ask(for: connection) { loop in
+            loop.sessions.page(after: after, limit: limit + 1, reactor: reactor)
+                .map(SessionDescription.init)
+        } then: { parts, _ in
+            .json(200, Page(parts.flatMap { $0 }, limit: limit))
+        }
+        return nil
+    }
+
+    /// Whether a session cannot be rebuilt is known to the loop that owns it.
+    private static func respond(
+        _ lines: Result<[SavedLine], JournalFailure>, limit: Int, on connection: HTTPConnection
+    ) {
+        switch lines {
+        case .failure(let failure):
+            connection.respond(.problem(.unreadable(failure)))
+        case .success(let lines):
+            LoopQuery.ask(for: connection) { loop in
+                var faults: [String: RecoveryFault] = [:]
+                for line in lines { faults[line.session] = loop.sessions.fault(of: line) }
+                return faults
+            } then: { parts, _ in
+                let faults = parts.reduce(into: [:]) { known, more in
+                    known.merge(more) { known, _ in known }
+                }
+                return .json(
+                    200,
+                    Page(
+                        lines.map { SessionDescription($0, faults[$0.session]) }, limit: limit))
+            }
+        }
+    }
+
+    private struct Page: Encodable {
+        let sessions: [SessionDescription]
+        /// `?after=` of the next page; nil on the last one.
+        let next: String?
+
+        /// - Parameter sessions: in no order; one more than the limit if there is a next page.
+        init(_ sessions: [SessionDescription], limit: Int) {
+            let sorted = sessions.sorted { $0.id < $1.id }
+            self.sessions = Array(sorted.prefix(limit))
+            next = sorted.count > limit ? sorted[limit - 1].id : nil
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// `POST /v1/sessions/{id}/actions`: one action or a batch.
+enum PostActions: SessionEndpoint {
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let session = try target.session()
+        try request.requireJSON()
+        var waits = false
+        if request.head.query != nil { waits = try readWait(request, session.id, connection) }
+        var post = ActionPost(body: request.body, token: connection.id.token)
+        post.waits = waits
+        post.condition = try condition(request.head)
+        if let traceparent = request.head.text(of: .traceparent).flatMap({ TraceParent($0)?.text })
+        {
+            connection.setOptions { $0.traceparent = traceparent }
+            post.traceparent = traceparent
+        }
+        post.key = try idempotencyKey(request.head)
+        do {
+            try session.post(post)
+        } catch {
+            throw Problem(error, by: session.registration)
+        }
+        if waits { connection.rearm() }
+        return nil
+    }
+
+    /// `?wait=settled&timeout=10s`.
+    private static func readWait(
+        _ request: Request, _ session: SessionID, _ connection: HTTPConnection
+    ) throws(Problem) -> Bool {
+        let items = try request.queryItems()
+        var timeout = Duration.seconds(10)
+        if let text = items.first("timeout") {
+            guard let time = DurationText.parse(text), time <= .seconds(600) else {
+                throw Problem(
+                    400, "bad_timeout", "timeout is \(text); send a time such as 500ms or 10s")
+            }
+            timeout = time
+        }
+        guard let wait = items.first("wait") else { return false }
+        guard wait == "settled" else {
+            throw Problem(400, "bad_wait", "wait is \(wait); the only thing to wait for is settled")
+        }
+        let deadline = connection.loop.now + timeout
+        connection.setOptions { options in
+            options.waitDeadline = deadline
+            options.waitingIn = session
+        }
+        return true
+    }
+
+    /// RFC 9110 §13.1.1; weak tags never match.
+    private static func condition(_ head: RequestHead) throws(Problem) -> PositionCondition? {
+        guard head.range(of: .ifMatch) != nil else { return nil }
+        let tags = try EntityTags(head, .ifMatch)
+        return tags.isAny ? .any : .oneOf(tags.strong)
+    }
+
+    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
+    private static func idempotencyKey(_ head: RequestHead) throws(Problem) -> String? {
+        guard let key = head.text(of: .idempotencyKey) else { return nil }
+        guard (1...255).contains(key.utf8.count),
+            key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Problem(
+                400, "bad_idempotency_key",
+                "Idempotency-Key must be 1 to 255 visible ASCII characters")
+        }
+        return key
+    }
+}

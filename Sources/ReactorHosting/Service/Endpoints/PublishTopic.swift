@@ -1,0 +1,62 @@
+internal import JSONCoding
+internal import Reactors
+internal import Sessions
+internal import Sockets
+
+/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value; the response comes when every session
+/// that listens has committed it.
+enum PublishTopic: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let service = connection.loop.service
+        try service.requireAdministration()
+        try request.requireJSON()
+        let topic = try request.head.decoded(request.segment ?? 0..<0)
+        guard let delivery = try publish(request.body, to: topic, in: service) else {
+            throw .unknownTopic(topic)
+        }
+        let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
+        // The value is on its way already, in its order; only the response waits here.
+        Task {
+            let count = await delivery.applied()
+            // Sessions that had ended by then count as if none had listened.
+            let isKnown = count > 0 || delivery.isRemembered
+            peers.enqueue(on: home) { loop in
+                loop.connection(id)?.respond(
+                    isKnown
+                        ? .json(
+                            200, Receipt(sessions: count),
+                            fields: [loop.resources.heads.durability])
+                        : .problem(.unknownTopic(topic)))
+            }
+        }
+        return nil
+    }
+
+    private static func publish(
+        _ body: [UInt8], to topic: String, in service: Service
+    ) throws(Problem) -> TopicDelivery? {
+        do {
+            return try service.topics.publish(
+                toTopicNamed: topic, decodedBy: PostedValue(bytes: body))
+        } catch let refusal as JSONRefusal {
+            throw Problem(topic: refusal)
+        } catch {
+            throw Problem(422, "not_a_value", "the body is no value of the topic: \(error)")
+        }
+    }
+
+    private struct Receipt: Encodable {
+        let sessions: Int
+    }
+}
+
+/// The body of a request, decoded as the type of each listener.
+private struct PostedValue: TopicDecoder {
+    let bytes: [UInt8]
+
+    func decode<Element: Decodable>(_ type: Element.Type) throws -> Element {
+        try JSON.decode(type, from: bytes)
+    }
+}

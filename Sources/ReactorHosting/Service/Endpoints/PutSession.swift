@@ -1,0 +1,26 @@
+internal import Sessions
+
+/// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor.
+enum PutSession: SessionEndpoint {
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let loop = connection.loop
+        let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        guard origin == nil else {
+            throw Problem(
+                422, "not_a_session", "\"from\" makes a new session: POST /v1/sessions takes it")
+        }
+        if case .nothing = target.found {
+            guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
+            try loop.create(target.id, registration, for: connection.id.token)
+            return nil
+        }
+        let session = try target.session()
+        guard session.registration.name == registration.name else {
+            throw .otherReactor(target.id.text, session.registration.name)
+        }
+        session.greet(for: connection.id.token)
+        return nil
+    }
+}

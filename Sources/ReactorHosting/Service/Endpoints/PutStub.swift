@@ -1,0 +1,18 @@
+internal import Sessions
+
+/// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets what the session shows instead of its state.
+enum PutStub: SessionEndpoint {
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let session = try target.session()
+        try connection.loop.service.requireAdministration()
+        try request.requireJSON()
+        do throws(StubRefusal) {
+            try session.putStub(request.body, for: connection.id.token)
+        } catch {
+            throw Problem(error)
+        }
+        return nil
+    }
+}

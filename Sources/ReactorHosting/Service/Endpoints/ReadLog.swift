@@ -1,0 +1,32 @@
+internal import Sessions
+internal import Wire
+
+/// `GET /v1/sessions/{id}/log`: a page of the action log as JSON or, for a request that accepts an
+/// event stream by its name, a stream.
+enum ReadLog: StreamEndpoint {
+    static func wantsStream(_ request: Request) -> Bool {
+        request.accepts(["text/event-stream", "text/*"], orMissing: false)
+    }
+
+    static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection {
+        // A stream has no pages, but a malformed limit is refused.
+        _ = try items.pageLimit()
+        return .log
+    }
+
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        guard !wantsStream(request) else { return try subscribe(request, target, connection) }
+        let session = try target.session()
+        try request.requireAccepted(
+            ["application/json", "application/*", "*/*"],
+            "application/json or text/event-stream")
+        let query = try StreamQuery(Self.self, request, session.registration)
+        session.readLog(
+            LogPageRequest(
+                token: connection.id.token, after: query.items.first("after"),
+                limit: try query.items.pageLimit()))
+        return nil
+    }
+}

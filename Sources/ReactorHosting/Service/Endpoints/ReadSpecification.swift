@@ -1,0 +1,12 @@
+internal import Specification
+
+/// `GET /openapi.yaml`.
+enum ReadSpecification: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        Response(
+            status: 200, fields: [("Content-Type", "application/yaml")],
+            body: .bytes(Specification.openapi))
+    }
+}

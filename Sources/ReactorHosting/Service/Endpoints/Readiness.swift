@@ -1,0 +1,27 @@
+internal import Storage
+
+/// `GET /readyz`: ready to serve. It waits for nothing.
+enum Readiness: ServiceEndpoint {
+    static var isProbe: Bool { true }
+
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let service = connection.loop.service
+        guard !service.isDraining else { throw .draining }
+        if let failure = service.journal.failure {
+            throw Problem(
+                503, "journal_unavailable",
+                "the \(service.journalName) journal takes no commits: \(failure.detail)",
+                fields: [("Retry-After", "1")])
+        }
+        return .json(
+            200, Status(status: "ready", journal: service.journalName),
+            fields: [connection.loop.heads.durability])
+    }
+
+    private struct Status: Encodable {
+        let status: String
+        let journal: String
+    }
+}

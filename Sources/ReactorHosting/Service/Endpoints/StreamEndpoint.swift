@@ -1,0 +1,50 @@
+internal import Sessions
+internal import Wire
+
+/// A session endpoint whose response is an event stream (contract §3.2).
+protocol StreamEndpoint: SessionEndpoint {
+    /// What of the session's events the stream carries.
+    ///
+    /// - Parameter pulses: a bit for each of the reactor's pulses that the query chooses.
+    static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection
+}
+
+extension StreamEndpoint {
+    static func wantsStream(_ request: Request) -> Bool { true }
+
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        try subscribe(request, target, connection)
+    }
+
+    static func subscribe(
+        _ request: Request, _ target: SessionTarget, _ connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let session: Session
+        switch target.found {
+        case .session(let present): session = present
+        // 204 stops EventSource (contract §3.2).
+        case .ended: return .noContent()
+        // Any status but 200 would stop it too, and this may pass.
+        case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))
+        case .unreadable(let failure): return .endedStream(.unreadable(failure))
+        case .noRoom: return .endedStream(.noRoomForSession)
+        case .nothing, .notInMemory: throw .unknownSession(target.id.text)
+        }
+        try request.requireAccepted(
+            ["text/event-stream", "text/*", "*/*"], "text/event-stream")
+        connection.setOptions { $0.wantsStream = true }
+        let query = try StreamQuery(Self.self, request, session.registration)
+        guard request.head.method != .head else { return .streamHead }
+        guard !connection.loop.service.isDraining else { return .endedStream(.draining) }
+        if query.heartbeatIsEvent { connection.setOptions { $0.heartbeatIsEvent = true } }
+        var selection = query.selection
+        // RFC 9112 §6.1: chunks only in response to HTTP/1.1.
+        selection.isChunked = request.head.minorVersion > 0
+        session.subscribe(
+            SubscriptionRequest(
+                token: connection.id.token, selection: selection, start: query.start))
+        return nil
+    }
+}

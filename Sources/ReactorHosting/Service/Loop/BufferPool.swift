@@ -1,0 +1,52 @@
+internal import Wire
+
+/// Buffers that the connections of one loop use in turn.
+///
+/// Invariant: a buffer is with at most one connection. One that is taken while another connection
+/// has it is new.
+final class BufferPool {
+    private var spareRequest = Request()
+    private var spareOutput: [UInt8] = []
+    private var spareReceipt: [UInt8] = []
+
+    /// Larger buffers are freed after use, so that a burst's memory is not kept.
+    static let limitBytes = 128 << 10
+
+    func takeRequest() -> Request {
+        var request = Request()
+        swap(&request, &spareRequest)
+        return request
+    }
+
+    func recycle(_ request: inout Request) {
+        if request.body.capacity > Self.limitBytes { request.body = [] }
+        // One whose buffers were moved away is not worth keeping.
+        guard request.head.bytes.capacity >= spareRequest.head.bytes.capacity else { return }
+        swap(&request, &spareRequest)
+    }
+
+    /// An empty array for the responses of one turn.
+    func takeOutput() -> [UInt8] {
+        var output: [UInt8] = []
+        swap(&output, &spareOutput)
+        return output
+    }
+
+    func recycle(output: inout [UInt8]) {
+        output.removeAll(keepingCapacity: output.capacity <= Self.limitBytes)
+        swap(&output, &spareOutput)
+        output = []
+    }
+
+    /// An empty array for the body of one response to posted actions.
+    func takeReceipt() -> [UInt8] {
+        var receipt: [UInt8] = []
+        swap(&receipt, &spareReceipt)
+        return receipt
+    }
+
+    func recycle(receipt: inout [UInt8]) {
+        receipt.removeAll(keepingCapacity: receipt.capacity <= Self.limitBytes)
+        swap(&receipt, &spareReceipt)
+    }
+}

@@ -1,0 +1,75 @@
+internal import Storage
+
+/// What a loop counts; `/metrics` adds the loops up.
+struct Counters: Sendable {
+    var connectionsOpened: UInt64 = 0
+    var connectionsClosed: UInt64 = 0
+    var requests: UInt64 = 0
+    /// Answers by hundreds: 1xx is never counted.
+    var answers: InlineArray<6, UInt64> = .init(repeating: 0)
+    var malformed: UInt64 = 0
+    var streamsOpened: UInt64 = 0
+    var streamWrites: UInt64 = 0
+    var streamBytes: UInt64 = 0
+    var stalled: UInt64 = 0
+    var failures: UInt64 = 0
+    var dropped: UInt64 = 0
+
+    // Gauges, filled in when they are asked for.
+    var sessions = 0
+    var subscribers = 0
+    var connections = 0
+
+    mutating func count(status: Int) {
+        answers[min(max(status / 100, 0), 5)] += 1
+    }
+
+    mutating func add(_ other: Counters) {
+        connectionsOpened += other.connectionsOpened
+        connectionsClosed += other.connectionsClosed
+        requests += other.requests
+        for index in 0..<6 { answers[index] += other.answers[index] }
+        malformed += other.malformed
+        streamsOpened += other.streamsOpened
+        streamWrites += other.streamWrites
+        streamBytes += other.streamBytes
+        stalled += other.stalled
+        failures += other.failures
+        dropped += other.dropped
+        sessions += other.sessions
+        subscribers += other.subscribers
+        connections += other.connections
+    }
+
+    /// All of them, for `/metrics`.
+    func write(to text: inout PrometheusWriter) {
+        text.gauge("sessions", "Sessions in memory.", sessions)
+        text.gauge("subscribers", "Open event streams.", subscribers)
+        text.gauge("connections", "Open connections.", connections)
+        text.counter("connections_opened", "Connections taken in.", connectionsOpened)
+        text.counter("requests", "Whole requests.", requests)
+        text.counters(
+            "responses", "Answers by status class.", "class",
+            (2...5).map { ("\($0)xx", answers[$0]) })
+        text.counter("malformed", "Refused as not being HTTP.", malformed)
+        text.counter("streams_opened", "Event streams begun.", streamsOpened)
+        text.counter("stream_writes", "Writes of events to subscribers.", streamWrites)
+        text.counter("stream_bytes", "Bytes of events written.", streamBytes)
+        text.counter("stalled", "Closed for taking no byte.", stalled)
+        text.counter("failures", "Failures of reactors' own code.", failures)
+        text.counter("dropped", "Sends of ended effects.", dropped)
+    }
+}
+
+extension JournalFigures {
+    /// All of them, for `/metrics`.
+    func write(to text: inout PrometheusWriter) {
+        text.histogram(
+            "journal_commit_seconds", "Writing and flushing a commit.",
+            zip(Self.bounds, commits).map { ($0, $1) }, beyond: commits.last ?? 0, sum: seconds)
+        text.counter("journal_batches", "Rounds of a loop that were committed.", batches)
+        text.counter("journal_failures", "Batches that were not committed.", failures)
+        text.gauge("journal_waiting", "Batches that wait for a commit to end.", waiting)
+        text.gauge("journal_failing", "1 while nothing can be committed.", isFailing ? 1 : 0)
+    }
+}

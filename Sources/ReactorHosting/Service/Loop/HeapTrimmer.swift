@@ -1,0 +1,55 @@
+internal import Dispatch
+internal import Sockets
+
+#if canImport(Glibc)
+    internal import CMalloc
+#else
+    internal import Darwin
+#endif
+
+/// Returns free heap memory to the system after connections have released a burst of it: glibc
+/// keeps it as long as anything behind it is in use (malloc_trim(3)).
+final class HeapTrimmer {
+    private static let queue = DispatchQueue(label: "heap.trimmer", qos: .utility)
+    /// The loop's timer that calls ``timerReached()``.
+    static let timer: UInt64 = 2
+    private static let burstBytes = 16 << 20
+
+    private let table: ConnectionTable
+    /// Bytes released since the last trim.
+    private var freedBytes = 0
+    private var trimmedAt: LoopInstant
+
+    init(_ table: ConnectionTable) {
+        self.table = table
+        trimmedAt = table.now
+    }
+
+    /// Counts bytes that a connection has released. From 16 MiB on the heap is trimmed one second
+    /// later, when more may have followed, and every ten seconds at most.
+    func freed(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        let before = freedBytes
+        freedBytes += bytes
+        guard before < Self.burstBytes, freedBytes >= Self.burstBytes else { return }
+        table.setTimer(
+            token: Self.timer, at: max(table.now + .seconds(1), trimmedAt + .seconds(10)))
+    }
+
+    func timerReached() {
+        freedBytes = 0
+        trimmedAt = table.now
+        Self.trim()
+    }
+
+    /// Returns at once. The work takes some milliseconds for a hundred megabytes, on another thread.
+    static func trim() {
+        queue.async {
+            #if canImport(Glibc)
+                _ = malloc_trim(0)
+            #else
+                _ = unsafe malloc_zone_pressure_relief(nil, 0)
+            #endif
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import Sockets
+internal import Synchronization
+
+/// A question to all loops: each answers with a part, and the last part completes the response.
+///
+/// Why a lock: the parts come from all loops, in any order.
+final class LoopQuery<Part: Sendable>: Sendable {
+    private let count: Int
+    private let parts = Mutex<[Part]>([])
+
+    private init(count: Int) {
+        self.count = count
+    }
+
+    /// Asks all loops, and responds on the connection's own loop when all have answered.
+    ///
+    /// - Parameters:
+    ///   - part: called once on each loop.
+    ///   - respond: called on the connection's loop with all parts, in no order.
+    static func ask(
+        for connection: HTTPConnection, _ part: @escaping @Sendable (LoopResources) -> Part,
+        then respond: @escaping @Sendable ([Part], LoopResources) -> Response
+    ) {
+        let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
+        let query = LoopQuery(count: peers.count)
+        for index in 0..<peers.count where index != home {
+            peers.enqueue(on: index) { other in
+                guard let parts = query.add(part(other.resources)) else { return }
+                peers.enqueue(on: home) { loop in
+                    loop.connection(id)?.respond(respond(parts, loop.resources))
+                }
+            }
+        }
+        guard let parts = query.add(part(connection.loop)) else { return }
+        connection.respond(respond(parts, connection.loop))
+    }
+
+    /// All parts, if this is the last one.
+    private func add(_ part: Part) -> [Part]? {
+        parts.withLock { parts in
+            parts.append(part)
+            return parts.count == count ? parts : nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import Sessions
+internal import Sockets
+
+/// What the connections of one loop share.
+///
+/// Design: apart from ``ServerLoop``, which holds the connections: each connection refers to this,
+/// so nothing here may refer to a connection.
+final class LoopResources {
+    let index: Int
+    let service: Service
+    let peers: Peers
+    /// The sockets.
+    let table: ConnectionTable
+    let sessions: SessionTable
+    let heads: ResponseHeads
+    let pool = BufferPool()
+    let schedule = WorkSchedule()
+    let heap: HeapTrimmer
+    var counters = Counters()
+    /// Connections that are open.
+    var openCount = 0
+    private var randomness = SystemRandomNumberGenerator()
+
+    init(
+        index: Int, service: Service, peers: Peers, table: ConnectionTable, sessions: SessionTable
+    ) {
+        self.index = index
+        self.service = service
+        self.peers = peers
+        self.table = table
+        self.sessions = sessions
+        heads = ResponseHeads(service)
+        heap = HeapTrimmer(table)
+    }
+
+    var now: LoopInstant { table.now }
+
+    var configuration: Configuration { service.configuration }
+
+    /// The value of `Date`.
+    var date: [UInt8] { heads.date(at: table.wallClockMilliseconds) }
+
+    /// An id of a session that this loop owns.
+    func newSessionID() -> SessionID {
+        var id = SessionID.random(using: &randomness)
+        while id.owner(of: peers.count) != index { id = SessionID.random(using: &randomness) }
+        return id
+    }
+
+    func random(in range: ClosedRange<Double>) -> Double {
+        Double.random(in: range, using: &randomness)
+    }
+
+    /// Milliseconds until a client connects again: the setting ± 25 %, so that clients which lost
+    /// their connections together do not return together.
+    func jitteredRetry() -> Int {
+        Int(Double(configuration.retry.milliseconds) * random(in: 0.75...1.25))
+    }
+
+    /// The counters with the gauges as they are now.
+    var presentCounters: Counters {
+        var present = counters
+        present.sessions = sessions.awakeCount
+        present.subscribers = sessions.subscriberCount
+        present.connections = table.count
+        return present
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int64 {
+        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

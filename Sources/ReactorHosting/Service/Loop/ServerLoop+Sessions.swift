@@ -1,0 +1,59 @@
+internal import Logging
+internal import Sessions
+internal import Sockets
+
+// What sessions report: replies, events, notes.
+extension ServerLoop: SessionOutput {
+    func reply(_ content: Reply.Content, to token: UInt64) {
+        guard let connection = connection(ConnectionID(token)) else {
+            // The client has gone; what it asked for has happened.
+            if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
+            return
+        }
+        connection.respond(with: content)
+    }
+
+    func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        guard let connection = connection(ConnectionID(subscriber)) else { return 0 }
+        return connection.writeEvents(bytes)
+    }
+
+    func finish(_ subscriber: Subscriber) {
+        connection(ConnectionID(subscriber.id))?.finishStream(subscriber)
+    }
+
+    func note(_ note: SessionNote, of session: Session) {
+        let metadata: Logger.Metadata = [
+            "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
+        ]
+        let logger = resources.service.logger
+        switch note {
+        case .failed(let place, let error):
+            resources.counters.failures += 1
+            logger.warning("\(place) failed: \(error)", metadata: metadata)
+        case .unencodable(let what, let error):
+            logger.error("\(what) can't be written as JSON: \(error)", metadata: metadata)
+        case .unnamedActivity(let activity):
+            logger.error(
+                "an activity has no name that an event can bear: \(activity)", metadata: metadata)
+        case .dropped(let what):
+            resources.counters.dropped += 1
+            logger.debug("\(what) of an ended effect was dropped", metadata: metadata)
+        case .unreadable(let what):
+            logger.error("what the journal keeps can't be read: \(what)", metadata: metadata)
+        case .commitFailed(let detail):
+            logger.error("a commit failed, nothing of it happened: \(detail)", metadata: metadata)
+        }
+    }
+}
+
+extension ConnectionID {
+    /// The connection's name in sessions.
+    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+    init(_ token: UInt64) {
+        self.init(
+            slot: UInt32(truncatingIfNeeded: token),
+            generation: UInt32(truncatingIfNeeded: token >> 32))
+    }
+}

@@ -1,0 +1,168 @@
+internal import Sessions
+internal import Sockets
+internal import Storage
+internal import Wire
+
+/// Everything that lives on one event loop: its connections and its sessions.
+///
+/// Design: a connection lives on the loop of the session it talks to. A request that names a
+/// session of another loop moves its connection there (``ConnectionMigration``); so a session, its
+/// posts and all its subscribers share one loop without a lock or a hop, and a response never
+/// crosses loops. Work is done as bytes arrive and flushed once, in ``roundEnded()``: load turns
+/// into batches by itself.
+final class ServerLoop: LoopHandler {
+    let loop: EventLoop<ServerLoop>
+    let resources: LoopResources
+    /// Parallel to the connection table's slots.
+    private var connections: [HTTPConnection] = []
+
+    init(
+        index: Int, service: Service, peers: Peers, loop: EventLoop<ServerLoop>,
+        table: ConnectionTable
+    ) {
+        self.loop = loop
+        let sessions = SessionTable(
+            journal: service.journal,
+            limits: SessionLimits(service.configuration, loops: peers.count),
+            registrations: service.reactors, topics: service.topics,
+            now: { [unowned table] in table.wallClockMilliseconds },
+            hop: { job in loop.enqueue { job($0.sessions) } },
+            isolation: LoopIsolation(loop.queue),
+            reach: { id, job in
+                peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
+            })
+        resources = LoopResources(
+            index: index, service: service, peers: peers, table: table, sessions: sessions)
+        sessions.output = self
+        setTick()
+    }
+
+    var sessions: SessionTable { resources.sessions }
+
+    /// The connection of that id; nil when it has ended.
+    func connection(_ id: ConnectionID) -> HTTPConnection? {
+        let slot = Int(id.slot)
+        // A vacant slot has no connection's id.
+        guard slot < connections.count, connections[slot].id == id else { return nil }
+        return connections[slot]
+    }
+
+    // MARK: LoopHandler
+
+    func opened(_ id: ConnectionID, peer: PeerAddress) {
+        resources.counters.connectionsOpened += 1
+        occupy(id)
+        resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
+    }
+
+    func received(_ id: ConnectionID, _ bytes: RawSpan) {
+        connections[Int(id.slot)].receive(bytes)
+    }
+
+    func peerFinished(_ id: ConnectionID) {
+        connections[Int(id.slot)].peerFinished()
+    }
+
+    func writable(_ id: ConnectionID) {
+        connections[Int(id.slot)].writable()
+    }
+
+    func closed(_ id: ConnectionID, _ why: CloseReason) {
+        connection(id)?.vacate()
+    }
+
+    func deadlineReached(_ id: ConnectionID) {
+        connection(id)?.deadlineReached()
+    }
+
+    private static let tick: UInt64 = 0
+    private static let eviction: UInt64 = 1
+
+    /// Evicts idle sessions, some at a time, or trims the heap.
+    func timerReached(_ token: UInt64) {
+        if token == HeapTrimmer.timer { return resources.heap.timerReached() }
+        let areMore: Bool
+        if token == Self.tick {
+            areMore = sessions.tick()
+            setTick()
+        } else {
+            areMore = sessions.continueTick()
+        }
+        if areMore {
+            resources.table.setTimer(
+                token: Self.eviction, at: resources.now + .milliseconds(20))
+        } else if sessions.takeRelief() {
+            HeapTrimmer.trim()
+        }
+    }
+
+    private func setTick() {
+        resources.table.setTimer(
+            token: Self.tick, at: resources.now + resources.configuration.sessionIdle / 4)
+    }
+
+    /// Commits what the round has decided, and serves the requests that wait.
+    ///
+    /// A connection's next request is read only after the response to the one before; each turn is
+    /// one more batch over all connections. A client that sends without end has its turn in the next
+    /// round, after everybody else's.
+    func roundEnded() {
+        let schedule = resources.schedule
+        sessions.commit()
+        var turns = 0
+        while !schedule.resumable.isEmpty, turns < 64, turns == 0 || !schedule.isRoundUsedUp {
+            turns += 1
+            schedule.serveResumable { connection($0)?.continueReading() }
+            sessions.commit()
+        }
+        schedule.servePostponed { connection($0)?.continueReading() }
+        sessions.commit()
+        let isUsedUp = schedule.isRoundUsedUp
+        schedule.endRound()
+        guard !schedule.isEmpty else { return }
+        if isUsedUp { resources.table.yieldRound() }
+        loop.enqueue { _ in }
+    }
+
+    /// Ends what may be ended: idle connections and streams now, and every other connection with the
+    /// response that is under way.
+    func beginDraining() {
+        for connection in connections { connection.beginDraining() }
+        if resources.openCount == 0 { resources.service.drain.report(resources.index) }
+    }
+
+    // MARK: Slots
+
+    /// A connection has been accepted, or has arrived from another loop.
+    @discardableResult
+    func occupy(_ id: ConnectionID) -> HTTPConnection {
+        let slot = Int(id.slot)
+        if connections.count <= slot { makeConnections(through: slot) }
+        let connection = connections[slot]
+        connection.begin(id)
+        resources.openCount += 1
+        return connection
+    }
+
+    private func makeConnections(through slot: Int) {
+        // Changed outside and put back: if it were changed in place, even here, the runtime would
+        // check each of the many accesses to the array for exclusivity.
+        var grown = connections
+        connections = []
+        while grown.count <= slot { grown.append(HTTPConnection(resources)) }
+        connections = grown
+    }
+}
+
+extension SessionLimits {
+    /// The share of one of `loops` loops.
+    fileprivate init(_ configuration: Configuration, loops: Int) {
+        self.init(
+            sessions: max(1, configuration.sessionLimit / max(1, loops)),
+            batch: configuration.batchLimit,
+            retention: Retention(
+                records: configuration.keptRecords, bytes: configuration.keptBytes),
+            stateBytes: configuration.stateLimitBytes,
+            snapshotBytes: configuration.historyBytes / 8)
+    }
+}

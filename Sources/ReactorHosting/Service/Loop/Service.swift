@@ -1,0 +1,61 @@
+internal import Logging
+internal import Reactors
+internal import Sessions
+internal import Storage
+internal import Synchronization
+internal import Wire
+
+/// What all loops share and none may change: settings, reactors, routes, the specification.
+final class Service: Sendable {
+    let configuration: Configuration
+    let reactors: [Registration]
+    let router = Router()
+    let limits: RequestLimits
+    let journal: any Journal
+    var journalName: String { journal.name }
+    let logger: Logger
+    /// The logger's; to ask it costs a copy of the logger.
+    let logLevel: Logger.Level
+    /// Invariant: only ever goes from false to true.
+    private let draining = Atomic<Bool>(false)
+    let drain: Drain
+    let bodies: BodyBudget
+    let topics = TopicBus()
+
+    init(
+        configuration: Configuration, reactors: [Registration], journal: any Journal, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.reactors = reactors
+        self.journal = journal
+        self.logger = logger
+        self.logLevel = logger.logLevel
+        self.drain = Drain(loops: configuration.loops)
+        // One body as large as a body may be always has room.
+        self.bodies = BodyBudget(
+            limitBytes: max(configuration.bodyBudgetBytes, 2 * configuration.bodyLimitBytes))
+        var limits = RequestLimits()
+        limits.headBytes = configuration.headLimitBytes
+        limits.bodyBytes = configuration.bodyLimitBytes
+        self.limits = limits
+        // Nobody else publishes here.
+        guard configuration.administration == .on else { return }
+        for reactor in reactors { reactor.announceTopics(topics) }
+    }
+
+    /// No new work is taken on; what is under way comes to its end.
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    func beginDraining() {
+        draining.store(true, ordering: .relaxed)
+    }
+
+    /// Topics and stubs are for administrators (`--admin on`).
+    func requireAdministration() throws(Problem) {
+        guard configuration.administration == .on else { throw .administrationOff }
+    }
+
+    func registration(named name: String) -> Registration? {
+        reactors.first { $0.name == name }
+    }
+}

@@ -1,0 +1,43 @@
+/// Connections with requests that wait for a turn, because the round has made enough answers, or
+/// because they have used up their last turn.
+///
+/// Design: two queues. Who has used up the bytes of a turn waits behind all who have not, so that
+/// small requests do not wait for the rest of large ones. Each round gives a turn to one of either
+/// at the least (``WorkSchedule/servePostponed(_:)``), so nobody waits for ever.
+struct TurnQueue<Element> {
+    /// What a connection has used of its last turn.
+    enum Weight {
+        /// It has had none yet, or has used up its requests and not its bytes.
+        case light
+        /// It has used up its bytes.
+        case heavy
+    }
+
+    private var light: [Element] = []
+    private var heavy: [Element] = []
+
+    var isEmpty: Bool { light.isEmpty && heavy.isEmpty }
+
+    func count(_ weight: Weight) -> Int {
+        switch weight {
+        case .light: light.count
+        case .heavy: heavy.count
+        }
+    }
+
+    mutating func append(_ element: Element, _ weight: Weight) {
+        switch weight {
+        case .light: light.append(element)
+        case .heavy: heavy.append(element)
+        }
+    }
+
+    /// Takes out the one that waits longest.
+    mutating func popFirst(_ weight: Weight) -> Element? {
+        guard count(weight) > 0 else { return nil }
+        switch weight {
+        case .light: return light.removeFirst()
+        case .heavy: return heavy.removeFirst()
+        }
+    }
+}

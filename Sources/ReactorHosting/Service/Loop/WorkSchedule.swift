@@ -1,0 +1,71 @@
+internal import Sockets
+
+/// Which connections of a loop have requests left to serve, and how much the present round has done.
+///
+/// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304).
+final class WorkSchedule {
+    /// Requests that a connection is served in one turn.
+    static let turnRequests = 64
+    /// Bytes of responses that a connection makes in one turn: its output budget. One response may
+    /// begin below it.
+    static let turnBytes = 64 << 10
+    /// Bytes of responses that a round makes before what is left waits for the next one: some
+    /// milliseconds of work.
+    private static let roundBytes = 1 << 20
+    private static let postponedInARound = 16
+
+    /// Connections whose response was sent and which have more requests.
+    private(set) var resumable: [ConnectionID] = []
+    /// Connections which have requests and wait for a turn.
+    private var postponed = TurnQueue<ConnectionID>()
+    /// Bytes of responses so far.
+    private(set) var madeBytes = 0
+    private var madeBytesBefore = 0
+
+    /// Whether the present round has made as many responses as it may.
+    var isRoundUsedUp: Bool { madeBytes - madeBytesBefore >= Self.roundBytes }
+
+    var isEmpty: Bool { resumable.isEmpty && postponed.isEmpty }
+
+    func count(_ bytes: Int) { madeBytes += bytes }
+
+    /// The connection is served again in this round.
+    func resume(_ connection: ConnectionID) { resumable.append(connection) }
+
+    /// The connection is served again in a later round.
+    func postpone(_ connection: ConnectionID, _ weight: TurnQueue<ConnectionID>.Weight) {
+        postponed.append(connection, weight)
+    }
+
+    func endRound() { madeBytesBefore = madeBytes }
+
+    /// Serves each resumable connection once, or as many as the round's budget allows.
+    func serveResumable(_ serve: (ConnectionID) -> Void) {
+        let turn = resumable
+        resumable.removeAll(keepingCapacity: true)
+        for (index, connection) in turn.enumerated() {
+            guard index == 0 || !isRoundUsedUp else {
+                resumable.insert(contentsOf: turn[index...], at: 0)
+                return
+            }
+            serve(connection)
+        }
+    }
+
+    /// Serves some postponed connections: 16, or as many as the round's budget allows, and at least
+    /// one of either weight.
+    func servePostponed(_ serve: (ConnectionID) -> Void) {
+        guard !postponed.isEmpty else { return }
+        var served = 0
+        for weight in [TurnQueue<ConnectionID>.Weight.light, .heavy] {
+            // Connections that are postponed meanwhile wait for the next round.
+            for turn in 0..<min(postponed.count(weight), Self.postponedInARound) {
+                guard turn == 0 || (served < Self.postponedInARound && !isRoundUsedUp),
+                    let connection = postponed.popFirst(weight)
+                else { break }
+                serve(connection)
+                served += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Sessions
+
+/// How a route's requests are served.
+enum Endpoint: Sendable {
+    case service(any ServiceEndpoint.Type)
+    case session(any SessionEndpoint.Type)
+}
+
+/// An operation that the loop which received the request serves.
+///
+/// Design: endpoints are types without instances, so that calling one costs neither a reference
+/// count nor an allocation. An endpoint decodes the request, asks, and returns the response. What
+/// it needs of the request after it has returned is in the ``RequestOptions`` of the connection.
+protocol ServiceEndpoint: SendableMetatype {
+    /// Whether the request is served even when the round has made as many responses as it may:
+    /// probes measure whether the server responds. Default false.
+    static var isProbe: Bool { get }
+
+    /// - Returns: the response, or nil if it comes later through ``HTTPConnection/respond(_:)``
+    ///   or ``HTTPConnection/respondLater(_:)``.
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response?
+}
+
+/// An operation on one session. The connection is on the loop that owns the session, and the
+/// session has been read from the journal if it was there.
+protocol SessionEndpoint: SendableMetatype {
+    /// Whether the request is for an event stream, which never gets a status of 5xx (contract
+    /// §3.2). Default false.
+    static func wantsStream(_ request: Request) -> Bool
+
+    /// - Returns: the response, or nil if it comes later: from the session, as a ``Reply``.
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response?
+}
+
+extension ServiceEndpoint {
+    static var isProbe: Bool { false }
+}
+
+extension SessionEndpoint {
+    static func wantsStream(_ request: Request) -> Bool { false }
+}
+
+/// The session that a request names, and whether it exists.
+struct SessionTarget {
+    let id: SessionID
+    let found: SessionTable.Found
+
+    /// - Throws: the problem of a session that cannot be used.
+    func session() throws(Problem) -> Session {
+        switch found {
+        case .session(let session): return session
+        case .ended: throw .endedSession(id.text)
+        case .nothing: throw .unknownSession(id.text)
+        case .quarantined(let fault): throw .quarantined(id.text, fault)
+        case .unreadable(let failure): throw .unreadable(failure)
+        case .noRoom: throw .noRoomForSession
+        case .notInMemory: throw .noRoomForSession
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import JSONCoding
+internal import Wire
+
+/// A refusal as the peer sees it: `application/problem+json` (RFC 9457).
+package struct Problem: Error, Sendable, Equatable {
+    package var status: Int
+    /// Stable, snake_case, for programs.
+    package var code: String
+    /// One sentence that names the offending field or header, for people. It may repeat what came;
+    /// of more than ``detailLimit`` bytes the middle is left out.
+    package var detail: String {
+        didSet { detail = Self.shortened(detail) }
+    }
+    /// Further header fields: `Allow`, `Retry-After`, `ETag`.
+    package var fields: [(name: String, value: String)] = []
+
+    package init(
+        _ status: Int, _ code: String, _ detail: String,
+        fields: [(name: String, value: String)] = []
+    ) {
+        self.status = status
+        self.code = code
+        self.detail = Self.shortened(detail)
+        self.fields = fields
+    }
+
+    /// Bytes of a detail. What came may be a megabyte long, and is the peer's own.
+    package static let detailLimit = 512
+
+    static func shortened(_ detail: String) -> String {
+        let bytes = detail.utf8
+        guard bytes.count > detailLimit else { return detail }
+        // Two thirds of it from the beginning. Half a character at either side is not shown.
+        let start = String(decoding: bytes.prefix(detailLimit * 2 / 3), as: UTF8.self)
+        let end = String(decoding: bytes.suffix(detailLimit / 3 - 8), as: UTF8.self)
+        let isPart: (Character) -> Bool = { $0 == "\u{FFFD}" }
+        return String(start.trimmed(while: isPart)) + " … " + String(end.trimmed(while: isPart))
+    }
+
+    /// The document: `type`, `title`, `status`, `detail`, `code`, and a line break.
+    package var body: [UInt8] { JSON.line(ProblemDocument(self)) }
+
+    package static func == (one: Problem, other: Problem) -> Bool {
+        one.status == other.status && one.code == other.code && one.detail == other.detail
+            && one.fields.elementsEqual(other.fields, by: ==)
+    }
+}
+
+/// RFC 9457 §3.1.
+private struct ProblemDocument: Encodable {
+    let type: String
+    let title: String
+    let status: Int
+    let detail: String
+    let code: String
+
+    init(_ problem: Problem) {
+        type = "/openapi.yaml#\(problem.code)"
+        title = StatusLine.reason(problem.status)
+        status = problem.status
+        detail = problem.detail
+        code = problem.code
+    }
+}
+
+extension String {
+    /// Without the characters at either end that `isSurplus` names.
+    fileprivate func trimmed(while isSurplus: (Character) -> Bool) -> Substring {
+        var rest = drop(while: isSurplus)
+        while let last = rest.last, isSurplus(last) { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,99 @@
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// A request: its route, what its path names, its fields and its body.
+///
+/// Design: a value that is moved from where it is read to the endpoint, to the connection's buffers
+/// while its session is read from the journal, or to another loop. Its buffers come from the loop's
+/// ``BufferPool`` and go back there when it has been served.
+struct Request: Sendable {
+    var head = RequestHead()
+    var body: [UInt8] = []
+    /// Nil if no row of the table matches.
+    var route: Route?
+    /// The path segment that stands for the one in braces, as a range of the head's bytes.
+    var segment: Range<Int>?
+    /// Set by ``readSessionID()``.
+    private(set) var sessionID: SessionID?
+
+    /// The bytes of memory that the request takes while it waits.
+    var footprintBytes: Int { head.bytes.count + (body.isEmpty ? 0 : body.capacity) }
+
+    /// Reads the session id in the path.
+    mutating func readSessionID() throws(Problem) -> SessionID {
+        let id = try SessionID(head, segment ?? 0..<0)
+        sessionID = id
+        return id
+    }
+}
+
+/// What a response depends on of the request that it answers.
+struct RequestContext: Sendable {
+    /// Nil if no row of the table matches, and for bytes that are not a request.
+    let route: Route?
+    let isHead: Bool
+    /// Whether the connection closes behind the response.
+    let closes: Bool
+    let minorVersion: Int
+    /// When the request was complete.
+    let since: LoopInstant
+
+    init(_ request: borrowing Request, isDraining: Bool, since: LoopInstant) {
+        route = request.route
+        isHead = request.head.method == .head
+        closes = !request.head.keepsAlive || isDraining
+        minorVersion = request.head.minorVersion
+        self.since = since
+    }
+
+    /// Of bytes that are not a request: no next one can be found behind them.
+    init(malformedSince since: LoopInstant) {
+        route = nil
+        isHead = false
+        closes = true
+        minorVersion = 1
+        self.since = since
+    }
+}
+
+/// What few requests ask for besides, for responses that come later. Allocated for those only.
+final class RequestOptions {
+    /// `?wait=settled`: until when, and in which session.
+    var waitDeadline: LoopInstant?
+    var waitingIn: SessionID?
+    /// `If-None-Match`: what the client has.
+    var knownTags: EntityTags?
+    /// `?ping=events`.
+    var heartbeatIsEvent = false
+    /// The response is an event stream unless the request is refused.
+    var wantsStream = false
+    var traceparent: String?
+}
+
+extension SessionID {
+    /// - Throws: the problem of a segment that is not a session id.
+    fileprivate init(_ head: RequestHead, _ segment: Range<Int>) throws(Problem) {
+        if let id = SessionID(head.bytes, segment) {
+            self = id
+            return
+        }
+        // Escapes are allowed, though an id never needs one.
+        guard let id = SessionID(try head.decoded(segment)) else {
+            throw Problem(
+                400, "bad_session_id", "a session id is 1 to 128 of A-Z a-z 0-9 _ - (in the path)")
+        }
+        self = id
+    }
+}
+
+extension RequestHead {
+    /// A path segment without its percent-encoding.
+    func decoded(_ segment: Range<Int>) throws(Problem) -> String {
+        do {
+            return try PercentEncoding.decoded(bytes, segment)
+        } catch {
+            throw Problem(error)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import JSONCoding
+internal import Sessions
+internal import Storage
+internal import Wire
+
+extension Response {
+    /// The response for what a session replies. Streams begin elsewhere
+    /// (``HTTPConnection/beginStream(_:_:)``).
+    init(_ content: Reply.Content, _ options: RequestOptions?, _ durability: (String, String)) {
+        let id = content.session.id.text
+        let wantsStream = options?.wantsStream ?? false
+        self =
+            switch content.kind {
+            case .received: .receipt(200, content, options, durability)
+            case .unsettled: .receipt(202, content, options, durability)
+            case .created(let isNew):
+                .json(
+                    isNew ? 201 : 200, SessionDescription(content),
+                    fields: [durability] + (isNew ? [("Location", "/v1/sessions/\(id)")] : []))
+            case .state(let state, let version):
+                .state(state, version, content, options?.knownTags, durability)
+            case .stub(let body): .json(200, body, fields: [durability])
+            case .logPage(let body):
+                .json(200, body, fields: [("Cache-Control", "no-cache"), durability])
+            case .ended: .noContent(fields: [durability])
+            case .replayed(let stored):
+                .json(
+                    stored.status, stored.body,
+                    fields: [durability, ("Idempotency-Replayed", "true")])
+            case .tooManySelections(let limit): .endedStream(.tooManySelections(limit))
+            // A stream reports the journal's failure in its body, as any problem that may pass.
+            case .failed(let failure) where wantsStream: .endedStream(Problem(failure))
+            case .unreadable(let failure) where wantsStream: .endedStream(.unreadable(failure))
+            // 204 stops EventSource: the session ended meanwhile (contract §3.2).
+            case .gone where wantsStream: .noContent()
+            case .failed(let failure): .problem(Problem(failure))
+            case .unreadable(let failure): .problem(.unreadable(failure))
+            case .gone: .problem(.endedSession(id))
+            case .conditionFailed: .problem(.positionChanged(content.position.text))
+            case .versionUnknown(let kept): .problem(.unknownVersion(kept))
+            case .unencodable(let failure): .problem(.unencodable("\(failure)"))
+            case .refused(let refusal):
+                .problem(Problem(refusal, by: content.session.registration))
+            case .keyRunning: .problem(.keyRunning)
+            case .keyReused: .problem(.keyReused)
+            case .subscribed: .endedStream(.draining)
+            }
+    }
+
+    private static func receipt(
+        _ status: Int, _ content: Reply.Content, _ options: RequestOptions?,
+        _ durability: (String, String)
+    ) -> Response {
+        var body: [UInt8] = []
+        content.appendReceipt(to: &body)
+        var fields = [durability]
+        if let traceparent = options?.traceparent { fields.append(("traceparent", traceparent)) }
+        return .json(status, body, fields: fields)
+    }
+
+    private static func state(
+        _ state: [UInt8], _ version: UInt64, _ content: Reply.Content, _ known: EntityTags?,
+        _ durability: (String, String)
+    ) -> Response {
+        let position = content.position.text
+        let tag = ("ETag", "\"\(position)\"")
+        if let known, known.includes(position) {
+            return Response(status: 304, fields: [tag], discardedBytes: state.count)
+        }
+        var description = SessionDescription(content)
+        description.version = version
+        // The state is JSON already. It becomes the last member of the description.
+        var beginning = JSON.line(description)
+        beginning.removeLast(2)
+        beginning.append(contentsOf: ",\"state\":".utf8)
+        return Response(
+            status: 200,
+            fields: [
+                ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
+                tag,
+            ],
+            body: .parts(beginning: beginning, shared: state, end: Array("}\n".utf8)))
+    }
+}
+
+/// A session in JSON bodies.
+struct SessionDescription: Encodable, Sendable {
+    let id: String
+    let reactor: String
+    var version: UInt64
+    let position: String
+    /// `quarantined`; nil for every other session.
+    private(set) var status: String?
+    /// Why it is quarantined.
+    private(set) var reason: String?
+
+    init(_ content: Reply.Content) {
+        id = content.session.id.text
+        reactor = content.session.registration.name
+        version = content.version
+        position = content.position.text
+    }
+
+    /// A session in memory.
+    init(_ session: Session) {
+        id = session.id.text
+        reactor = session.registration.name
+        version = session.version
+        position = session.position.text
+    }
+
+    /// A session as the journal has it.
+    init(_ line: SavedLine, _ fault: RecoveryFault?) {
+        id = line.session
+        reactor = line.reactor
+        version = line.lastVersion
+        position = "\(line.generation).\(line.lastNumber)"
+        guard let fault else { return }
+        status = "quarantined"
+        reason = Problem.shortened("\(fault.place): \(fault.reason)")
+    }
+}

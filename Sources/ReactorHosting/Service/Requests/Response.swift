@@ -1,0 +1,143 @@
+internal import JSONCoding
+internal import Wire
+
+/// A response: a value that encodes itself for the request it answers.
+struct Response {
+    enum Body {
+        case bytes([UInt8])
+        /// Three parts, sent one behind the other. `shared` may be large and belong to many
+        /// responses; it is never copied.
+        case parts(beginning: [UInt8], shared: [UInt8], end: [UInt8])
+        /// An event stream that reports a problem and ends. EventSource stops for good at any status
+        /// but 200, so a problem that may pass arrives this way (contract §3.2).
+        case endedStream(Problem)
+        /// The head of an event stream, which names no length (RFC 9110 §8.6): for `HEAD`.
+        case streamHead
+    }
+
+    var status: Int
+    /// Besides those that every response has.
+    var fields: [(String, String)] = []
+    var body = Body.bytes([])
+    /// A problem's code, for the log.
+    var code: String?
+    /// Bytes of a body that was encoded and is not part of the response: they count into the work
+    /// of a turn.
+    var discardedBytes = 0
+
+    static func json(
+        _ status: Int, _ body: [UInt8], fields: [(String, String)] = []
+    ) -> Response {
+        Response(
+            status: status, fields: [("Content-Type", "application/json")] + fields,
+            body: .bytes(body))
+    }
+
+    /// Encodes `body` as one line of JSON.
+    static func json(
+        _ status: Int, _ body: some Encodable, fields: [(String, String)] = []
+    ) -> Response {
+        json(status, JSON.line(body), fields: fields)
+    }
+
+    static func noContent(fields: [(String, String)] = []) -> Response {
+        Response(status: 204, fields: fields)
+    }
+
+    static func problem(_ problem: Problem) -> Response {
+        Response(
+            status: problem.status,
+            fields: problem.fields.map { ($0.name, $0.value) } + [
+                ("Content-Type", "application/problem+json")
+            ],
+            body: .bytes(problem.body), code: problem.code)
+    }
+
+    /// The response to `OPTIONS`, and to a method that the path does not have (RFC 9110 §9.3.7,
+    /// §15.5.6).
+    ///
+    /// - Parameter hasOrigin: whether browsers' scripts of another origin may use the service.
+    static func methods(_ methods: [String], _ request: Request, hasOrigin: Bool) -> Response {
+        let allow = methods.joined(separator: ", ")
+        guard request.head.method == .options else {
+            return .problem(
+                Problem(
+                    405, "method_not_allowed", "this path has the methods \(allow)",
+                    fields: [("Allow", allow)]))
+        }
+        var fields = [("Allow", allow)]
+        if hasOrigin {
+            fields.append(("Access-Control-Allow-Methods", allow))
+            fields.append(("Access-Control-Allow-Headers", ResponseHeads.allowedHeaders))
+            fields.append(("Access-Control-Max-Age", "600"))
+        }
+        return .noContent(fields: fields)
+    }
+
+    static func endedStream(_ problem: Problem) -> Response {
+        Response(status: 200, body: .endedStream(problem))
+    }
+
+    static let streamHead = Response(status: 200, body: .streamHead)
+
+    /// Bytes of the body, which `Content-Length` says, whether it is sent or not.
+    var bodyBytes: Int {
+        switch body {
+        case .bytes(let bytes): bytes.count
+        case .parts(let beginning, let shared, let end):
+            beginning.count + shared.count + end.count
+        case .endedStream, .streamHead: 0
+        }
+    }
+}
+
+// MARK: Encoding
+
+extension Response {
+    /// Appends everything up to the body.
+    ///
+    /// - Returns: whether the body follows: not behind 204, 304, and the answer to `HEAD`.
+    func appendHead(
+        for request: RequestContext, closes: Bool, _ heads: ResponseHeads, date: [UInt8],
+        to out: inout [UInt8]
+    ) -> Bool {
+        let hasBody = ResponseEncoder.appendHead(
+            status: status, fields: fields + heads.commonFields, bodyBytes: bodyBytes, date: date,
+            close: closes, minorVersion: request.minorVersion, to: &out)
+        return hasBody && !request.isHead
+    }
+
+    /// Appends an event stream of one event.
+    ///
+    /// - Parameter retry: milliseconds until the client connects again.
+    static func appendEndedStream(
+        _ problem: Problem, retry: Int, isChunked: Bool, to out: inout [UInt8]
+    ) {
+        let start = out.count
+        EventEncoder.appendRetry(milliseconds: retry, to: &out)
+        var data = problem.body
+        // The document ends with a line break, which would be a second line of data.
+        data.removeLast()
+        out.append(contentsOf: "event: problem\ndata: ".utf8)
+        out.append(contentsOf: data)
+        out.append(contentsOf: "\n\n".utf8)
+        guard isChunked else { return }
+        ChunkEncoder.wrap(from: start, in: &out)
+        out.append(contentsOf: ChunkEncoder.last)
+    }
+}
+
+extension JSON {
+    /// The value as one line of JSON with a line break behind it; `{}` for what has no JSON, which
+    /// the service's own bodies always have: they consist of strings and integers.
+    static func line(_ value: some Encodable) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            try encode(value, into: &bytes)
+        } catch {
+            bytes = Array("{}".utf8)
+        }
+        bytes.append(UInt8(ascii: "\n"))
+        return bytes
+    }
+}

@@ -1,0 +1,75 @@
+internal import JSONCoding
+internal import Sessions
+
+extension Request {
+    /// The reactor of the session to create, and where a fork begins.
+    func sessionToCreate(in service: Service) throws(Problem) -> (Registration, Origin?) {
+        try requireJSON()
+        let wanted: SessionBody
+        do {
+            wanted = try JSON.decode(SessionBody.self, from: body)
+        } catch {
+            throw Problem(session: error)
+        }
+        guard let registration = service.registration(named: wanted.reactor) else {
+            throw .unknownReactor(wanted.reactor)
+        }
+        return (registration, wanted.from)
+    }
+}
+
+/// The body of a request that makes a session: `{"reactor":"<name>"}`, and
+/// `"from":{"session":"<id>","version":<n>}` for a fork.
+///
+/// A member that is none of these is refused: a misspelt one would make another session than the
+/// client means.
+struct SessionBody: Decodable {
+    var reactor: String
+    var from: Origin?
+
+    private enum CodingKeys: String, CodingKey, CaseIterable { case reactor, from }
+
+    init(from decoder: any Decoder) throws {
+        try decoder.refuseMembers(besides: CodingKeys.allCases)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        reactor = try members.decode(String.self, forKey: .reactor)
+        from = try members.decodeIfPresent(Origin.self, forKey: .from)
+    }
+}
+
+/// Where a fork begins: `{"session":"<id>","version":<n>}`; without a version, the present one.
+struct Origin: Decodable, Equatable, Sendable {
+    var session: String
+    var version: UInt64?
+
+    private enum CodingKeys: String, CodingKey, CaseIterable { case session, version }
+
+    init(from decoder: any Decoder) throws {
+        try decoder.refuseMembers(besides: CodingKeys.allCases)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        session = try members.decode(String.self, forKey: .session)
+        version = try members.decodeIfPresent(UInt64.self, forKey: .version)
+    }
+}
+
+extension Decoder {
+    /// - Throws: `dataCorrupted` at the first member that is not among `known`.
+    fileprivate func refuseMembers(besides known: [some CodingKey]) throws {
+        let names = known.map(\.stringValue)
+        let members = try container(keyedBy: AnyMember.self)
+        guard let stranger = members.allKeys.first(where: { !names.contains($0.stringValue) })
+        else { return }
+        throw DecodingError.dataCorruptedError(
+            forKey: stranger, in: members,
+            debugDescription: "no such member; there are \(names.joined(separator: ", "))")
+    }
+}
+
+/// The name of a member, whatever it is.
+private struct AnyMember: CodingKey {
+    let stringValue: String
+    let intValue: Int? = nil
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}

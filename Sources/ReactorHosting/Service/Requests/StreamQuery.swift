@@ -1,0 +1,55 @@
+internal import Sessions
+internal import Wire
+
+/// What a stream's request asks for, from path, query and fields (contract §3.2).
+struct StreamQuery {
+    let items: QueryItems
+    let selection: Selection
+    let start: SubscriptionRequest.Start
+    let heartbeatIsEvent: Bool
+
+    init(
+        _ endpoint: any StreamEndpoint.Type, _ request: Request, _ reactor: Registration
+    ) throws(Problem) {
+        items = try request.queryItems()
+        selection = try endpoint.selection(items, pulses: try Self.pulses(items, reactor))
+        start = try Self.start(items, request.head)
+        let ping = items.first("ping") ?? "comments"
+        guard ping == "events" || ping == "comments" else {
+            throw Problem(400, "bad_ping", "ping is \(ping); send events or comments")
+        }
+        heartbeatIsEvent = ping == "events"
+    }
+
+    /// All pulses, or those of `?pulse=`.
+    private static func pulses(
+        _ items: QueryItems, _ reactor: Registration
+    ) throws(Problem) -> UInt64 {
+        let names = items.values("pulse")
+        guard !names.isEmpty else {
+            return reactor.pulses.count == 64 ? .max : (1 << UInt64(reactor.pulses.count)) - 1
+        }
+        var chosen: UInt64 = 0
+        for name in names {
+            guard let index = reactor.pulses.firstIndex(of: name) else {
+                throw Problem(
+                    404, "unknown_pulse", "the reactor \(reactor.name) has no pulse \(name)")
+            }
+            chosen |= 1 << UInt64(index)
+        }
+        return chosen
+    }
+
+    /// The header wins over `after`, and both over `from`.
+    private static func start(
+        _ items: QueryItems, _ head: RequestHead
+    ) throws(Problem) -> SubscriptionRequest.Start {
+        let from = items.first("from")
+        if let from, from != "now", from != "start" {
+            throw Problem(400, "bad_from", "from is \(from); send now or start")
+        }
+        if let text = head.text(of: .lastEventID), !text.isEmpty { return .after(text) }
+        if let text = items.first("after") { return .after(text) }
+        return from == "now" ? .now : from == "start" ? .start : .snapshot
+    }
+}
