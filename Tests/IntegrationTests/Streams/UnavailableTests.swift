@@ -1,3 +1,4 @@
+import ReactorHosting
 import Storage
 import Testing
 
@@ -78,6 +79,60 @@ struct UnavailableTests {
             ended(nil)
             expectProblem(await reader.receiveAll(), "draining")
             #expect(await creator.answers(1).first?.head.status == 201)
+        }
+    }
+
+    // The kernel takes any number of bytes before it takes no more: among these lengths some leave
+    // responses unsent just before the connection would move to the loop of its stream's session.
+    @Test func `a stream of another loop's session, while all bodies take all memory`()
+        async throws
+    {
+        try await LocalServer.with {
+            $0.loops = 2
+            $0.bodyBudgetBytes = 65_536
+            $0.bodyLimitBytes = 16_384
+        } _: { server in
+            // Their loops are 0 and 1.
+            for session in ["y", "x"] {
+                #expect(try await server.create(session, of: "alerts") == 201)
+            }
+            let message = String(repeating: "x", count: 12_000)
+            let action = #"{"type":"alert","message":"\#(message)"}"#
+            let poster = try server.connect()
+            await poster.send(
+                "POST /v1/sessions/y/actions HTTP/1.1\r\nHost: a\r\n"
+                    + "Content-Type: application/json\r\n"
+                    + "Content-Length: \(action.utf8.count)\r\n\r\n\(action)")
+            #expect(await poster.answers(1).first?.head.status == 200)
+            var parts: [RawConnection] = []
+            for _ in 1...6 {
+                let part = try server.connect()
+                await part.send(
+                    "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+                        + "GET /livez HTTP/1.1\r\nHost: a\r\nA: "
+                        + String(repeating: "a", count: 10_000))
+                #expect(await part.answers(1).first?.head.status == 200)
+                parts.append(part)
+            }
+            var problems = 0
+            for number in 0..<40 {
+                let connection = try server.connect(receiveBufferBytes: 4_096)
+                let count = 5 * number + 4
+                await connection.send(
+                    String(
+                        repeating: "GET /v1/sessions/y HTTP/1.1\r\nHost: a\r\n\r\n", count: count)
+                        + Self.stream + "A: \(String(repeating: "a", count: 7_000))\r\n\r\n")
+                let received = await connection.receive { bytes in
+                    let end = String(decoding: bytes.suffix(20_000), as: UTF8.self)
+                    return end.contains("event: problem") || end.contains("event: snapshot")
+                }
+                // An ended stream has a last chunk, which looks like an empty head.
+                let answers = RawConnection.split(received.bytes).prefix(count + 1)
+                #expect(answers.map(\.head.status) == Array(repeating: 200, count: count + 1))
+                #expect(answers.last?.head["Content-Type"] == "text/event-stream")
+                if received.text.contains(#""code":"too_many_bodies""#) { problems += 1 }
+            }
+            #expect(problems > 0)
         }
     }
 }

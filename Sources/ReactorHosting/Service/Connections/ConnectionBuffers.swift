@@ -47,21 +47,21 @@ final class ConnectionBuffers {
         return true
     }
 
-    func takePartial(_ loop: LoopResources) -> Request? {
+    func removePartial(_ loop: LoopResources) -> Request? {
         guard case .partial(let request) = kept else { return nil }
         kept = .none
         refund(loop)
         return request
     }
 
-    func takeParked(_ loop: LoopResources) -> Request? {
+    func removeParked(_ loop: LoopResources) -> Request? {
         guard case .parked(let request) = kept else { return nil }
         kept = .none
         refund(loop)
         return request
     }
 
-    func takeMigrating(_ loop: LoopResources) -> (request: Request, owner: Int)? {
+    func removeMigrating(_ loop: LoopResources) -> (request: Request, owner: Int)? {
         guard case .migrating(let request, let owner) = kept else { return nil }
         kept = .none
         refund(loop)

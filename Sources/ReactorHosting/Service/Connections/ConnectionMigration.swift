@@ -35,7 +35,7 @@ extension HTTPConnection {
 
     /// All responses are sent: a connection that waited for that moves.
     func migrateIfKept() {
-        guard let buffers, let (request, owner) = buffers.takeMigrating(loop) else { return }
+        guard let buffers, let (request, owner) = buffers.removeMigrating(loop) else { return }
         move(request, to: owner, with: buffers.pending)
     }
 

@@ -36,7 +36,7 @@ extension HTTPConnection {
     private func read(_ bytes: RawSpan, requests limit: Int) -> Int {
         let turn = id
         beginTurn()
-        var request = buffers?.takePartial(loop) ?? loop.pool.takeRequest()
+        var request = buffers?.removePartial(loop) ?? loop.pool.borrowRequest()
         var (offset, requests) = (0, 0)
         var owner: Int?
         let madeBefore = loop.schedule.madeBytes

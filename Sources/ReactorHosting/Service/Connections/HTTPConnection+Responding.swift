@@ -102,7 +102,7 @@ extension HTTPConnection {
             return respond(Response(content, options, loop.heads.durability))
         }
         let closes = request.closes || loop.service.isDraining
-        var (bytes, body) = (loop.pool.takeOutput(), loop.pool.takeReceipt())
+        var (bytes, body) = (loop.pool.borrowOutput(), loop.pool.borrowReceipt())
         content.appendReceipt(to: &body)
         ResponseEncoder.append(
             head: loop.heads.receiptHead(at: loop.table.wallClockMilliseconds), body: body.span,

@@ -69,7 +69,7 @@ extension HTTPConnection {
         }
         let parkedBy = id
         loop.sessions.wake(session) { [self] found in
-            guard id == parkedBy, let request = buffers?.takeParked(loop) else { return }
+            guard id == parkedBy, let request = buffers?.removeParked(loop) else { return }
             respondLater { () throws(Problem) in
                 try endpoint.respond(
                     to: request, for: SessionTarget(id: session, found: found), on: self)

@@ -136,7 +136,7 @@ final class HTTPConnection {
     /// From here on responses gather in ``output``.
     func beginTurn() {
         isInTurn = true
-        output = loop.pool.takeOutput()
+        output = loop.pool.borrowOutput()
     }
 
     /// Sends the responses of the turn, and closes behind the last one.

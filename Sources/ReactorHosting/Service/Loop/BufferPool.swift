@@ -12,7 +12,7 @@ final class BufferPool {
     /// Larger buffers are freed after use, so that a burst's memory is not kept.
     static let limitBytes = 128 << 10
 
-    func takeRequest() -> Request {
+    func borrowRequest() -> Request {
         var request = Request()
         swap(&request, &spareRequest)
         return request
@@ -26,7 +26,7 @@ final class BufferPool {
     }
 
     /// An empty array for the responses of one turn.
-    func takeOutput() -> [UInt8] {
+    func borrowOutput() -> [UInt8] {
         var output: [UInt8] = []
         swap(&output, &spareOutput)
         return output
@@ -39,7 +39,7 @@ final class BufferPool {
     }
 
     /// An empty array for the body of one response to posted actions.
-    func takeReceipt() -> [UInt8] {
+    func borrowReceipt() -> [UInt8] {
         var receipt: [UInt8] = []
         swap(&receipt, &spareReceipt)
         return receipt
