@@ -47,6 +47,21 @@ struct IdleTests {
         #expect(rig.table.awakeCount == 0)
     }
 
+    @Test func `a session that is used stays awake for four ticks more`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        try rig.create("s", .ledger())
+        rig.settleAll()
+        for number in 1...4 {
+            tick(rig, 3)
+            try #require(rig.table.awakeCount == 1)
+            try rig.act(Post.set(number), on: rig.session("s"))
+            rig.settleAll()
+        }
+        // One tick more for its snapshot.
+        tick(rig, 5)
+        #expect(rig.table.awakeCount == 0)
+    }
+
     @Test func `a session that is busy when it is idle is looked at again`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
