@@ -65,7 +65,7 @@ final class CatchUp {
         guard !isOver, !isReading else { return }
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note may follow the last record, under the number of the next one.
-        read(through: session.committedNumber + (isLog ? 1 : 0))
+        read(through: session.history.committed.number + (isLog ? 1 : 0))
     }
 
     private var selection: Selection { framer.selection }

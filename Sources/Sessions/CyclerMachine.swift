@@ -11,7 +11,7 @@ internal import Storage
 /// fails there is refused and leaves no trace but the log's. The history is the states themselves:
 /// a commit is arbitrary code, there is nothing to fold.
 ///
-/// Law: the newest of `states` is that of the session's `log.lastVersion`.
+/// Law: the newest of `states` is that of the session's `history.newest.version`.
 final class CyclerMachine<C: ActionCycler>: SourcedMachine
 where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// What a synchronous part has done so far.
@@ -281,7 +281,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             return session.refuse(.notEncodable("the state", error))
         }
         guard session.admits(stateBytes: encoded.count) else { return }
-        session.log.weigh(encoded.count)
+        session.history.weigh(encoded.count)
         if session.wantsStates { session.record(.state, encoded) }
         guard session.keepsRecords else { return }
         session.recordContent(encoded)

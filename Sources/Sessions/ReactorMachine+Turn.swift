@@ -166,12 +166,12 @@ extension ReactorMachine {
         assert(table.isWriting(for: session), "it would go into another session's record")
         guard !session.isRefused else { return }
         do {
-            try JSON.encode(mutation, into: &table.pen.content, with: &table.encodingSpace)
+            try JSON.encode(mutation, into: &table.encoder.content, with: &table.encodingSpace)
         } catch {
             return session.refuse(.notEncodable("a mutation", error))
         }
-        session.log.weigh(table.pen.content.count)
-        session.stateMeter.bring(table.pen.content.count)
+        session.history.weigh(table.encoder.content.count)
+        session.stateMeter.bring(table.encoder.content.count)
         session.considerSnapshot()
     }
 }

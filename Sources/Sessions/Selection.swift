@@ -41,8 +41,8 @@ package struct Selection: Hashable, Sendable {
         case .pulse(let index): pulses & (1 << UInt64(index)) != 0
         case .activity: activities
         case .state: states == .whole
-        // It is told by the action log alone.
-        case .failure: false
+        // Only the action log shows it.
+        case .content: false
         }
     }
 

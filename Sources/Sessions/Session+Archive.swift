@@ -78,7 +78,7 @@ extension Session {
     ) {
         guard rebuilt.fold.version < version else { return act(.success(rebuilt)) }
         let key = key
-        let last = committedNumber
+        let last = history.committed.number
         pin()
         table.ask { archive, answer in
             archive.records(
@@ -149,7 +149,7 @@ extension Session {
 
     /// A version could not be rebuilt: it is no longer kept, or was trimmed up to just now.
     private func readAgain(_ version: UInt64, for token: UInt64, tries: Int) {
-        guard version < log.keptVersion || version > log.lastVersion else {
+        guard version < history.keptVersion || version > history.newest.version else {
             // Memory has it, and all that is kept of before.
             guard keeping?.readers.remove(token) != nil else { return }
             return answer(.state(content(reading: version), version: version, token: token))
@@ -175,7 +175,7 @@ extension Session {
         askHead { [self] head in
             act(
                 head.map { head in
-                    min(head?.keptVersion ?? log.keptVersion, log.keptVersion)...log.lastVersion
+                    min(head?.keptVersion ?? history.keptVersion, history.keptVersion)...history.newest.version
                 })
         }
     }
@@ -216,18 +216,18 @@ extension Session {
         _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
     ) {
         guard let machine else { return act(.failure(exportFault)) }
-        let wanted = version ?? committedVersion
-        guard wanted <= committedVersion else {
-            return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
+        let wanted = version ?? history.committed.version
+        guard wanted <= history.committed.version else {
+            return act(.failure(.versionUnknown(history.keptVersion...history.committed.version)))
         }
-        if wanted >= log.keptVersion {
+        if wanted >= history.keptVersion {
             return act(
                 exported(wanted) { out throws(JSONEncodingFailure) in
                     try machine.encodeRawState(at: wanted, to: &out)
                 })
         }
         guard keeping != nil else {
-            return act(.failure(.versionUnknown(log.keptVersion...committedVersion)))
+            return act(.failure(.versionUnknown(history.keptVersion...history.committed.version)))
         }
         rebuild(wanted) { [self] result in
             guard life != .ended else { return act(.failure(exportFault)) }
@@ -266,7 +266,7 @@ extension Session {
         }
         return .success(
             Snapshot(
-                session: id.text, generation: generation.text, number: committedNumber,
+                session: id.text, generation: generation.text, number: history.committed.number,
                 version: version, lastAction: 0, stateVersion: registration.stateVersion,
                 state: state, time: table.time))
     }

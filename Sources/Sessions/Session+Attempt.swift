@@ -12,10 +12,9 @@ internal import Storage
 /// Where a session stood before what may have to be taken back.
 @usableFromInline
 struct AttemptMark {
-    fileprivate let number: UInt64
+    fileprivate let end: HistoryEnd
     /// Of the state.
-    let version: UInt64
-    fileprivate let notes: UInt32
+    var version: UInt64 { end.version }
     fileprivate let snapshotNumber: UInt64
     fileprivate let owedSettled: Int
     fileprivate let mayHaveSettled: Bool
@@ -26,9 +25,7 @@ struct AttemptMark {
 /// How much a step had.
 struct StepMark {
     let step: Step
-    let lastNumber: UInt64
-    let lastVersion: UInt64
-    let notes: UInt32
+    let end: HistoryEnd
     let runs: Int
     let run: RecordBatch.Mark?
     let snapshots: Int
@@ -38,9 +35,7 @@ struct StepMark {
 
     init(_ step: Step) {
         self.step = step
-        lastNumber = step.lastNumber
-        lastVersion = step.lastVersion
-        notes = step.notes
+        end = step.end
         runs = step.batch.runs.count
         run = step.batch.runs.last?.mark
         snapshots = step.batch.snapshots.count
@@ -54,9 +49,7 @@ extension Step {
     /// Takes back what was added since the mark. Answers to other requests are no part of it: none
     /// is attached in the middle of a turn.
     func takeBack(to mark: StepMark) {
-        lastNumber = mark.lastNumber
-        lastVersion = mark.lastVersion
-        notes = mark.notes
+        end = mark.end
         batch.runs.removeLast(batch.runs.count - mark.runs)
         if let run = mark.run, mark.runs > 0 { batch.runs[mark.runs - 1].rollBack(to: run) }
         batch.snapshots.removeLast(batch.snapshots.count - mark.snapshots)
@@ -68,12 +61,10 @@ extension Step {
     /// Takes back everything, for a step that was begun since the mark.
     ///
     /// - Parameters:
-    ///   - number: the last record before it.
+    ///   - end: of the history before it.
     ///   - owed: settled actions that it took over when it began.
-    func takeBackAll(number: UInt64, version: UInt64, notes: UInt32, owed: Int) {
-        lastNumber = number
-        lastVersion = version
-        self.notes = notes
+    func takeBackAll(to end: HistoryEnd, owed: Int) {
+        self.end = end
         batch.runs = []
         batch.snapshots = []
         batch.started = []
@@ -133,10 +124,8 @@ extension Session {
         // What is being written belongs to what was before.
         table.finishRecord()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
-        let (number, version) = log.newest
         return AttemptMark(
-            number: number, version: version, notes: notes?.count(before: number + 1) ?? 0,
-            snapshotNumber: keeping?.snapshotNumber ?? 0,
+            end: history.newest, snapshotNumber: keeping?.snapshotNumber ?? 0,
             owedSettled: keeping?.owedSettled.count ?? 0, mayHaveSettled: mayHaveSettled,
             step: step)
     }
@@ -167,8 +156,7 @@ extension Session {
     /// - Precondition: no answer was attached since, nothing was handed to the journal.
     func takeBack(to mark: AttemptMark) {
         table.dropRecord(of: self)
-        log.rollBack(to: mark.number)
-        notes?.rollBack(before: mark.number + 1, to: mark.notes)
+        history.rollBack(to: mark.end)
         keeping?.snapshotNumber = mark.snapshotNumber
         mayHaveSettled = mark.mayHaveSettled
         // It may have measured a state that is no more.
@@ -177,9 +165,7 @@ extension Session {
         if let before = mark.step, before.step === step {
             step.takeBack(to: before)
         } else {
-            step.takeBackAll(
-                number: log.lastNumber, version: log.lastVersion, notes: mark.notes,
-                owed: mark.owedSettled)
+            step.takeBackAll(to: mark.end, owed: mark.owedSettled)
         }
     }
 }

@@ -102,7 +102,7 @@ extension Session {
         var stored = StoredAnswer(
             session: id.text, generation: generation.text, key: key, bodyDigest: digest,
             status: status, body: body, time: table.time)
-        stored.number = log.lastNumber
+        stored.number = history.newest.number
         let step = step()
         if keepsRecords { step.batch.answers.append(stored) }
         step.answered.append((token, stored))

@@ -6,29 +6,25 @@ internal import Storage
 extension Session {
     /// Whether notes are built: the journal keeps them, or somebody has read the log.
     @usableFromInline
-    var keepsNotes: Bool { notes != nil }
+    var keepsNotes: Bool { history.keepsNotes }
 
     /// From now on notes are built. Nothing that happened before is made up.
-    func keepNotes() {
-        guard notes == nil else { return }
-        notes = NoteLog(before: log.lastNumber + 1)
-    }
+    func keepNotes() { history.keepNotes() }
 
     /// Enters a note; it is shown when its step is committed. Nothing is built while nobody wants
     /// it, after the end, and while something is unsaid.
     func enter(
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
-        guard let notes, life == .running, !isUnsaying else { return }
+        guard history.keepsNotes, life == .running, !isUnsaying else { return }
         var body = table.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
-        let number = log.lastNumber + 1
-        let step = step()
-        step.notes = notes.append(
-            before: number, action: action.number, time: table.time, body)
+        let (step, time) = (step(), table.time)
+        history.appendNote(action: action.number, time: time, body)
+        step.end = history.newest
         if keepsRecords {
-            table.write(.note, number: number, part: step.notes, action: action, in: step)
-            table.pen.content.append(contentsOf: body)
+            table.write(.note, at: step.end, action: action, time: time, in: step)
+            table.encoder.content.append(contentsOf: body)
         }
         table.giveBack(body)
     }
@@ -37,15 +33,12 @@ extension Session {
 
     /// Everything up to here may be seen by a stream of this selection.
     func committedPosition(for selection: Selection) -> HistoryPosition {
-        guard selection.log, committedNotes > 0 else { return HistoryPosition(committedNumber) }
-        return HistoryPosition(committedNumber + 1, part: committedNotes)
+        history.committedPosition(notes: selection.log)
     }
 
     /// Everything after here is kept for a stream of this selection.
     func keptPosition(for selection: Selection) -> HistoryPosition {
-        let place = HistoryPosition(log.keptAfter)
-        guard selection.log, let notes else { return place }
-        return max(place, notes.keptAfter)
+        history.keptPosition(notes: selection.log)
     }
 
     // MARK: Reading
@@ -82,7 +75,7 @@ extension Session {
     /// The same page from the journal.
     private func readArchivedLog(_ request: LogPageRequest, after start: HistoryPosition) {
         let key = key
-        let last = committedNumber + 1
+        let last = history.committed.number + 1
         let end = committedPosition(for: .log)
         keeping?.readers.insert(request.token)
         pin()
@@ -165,16 +158,16 @@ extension Session {
         var count = 0
         var last = start
         var hasMore = false
-        forEachLine(after: start, through: committedPosition(for: .log)) { line in
+        for (head, events) in history.slice(after: start, through: history.committed.position) {
+            guard let line = line(head, events) else { continue }
             guard count < request.limit, body.count < LogPageRequest.limitBytes else {
                 hasMore = true
-                return false
+                break
             }
             if count > 0 { body.append(UInt8(ascii: ",")) }
             line.append(generation, to: &body)
             count += 1
-            last = line.head.position
-            return true
+            last = head.position
         }
         body.append(UInt8(ascii: "]"))
         if hasMore {
@@ -184,38 +177,11 @@ extension Session {
         return body
     }
 
-    /// Shows the entries after `start` up to `end`, in order, until `act` returns false.
-    ///
-    /// - Precondition: `start` is not before ``keptPosition(for:)``.
-    func forEachLine(
-        after start: HistoryPosition, through end: HistoryPosition, _ act: (ActionLogLine) -> Bool
-    ) {
-        var index = notes?.index(after: start) ?? 0
-        var number = start.part == 0 ? start.number + 1 : start.number
-        while true {
-            while let note = notes?.note(at: index, through: end), note.place.number <= number {
-                index += 1
-                if let line = line(of: note), !act(line) { return }
-            }
-            guard HistoryPosition(number) <= end else { return }
-            if let line = line(of: log.entry(number)), !act(line) { return }
-            number += 1
-        }
-    }
-
-    private func line(of note: NoteLog.Entry) -> ActionLogLine? {
-        let head = HistoryEntry.Head(
-            .note, at: note.place, action: note.action, time: note.time)
-        return ActionLogLine(head, notes?.content(of: note) ?? [])
-    }
-
-    private func line(of record: RecordLog.Entry) -> ActionLogLine? {
-        let head = HistoryEntry.Head(
-            record.kind, at: HistoryPosition(record.number), version: record.version,
-            action: record.action, time: record.time)
-        guard record.isMutation else { return ActionLogLine(head, data(of: record)) }
+    /// The line of an entry that memory keeps; nil for the end, which the stream itself shows.
+    func line(_ head: HistoryEntry.Head, _ events: KeptEvents) -> ActionLogLine? {
+        guard head.kind == .mutation else { return ActionLogLine(head, events.content) }
         var content: [UInt8] = []
-        machine?.encodeMutation(to: record.version, in: self, out: &content)
+        machine?.encodeMutation(to: head.version, in: self, out: &content)
         return ActionLogLine(head, content[...])
     }
 
@@ -238,11 +204,6 @@ extension Session {
             JSON.appendString(name, to: &out)
             out.append(UInt8(ascii: "}"))
         }
-    }
-
-    /// The data of the one event that a record has which is no mutation.
-    private func data(of record: RecordLog.Entry) -> ArraySlice<UInt8> {
-        log.events(of: record).first.map { log.data(of: $0) } ?? []
     }
 }
 

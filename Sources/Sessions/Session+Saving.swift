@@ -3,12 +3,12 @@ internal import Storage
 // What a session leaves in the journal besides its records, and how it leaves memory.
 extension Session {
     /// A snapshot is due after a number of records, or of their bytes; the record that was begun
-    /// last is in the pen.
+    /// last is in the encoder.
     func considerSnapshot() {
         guard let keeping else { return }
-        keeping.bytesSince += table.pen.content.count
+        keeping.bytesSince += table.encoder.content.count
         guard
-            log.lastNumber - keeping.snapshotNumber >= UInt64(table.limits.snapshotEvery)
+            history.newest.number - keeping.snapshotNumber >= UInt64(table.limits.snapshotEvery)
                 || keeping.bytesSince >= max(table.limits.snapshotBytes, keeping.snapshotBytes)
         else { return }
         takeSnapshot()
@@ -23,13 +23,13 @@ extension Session {
         } catch {
             return note(.unencodable("the state", String(describing: error)))
         }
-        keeping?.snapshotNumber = log.lastNumber
+        keeping?.snapshotNumber = history.newest.number
         keeping?.bytesSince = 0
         keeping?.snapshotBytes = state.count
         step().batch.snapshots.append(
             Snapshot(
-                session: id.text, generation: generation.text, number: log.lastNumber,
-                version: log.lastVersion, lastAction: machine.lastAction,
+                session: id.text, generation: generation.text, number: history.newest.number,
+                version: history.newest.version, lastAction: machine.lastAction,
                 stateVersion: machine.stateVersion, state: state, time: table.time))
     }
 
@@ -109,7 +109,6 @@ extension Session {
         keys = nil
         sources = []
         endedSources = 0
-        log = RecordLog(lastNumber: log.lastNumber, lastVersion: log.lastVersion)
     }
 
     /// The session is not what its readers read any more: they come back with the id they have.
@@ -137,7 +136,7 @@ extension Session {
     private var isListening: Bool { endedSources < sources.count }
 
     /// Whether the newest snapshot says everything.
-    var isSaved: Bool { keeping?.snapshotNumber == log.lastNumber }
+    var isSaved: Bool { keeping?.snapshotNumber == history.newest.number }
 
     /// Lets go of everything but those who read. Precondition: at rest, and saved.
     func fallAsleep() {

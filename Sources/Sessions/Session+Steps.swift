@@ -9,10 +9,7 @@ extension Session {
     /// The step that gathers what is decided now.
     func step() -> Step {
         if let step = uncommitted.last, step.isGathering { return step }
-        let (number, version) = log.newest
-        let step = Step(
-            self, lastNumber: number, lastVersion: version,
-            notes: notes?.count(before: number + 1) ?? 0)
+        let step = Step(self, end: history.newest)
         uncommitted.append(step)
         table.gather(step)
         if keeping != nil { payWhatIsOwed(in: step) }
@@ -20,12 +17,12 @@ extension Session {
     }
 
     func beginRecord(_ kind: HistoryEntry.Kind, of action: ActionTag = .none) {
-        log.begin(kind, action: action.number, time: table.time)
+        let time = table.time
+        history.begin(kind, action: action.number, time: time)
         let step = step()
-        (step.lastNumber, step.lastVersion) = log.newest
-        step.notes = 0
+        step.end = history.newest
         guard keepsRecords else { return }
-        table.write(kind, number: step.lastNumber, action: action, in: step)
+        table.write(kind, at: step.end, action: action, time: time, in: step)
     }
 
     @usableFromInline
@@ -35,15 +32,15 @@ extension Session {
 
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
-        log.append(source, data)
-        guard keepsRecords, source != .state, source != .failure else { return }
+        history.append(source, data)
+        guard keepsRecords, source != .state, source != .content else { return }
         assert(table.isWriting(for: self), "it would go into another session's record")
-        table.pen.write(name(of: source), data)
+        table.encoder.write(name(of: source), data)
     }
 
     func recordContent(_ content: [UInt8]) {
         assert(table.isWriting(for: self), "it would go into another session's record")
-        table.pen.content.append(contentsOf: content)
+        table.encoder.content.append(contentsOf: content)
     }
 
     /// An activity that was told, encoded; it is an event if its form gives it a name.
@@ -66,7 +63,7 @@ extension Session {
         // before a session is there again. None of them is a time to decide anything.
         guard life == .running, !isUnsaying else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
-        record(.failure, content)
+        record(.content, content)
         if keepsRecords { recordContent(content) }
         note(.failed(place: place, error: error))
     }
@@ -99,9 +96,10 @@ extension Session {
     }
 
     func content(_ kind: Reply.Kind) -> Reply.Content {
-        let (number, version) = log.newest
+        let newest = history.newest
         return Reply.Content(
-            kind: kind, session: self, version: version, position: Position(generation, number))
+            kind: kind, session: self, version: newest.version,
+            position: Position(generation, newest.number))
     }
 
     /// Something an action started has ended; who waited for that may have their answer.
@@ -148,9 +146,7 @@ extension Session {
     /// - Parameter isTaken: false: the journal did not take it, and nothing is lost with it.
     func commit(_ step: Step, isTaken: Bool = true) {
         uncommitted.remove(step)
-        committedNumber = step.lastNumber
-        committedVersion = step.lastVersion
-        committedNotes = step.notes
+        history.commit(step.end)
         if isTaken { hasCommitted = true }
         commitAnswers(of: step)
         if step.creates {
@@ -159,7 +155,7 @@ extension Session {
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
-        if life == .ending, committedNumber == log.lastNumber { finish() }
+        if life == .ending, history.committed.number == history.newest.number { finish() }
     }
 
     /// Frames what is committed for every stream, writes it to whoever can take it, and forgets
@@ -171,17 +167,12 @@ extension Session {
         }
         if stateStreams > 0 { endReplay() }
         let retention = table.limits.retention
-        guard
-            log.exceeds(retention) || streams.count > Self.fullStreams
-                || (notes?.exceeds(retention) ?? false)
-        else { return }
-        log.trim(to: retention, keeping: committedNumber)
-        notes?.trim(
-            to: retention, after: log.keptAfter, keeping: committedPosition(for: .log))
+        guard history.exceeds(retention) || streams.count > Self.fullStreams else { return }
+        history.trim(to: retention)
         // A quarter beyond the limit, so that what is forgotten is so in batches.
-        let isHeavy = log.droppedWeight > max(65_536, retention.bytes / 4)
-        if machine?.forget(before: log.keptVersion, atOnce: isHeavy) ?? false {
-            log.noteForgotten()
+        let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
+        if machine?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
+            history.forgetDroppedWeight()
         }
         let limit = streamLimitBytes
         for stream in streams {
@@ -257,8 +248,8 @@ extension Session {
     /// Whether nothing of what happened is lost with a step that the journal did not take: it has no
     /// record and no note, so later steps do not depend on it, and the journal may take them.
     func goesOn(without step: Step, _ failure: JournalFailure) -> Bool {
-        guard uncommitted.first === step, !step.creates, step.lastNumber == committedNumber,
-            step.notes == committedNotes, step.effects.isEmpty
+        guard uncommitted.first === step, !step.creates,
+            step.end.position == history.committed.position, step.effects.isEmpty
         else { return false }
         // It may have had one; another is taken in time.
         keeping?.snapshotNumber = 0
@@ -278,8 +269,7 @@ extension Session {
         defer { isUnsaying = false }
         // It may be among what fell; another one is taken in time.
         keeping?.snapshotNumber = 0
-        log.rollBack(to: committedNumber)
-        notes?.rollBack(before: committedNumber + 1, to: committedNotes)
+        history.rollBack(to: history.committed)
         cancelEffects()
         takeBackEnd()
         let neverWas = fallen.contains(where: \.creates)
@@ -308,7 +298,7 @@ extension Session {
     /// Takes the machine back to what is committed. No effect goes on: what the machine thinks
     /// is running and what has been launched would differ from now on.
     private func cancelEffects() {
-        machine?.rollBack(to: committedVersion, in: self)
+        machine?.rollBack(to: history.committed.version, in: self)
         for task in tasks.values { task.cancel() }
         tasks = [:]
         mayHaveSettled = false
@@ -377,7 +367,7 @@ extension Session {
         case .pulse(let index): registration.pulses[index]
         case .activity(let index): activityName(index)
         case .state: "state"
-        case .failure: preconditionFailure("a failure is told by the action log alone")
+        case .content: preconditionFailure("only the action log shows it")
         }
     }
 }

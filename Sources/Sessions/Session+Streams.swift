@@ -13,18 +13,18 @@ extension Session {
         }
         let snapshot =
             request.selection.hasSnapshot
-            ? snapshotData(request.selection, at: log.lastVersion) : nil
+            ? snapshotData(request.selection, at: history.newest.version) : nil
         var request = request
-        request.notes = notes?.count(before: log.lastNumber + 1) ?? 0
+        request.notes = history.newest.notes
         table.attach(
-            .subscription(request, number: log.lastNumber, snapshot: snapshot), to: newestStep)
+            .subscription(request, number: history.newest.number, snapshot: snapshot), to: newestStep)
     }
 
     /// Opens a stream at what is committed.
     func openNow(_ request: SubscriptionRequest) {
         var request = request
-        request.notes = committedNotes
-        open(request, at: committedNumber, snapshot: nil)
+        request.notes = history.committed.notes
+        open(request, at: history.committed.number, snapshot: nil)
     }
 
     /// Precondition: `number` is committed, and `snapshot` is of that moment; without one `number`
@@ -100,7 +100,7 @@ extension Session {
         if wantsSnapshot, request.selection.hasSnapshot {
             opening.snapshot = stream.snapshotBlock(at: after.number) {
                 snapshotBlock(
-                    snapshot ?? snapshotData(request.selection, at: committedVersion), at: after,
+                    snapshot ?? snapshotData(request.selection, at: history.committed.version), at: after,
                     isChunked: request.selection.isChunked)
             }
         } else if opening.block.isEmpty,
@@ -153,7 +153,7 @@ extension Session {
         }
         let stream = SharedStream(
             selection, after: committedPosition(for: selection), tally: table.subscribers)
-        stream.showsPart(of: selection.readsStates ? state(at: committedNumber) : [])
+        stream.showsPart(of: selection.readsStates ? state(at: history.committed.number) : [])
         guard stream.extend(backTo: place, of: self, limit: limit) else { return nil }
         streams = streams + [stream]
         if selection.readsStates { stateStreams += 1 }
@@ -197,7 +197,7 @@ extension Session {
         guard stream.selection.hasSnapshot else { return opening }
         opening.snapshot = stream.snapshotBlock(at: position.number) {
             snapshotBlock(
-                snapshotData(stream.selection, at: committedVersion), at: position,
+                snapshotData(stream.selection, at: history.committed.version), at: position,
                 isChunked: subscriber.isChunked)
         }
         return opening
@@ -235,9 +235,7 @@ extension Session {
     func state(at number: UInt64) -> [UInt8] {
         var out: [UInt8] = []
         let version =
-            number >= log.lastNumber
-            ? log.lastVersion
-            : number > log.keptAfter ? log.entry(number).version : log.keptVersion
+            history.version(at: number) ?? history.keptVersion
         machine?.encodeState(at: version, in: self, to: &out)
         return out
     }
@@ -255,7 +253,7 @@ extension Session {
         case .pulse(let index): registration.pulsePrefixes[index]
         case .activity(let index): activityPrefix(index)
         case .state: EventFramer.state
-        case .failure: preconditionFailure("a failure is told by the action log alone")
+        case .content: preconditionFailure("only the action log shows it")
         }
     }
 }

@@ -33,7 +33,7 @@ extension Session {
         weighing.arrived = 0
         guard weighing.rest > 0 else { return true }
         weighing.rest -= 1
-        log.weigh(max(arrived, weighing.last))
+        history.weigh(max(arrived, weighing.last))
         return false
     }
 
@@ -44,7 +44,7 @@ extension Session {
         try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
         if weighing.arrived == nil { stateMeter.bring(scratch.count) }
         weighing.note(scratch.count)
-        log.weigh(scratch.count)
+        history.weigh(scratch.count)
         table.giveBack(scratch)
     }
 }

@@ -6,7 +6,7 @@ internal import Storage
 ///
 /// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state
 /// and the record log run ahead of the journal. What was decided gathers in the newest of `uncommitted`; when
-/// the journal has it, ``commit(_:)`` moves `committedNumber` on, and only then are replies sent
+/// the journal has it, ``commit(_:)`` moves `history.committed.number` on, and only then are replies sent
 /// and events framed. What was read before that is captured when it is asked for and shown when
 /// it is committed.
 @usableFromInline
@@ -36,9 +36,7 @@ package final class Session {
             table.noteSleep(of: self, life == .asleep)
         }
     }
-    var log = RecordLog()
-    /// Nil while the action log is not wanted: the journal keeps none and nobody has read it.
-    var notes: NoteLog?
+    private(set) var history = History()
     /// Invariant: nil once the session is asleep or has ended. Code that runs after a wait has to
     /// ask whether there still is one.
     private(set) var machine: (any Machine)?
@@ -46,11 +44,6 @@ package final class Session {
     private(set) var incarnation: UInt64 = 0
     /// Only where the journal has an archive.
     let keeping: Keeping?
-    /// Everything up to here may be seen. Law: `committedNumber <= log.lastNumber`.
-    var committedNumber: UInt64 = 0
-    var committedVersion: UInt64 = 0
-    /// Notes after `committedNumber` that may be seen.
-    var committedNotes: UInt32 = 0
     /// Steps that are not committed, oldest first; replies attach to the last.
     let uncommitted = StepQueue()
     var streams: [SharedStream] = []
@@ -127,18 +120,13 @@ package final class Session {
         for stream in streams {
             let place = committedPosition(for: stream.selection)
             guard stream.framedThrough < place else { continue }
-            if stream.selection.readsStates { stream.showsPart(of: state(at: committedNumber)) }
+            if stream.selection.readsStates { stream.showsPart(of: state(at: history.committed.number)) }
             stream.restart(at: place)
         }
     }
 
     private func restore(_ saved: SavedSession?) throws(RecoveryFault) {
-        log = RecordLog(
-            lastNumber: saved?.end.number ?? 0, lastVersion: saved?.end.version ?? 0)
-        committedNumber = log.lastNumber
-        committedVersion = log.lastVersion
-        committedNotes = saved?.end.notes ?? 0
-        notes = keepsRecords ? NoteLog(before: log.lastNumber + 1, newest: committedNotes) : nil
+        history = History(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.nextIncarnation()
         hasCommitted = false
         begins(.rebuilding)
@@ -150,6 +138,7 @@ package final class Session {
 
     /// The state leaves memory: whatever comes for this incarnation finds nothing.
     func fallAsleepAtOnce() {
+        history = History(at: history.committed, keepsNotes: keepsRecords)
         table.idle.remove(self)
         life = .asleep
         machine = nil
@@ -179,8 +168,8 @@ package final class Session {
         }
     }
 
-    package var position: Position { Position(generation, committedNumber) }
-    package var version: UInt64 { committedVersion }
+    package var position: Position { Position(generation, history.committed.number) }
+    package var version: UInt64 { history.committed.version }
 
     // MARK: Requests
 
@@ -193,12 +182,13 @@ package final class Session {
             // Whatever looking at the initial state left comes behind it.
             let left = step.batch.runs
             step.batch.runs = []
-            table.write(.created, number: 0, action: .none, in: step)
+            let start = HistoryEnd(version: history.newest.version)
+            table.write(.created, at: start, action: .none, time: table.time, in: step)
             table.finishRecord()
             for run in left { step.batch.runs[0].append(run) }
         }
         if keeping != nil { takeSnapshot() }
-        opened = machine?.openSources(in: self, isNew: log.lastVersion == 0) ?? []
+        opened = machine?.openSources(in: self, isNew: history.newest.version == 0) ?? []
         answer(content(.created(isNew: true)), token)
     }
 
@@ -236,7 +226,7 @@ package final class Session {
             arrived = nil
             weighing.arrived = nil
         }
-        let mayApply = post.condition?.holds(at: Position(generation, log.lastNumber)) ?? true
+        let mayApply = post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
         guard
             let receipt = try machine.receive(
                 post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
@@ -294,8 +284,8 @@ package final class Session {
     package func read(version: UInt64?, for token: UInt64) {
         guard life == .running else { return answer(content(absence), token) }
         noteUse()
-        if let version, keeping != nil, version <= log.keptVersion,
-            log.number(of: version) == nil
+        if let version, keeping != nil, version <= history.keptVersion,
+            history.number(of: version) == nil
         {
             return readArchived(version, for: token)
         }
@@ -308,7 +298,7 @@ package final class Session {
         var content = content(reading(version))
         guard let version, case .state = content.kind else { return content }
         // Without an archive nothing of before is there to be missed.
-        content.position = Position(generation, log.number(of: version) ?? log.keptAfter)
+        content.position = Position(generation, history.number(of: version) ?? history.keptAfter)
         return content
     }
 
@@ -318,8 +308,8 @@ package final class Session {
         defer { ends() }
         guard let version else { return readingPresent(machine) }
         var state: [UInt8] = []
-        guard version >= log.keptVersion, version <= log.lastVersion else {
-            return .versionUnknown(kept: log.keptVersion...log.lastVersion)
+        guard version >= history.keptVersion, version <= history.newest.version else {
+            return .versionUnknown(kept: history.keptVersion...history.newest.version)
         }
         let failure = machine.encodeState(at: version, in: self, to: &state)
         machine.endReplay()
@@ -329,19 +319,19 @@ package final class Session {
 
     /// The present state. A large one is encoded once for all who read it while it is current.
     private func readingPresent(_ machine: any Machine) -> Reply.Kind {
-        let number = log.lastNumber
+        let number = history.newest.number
         if let state = table.shown?.bytes(of: incarnation, at: number) {
-            return .state(state, version: log.lastVersion)
+            return .state(state, version: history.newest.version)
         }
         var state: [UInt8] = []
         if let failure = machine.encodeState(in: self, to: &state) {
             return .unencodable(failure)
         }
         // Not if a transform has failed: each reading leaves its record.
-        if state.count >= ShownState.smallestBytes, number == log.lastNumber {
+        if state.count >= ShownState.smallestBytes, number == history.newest.number {
             table.shown = ShownState(state, of: incarnation, at: number)
         }
-        return .state(state, version: log.lastVersion)
+        return .state(state, version: history.newest.version)
     }
 
     /// Notes that the session is used: it stays awake for some ticks more. Called for every

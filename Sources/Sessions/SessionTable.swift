@@ -73,7 +73,7 @@ package final class SessionTable {
     var scratch: [UInt8] = []
     var encodingSpace = JSONEncodingSpace()
     /// Writes the records of all sessions, one at a time.
-    var pen = RecordEncoder()
+    var encoder = RecordEncoder()
     /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
     let crashSlot: CrashSlot
     /// Reads of the journal by streams.
@@ -323,17 +323,17 @@ package final class SessionTable {
         unanswered += 1
     }
 
-    /// Begins a record for the journal; what it holds is given to the pen.
+    /// Begins a record for the journal; what it holds goes to the encoder.
+    ///
+    /// - Parameter end: of the history, with the record.
     func write(
-        _ kind: HistoryEntry.Kind, number: UInt64, part: UInt32 = 0, action: ActionTag,
+        _ kind: HistoryEntry.Kind, at end: HistoryEnd, action: ActionTag, time: Int64,
         in step: Step
     ) {
         finishRecord()
-        let session = step.session
         let head = HistoryEntry.Head(
-            kind, at: HistoryPosition(number, part: part), version: session.log.lastVersion,
-            action: action.number, time: time)
-        pen.begin(head, traceparent: session.traceparent)
+            kind, at: end.position, version: end.version, action: action.number, time: time)
+        encoder.begin(head, traceparent: step.session.traceparent)
         writing = step
     }
 
@@ -348,7 +348,7 @@ package final class SessionTable {
             step.batch.runs.append(
                 RecordBatch(of: step.session.key, step.session.registration.name))
         }
-        pen.finish(in: &step.batch.runs[step.batch.runs.count - 1])
+        encoder.finish(in: &step.batch.runs[step.batch.runs.count - 1])
     }
 
     /// Forgets the record that is being written, if it is one of this session's.

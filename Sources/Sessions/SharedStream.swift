@@ -261,36 +261,33 @@ final class SharedStream {
         to out: inout [UInt8], limit: Int, with framer: inout EventFramer,
         ended: EventFramer.Ended
     ) -> Bool {
-        var count = 0
-        guard selection.log else {
-            for number in (start.number + 1)...end.number {
-                append(session.log.entry(number), from: session, to: &out, with: &framer, ended)
-                count += 1
-                guard out.count <= limit || count == 1 else { return false }
-            }
-            return out.count <= limit || count == 1
+        guard
+            case .entries(let entries) = session.history.entries(
+                after: start, through: end, notes: selection.log)
+        else { return false }
+        var isFirst = true
+        for (head, events) in entries {
+            append(head, events, from: session, to: &out, with: &framer, ended)
+            guard isFirst || out.count <= limit else { return false }
+            isFirst = false
         }
-        session.forEachLine(after: start, through: end) { line in
-            framer.append(line, of: session, to: &out, ended: ended)
-            count += 1
-            return out.count <= limit || count == 1
-        }
-        return out.count <= limit || count == 1
+        return true
     }
 
     private func append(
-        _ record: RecordLog.Entry, from session: Session, to out: inout [UInt8],
-        with framer: inout EventFramer, _ ended: EventFramer.Ended
+        _ head: HistoryEntry.Head, _ events: KeptEvents, from session: Session,
+        to out: inout [UInt8], with framer: inout EventFramer, _ ended: EventFramer.Ended
     ) {
-        var state: ArraySlice<UInt8>?
-        if selection.readsStates, record.isMutation {
-            state = framer.change(
-                to: KeptEvents.state(of: record, in: session)
-                    ?? session.state(at: record.number)[...])
+        guard !selection.log else {
+            guard let line = session.line(head, events) else { return }
+            return framer.append(line, of: session, to: &out, ended: ended)
         }
-        framer.append(
-            HistoryPosition(record.number), KeptEvents(record, of: session), state: state,
-            of: session, to: &out, ended: ended)
+        var state: ArraySlice<UInt8>?
+        if selection.readsStates, head.kind == .mutation {
+            state = framer.change(
+                to: events.state ?? session.state(at: head.position.number)[...])
+        }
+        framer.append(head.position, events, state: state, of: session, to: &out, ended: ended)
     }
 
     /// The last event of a session's life.
@@ -300,38 +297,5 @@ final class SharedStream {
             EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,
             to: &scratch)
         ending = (bytes.append(scratch), position)
-    }
-}
-
-/// The events of a record that is in memory.
-struct KeptEvents: RecordEvents {
-    private let session: Session
-    private let first: Int
-    let count: Int
-
-    init(_ record: RecordLog.Entry, of session: Session) {
-        self.session = session
-        let events = session.log.eventRange(of: record)
-        first = events.lowerBound
-        count = Self.state(in: events, of: session) == nil ? events.count : events.count - 1
-    }
-
-    /// The state after the record, if it was encoded when the record was made: the last event.
-    static func state(of record: RecordLog.Entry, in session: Session) -> ArraySlice<UInt8>? {
-        state(in: session.log.eventRange(of: record), of: session).map(session.log.data)
-    }
-
-    private static func state(
-        in events: Range<Int>, of session: Session
-    ) -> RecordLog.Event? {
-        guard let last = events.last else { return nil }
-        let event = session.log.event(last)
-        return event.source == .state ? event : nil
-    }
-
-    func source(at offset: Int) -> EventSource? { session.log.event(first + offset).source }
-
-    func data(at offset: Int) -> ArraySlice<UInt8> {
-        session.log.data(of: session.log.event(first + offset))
     }
 }

@@ -12,11 +12,8 @@ final class Step {
     var next: Step?
     /// For the journal; empty if it keeps none.
     var batch = Batch()
-    /// The last record of the step, and the version then: what is committed when the step is.
-    var lastNumber: UInt64
-    var lastVersion: UInt64
-    /// Notes behind that record.
-    var notes: UInt32
+    /// The end of the history that is committed when the step is.
+    var end: HistoryEnd
     /// The step brings its session into being.
     var creates = false
     /// False once the journal has been given it.
@@ -38,11 +35,9 @@ final class Step {
     /// What effects do: started and cancelled after the commit, in this order.
     var effects: [EffectOrder] = []
 
-    init(_ session: Session, lastNumber: UInt64, lastVersion: UInt64, notes: UInt32) {
+    init(_ session: Session, end: HistoryEnd) {
         self.session = session
-        self.notes = notes
-        self.lastNumber = lastNumber
-        self.lastVersion = lastVersion
+        self.end = end
     }
 
     /// Whether the reply ends a wait for effects.

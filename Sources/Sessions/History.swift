@@ -1,0 +1,209 @@
+internal import DequeModule
+internal import Storage
+
+/// The part of a session's history that memory keeps: each record and note once, their events
+/// encoded once.
+///
+/// Design: every stream of the session is framed from it. It is bounded by ``Retention``; what was
+/// dropped is in the journal, or answers `reset`. Records and notes are dropped at different times,
+/// so each kind has a lane of its own; ``entries(after:through:notes:)`` shows them as one order.
+///
+/// Why a class whose properties are few and set by its own methods alone: a property that a call
+/// into other code may reach is checked for overlapping access at run time (ADR-0013).
+final class History {
+    private let records: HistoryLane
+    /// Nil while the action log is not wanted: the journal keeps none and no client has read it.
+    private var notes: HistoryLane?
+    /// The newest record and the notes after it, committed or not.
+    private(set) var newest: HistoryEnd
+    /// Everything up to here may be shown. Invariant: not after `newest`.
+    private(set) var committed: HistoryEnd
+    /// Everything after this record is kept.
+    private(set) var keptAfter: UInt64
+    /// The version of the state at `keptAfter`.
+    private(set) var keptVersion: UInt64
+    /// The record at which `keptVersion` was reached; nil if that was before the session woke.
+    private var keptVersionNumber: UInt64?
+    /// Notes after this position are kept, as far as any were built.
+    private var notesKeptAfter = HistoryPosition(0)
+    /// The weight of entries that were dropped and whose versions the machine still keeps.
+    private(set) var droppedWeight = 0
+
+    /// - Parameters:
+    ///   - end: where the session stands; everything before is in the journal alone.
+    ///   - keepsNotes: whether the journal keeps notes.
+    init(at end: HistoryEnd = HistoryEnd(), keepsNotes: Bool = false) {
+        records = HistoryLane()
+        notes = keepsNotes ? HistoryLane() : nil
+        newest = end
+        committed = end
+        keptAfter = end.number
+        keptVersion = end.version
+        keptVersionNumber = end.version == 0 ? 0 : nil
+        if end.notes > 0 { notesKeptAfter = end.position }
+    }
+
+    // MARK: Adding
+
+    /// Begins the next record; its events follow.
+    func begin(_ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0) {
+        newest.number += 1
+        if kind == .mutation { newest.version += 1 }
+        newest.notes = 0
+        records.begin(
+            HistoryEntry.Head(
+                kind, at: HistoryPosition(newest.number), version: newest.version, action: action,
+                time: time))
+    }
+
+    /// Adds an event to the newest record.
+    ///
+    /// - Parameter data: one line of JSON. The state is the last event of a record.
+    func append(_ source: EventSource, _ data: [UInt8]) { records.append(source, data) }
+
+    /// Adds to the newest record what memory keeps for it besides: its mutation, or its state.
+    func weigh(_ bytes: Int) { records.weigh(bytes) }
+
+    /// Whether notes are kept.
+    var keepsNotes: Bool { notes != nil }
+
+    /// Keeps notes from now on. Those of before are not made up.
+    func keepNotes() { notes = notes ?? HistoryLane() }
+
+    /// Adds a note before the next record.
+    ///
+    /// - Precondition: notes are kept.
+    func appendNote(action: UInt64, time: Int64, _ content: [UInt8]) {
+        guard let notes else { return }
+        newest.notes += 1
+        notes.begin(
+            HistoryEntry.Head(
+                .note, at: newest.position, version: newest.version, action: action, time: time))
+        notes.append(.content, content)
+    }
+
+    // MARK: Ends
+
+    /// The journal has everything up to `end`.
+    func commit(_ end: HistoryEnd) { committed = end }
+
+    /// Removes everything after `end`, which was not committed.
+    func rollBack(to end: HistoryEnd) {
+        records.removeAll(after: HistoryPosition(end.number))
+        notes?.removeAll(after: end.position)
+        newest = end
+    }
+
+    // MARK: Reading
+
+    /// Everything after this position is kept for a reader.
+    ///
+    /// - Parameter notes: whether the reader wants notes, too.
+    func keptPosition(notes wantsNotes: Bool) -> HistoryPosition {
+        let records = HistoryPosition(keptAfter)
+        return wantsNotes && keepsNotes ? max(records, notesKeptAfter) : records
+    }
+
+    /// Everything up to this position may be shown to a reader.
+    func committedPosition(notes wantsNotes: Bool) -> HistoryPosition {
+        wantsNotes ? committed.position : HistoryPosition(committed.number)
+    }
+
+    /// Entries, or that the first of them was dropped.
+    enum Answer {
+        case entries(HistorySlice)
+        case trimmed
+    }
+
+    /// The entries after `start` up to `end`, in order.
+    func entries(
+        after start: HistoryPosition, through end: HistoryPosition, notes wantsNotes: Bool
+    ) -> Answer {
+        guard start >= keptPosition(notes: wantsNotes) else { return .trimmed }
+        return .entries(
+            HistorySlice(
+                records, wantsNotes ? notes : nil, after: start,
+                through: min(end, newest.position)))
+    }
+
+    /// The entries after `start` up to `end`, with notes; those that are kept.
+    func slice(after start: HistoryPosition, through end: HistoryPosition) -> HistorySlice {
+        HistorySlice(records, notes, after: start, through: end)
+    }
+
+    /// The version at a record; nil if the record is not kept.
+    func version(at number: UInt64) -> UInt64? {
+        if number >= newest.number { return newest.version }
+        guard number > keptAfter else { return number == keptAfter ? keptVersion : nil }
+        return records.item(Int(number - keptAfter) - 1).head.version
+    }
+
+    /// The record at which a kept version was reached; nil if that is not known here.
+    func number(of version: UInt64) -> UInt64? {
+        guard version > keptVersion else { return version < keptVersion ? nil : keptVersionNumber }
+        let index = records.firstIndex { $0.version >= version }
+        return index < records.count ? records.item(index).head.position.number : nil
+    }
+
+    // MARK: Trimming
+
+    /// Whether ``trim(to:)`` would drop something.
+    func exceeds(_ retention: Retention) -> Bool {
+        records.exceeds(retention) || (notes?.exceeds(retention) ?? false)
+    }
+
+    /// Drops the oldest entries until each lane is within the limits, but nothing that is not
+    /// committed, and not the newest record.
+    func trim(to retention: Retention) {
+        while records.exceeds(retention), records.count > 1 {
+            let (head, weight) = records.first
+            guard head.position.number < committed.number else { break }
+            keptVersion = head.version
+            if head.kind == .mutation { keptVersionNumber = head.position.number }
+            keptAfter = head.position.number
+            droppedWeight += weight
+            records.removeFirst()
+        }
+        guard let notes else { return }
+        while notes.count > 0 {
+            let position = notes.first.head.position
+            guard position <= committed.position,
+                position.number <= keptAfter || notes.exceeds(retention)
+            else { break }
+            notesKeptAfter = position
+            notes.removeFirst()
+        }
+    }
+
+    /// The machine no longer keeps the versions of dropped entries.
+    func forgetDroppedWeight() { droppedWeight = 0 }
+}
+
+/// The source of an event of a record.
+package enum EventSource: Sendable, Equatable {
+    /// A pulse, by its index in the reactor's declaration order.
+    case pulse(Int)
+    /// An activity, by its index in the session's table of activity names.
+    case activity(Int)
+    /// The whole state, encoded because it was read by a stream when the record was made.
+    case state
+    /// The content of a note or of a failure, which only the action log shows.
+    case content
+}
+
+/// How much of a session's history stays in memory. Older positions answer `reset`.
+package struct Retention: Sendable, Equatable {
+    /// Records kept per session, at least 1.
+    package var records: Int
+    /// Bytes of history kept per session, and of framed events per stream; the newest record is
+    /// kept even if it alone is larger. A session's history is its encoded events, and its
+    /// mutations, or, where it is a Cycler's, its states, each measured by its JSON. Where the
+    /// journal has them encoded each is; elsewhere those of requests are measured every eighth
+    /// time, and between count as much as the last one or as the body that brought them.
+    package var bytes: Int
+
+    package init(records: Int = 1_000, bytes: Int = 1_048_576) {
+        self.records = max(1, records)
+        self.bytes = max(0, bytes)
+    }
+}

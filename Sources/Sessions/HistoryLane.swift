@@ -1,0 +1,199 @@
+internal import DequeModule
+internal import Storage
+
+/// Consecutive entries of one kind, records or notes, with their events.
+final class HistoryLane {
+    /// An entry; its events are those from `firstEvent` to the next entry's.
+    struct Item {
+        let head: HistoryEntry.Head
+        fileprivate let firstEvent: Int
+        /// Bytes that memory keeps for the entry besides its events.
+        fileprivate var weight = 0
+    }
+
+    private struct Event {
+        let source: EventSource
+        let data: Range<Int>
+    }
+
+    /// Invariant: ascending by position.
+    private var items: Deque<Item> = []
+    private var events: Deque<Event> = []
+    private var payload = ByteLog()
+    private(set) var count = 0
+    /// The absolute index of the first event that is kept, and the one after the last.
+    private var firstEvent = 0
+    private var nextEvent = 0
+    /// Invariant: the sum of the weights and of the events' bytes.
+    private(set) var bytes = 0
+
+    func exceeds(_ retention: Retention) -> Bool {
+        count > retention.records || bytes > retention.bytes
+    }
+
+    // MARK: Adding
+
+    func begin(_ head: HistoryEntry.Head) {
+        items.append(Item(head: head, firstEvent: nextEvent))
+        count += 1
+    }
+
+    /// Adds an event to the newest entry.
+    func append(_ source: EventSource, _ data: [UInt8]) {
+        let start = payload.append(data)
+        events.append(Event(source: source, data: start..<(start + data.count)))
+        nextEvent += 1
+        bytes += data.count
+    }
+
+    /// Adds to the newest entry, if there is one, what memory keeps for it besides.
+    func weigh(_ weight: Int) {
+        if items.addToLast(weight) { bytes += weight }
+    }
+
+    // MARK: Reading
+
+    func item(_ index: Int) -> Item { items[index] }
+
+    /// - Precondition: there is one.
+    var first: (head: HistoryEntry.Head, weight: Int) { (items[0].head, items[0].weight) }
+
+    /// The index of the first entry for which `predicate` holds, as it does for all that follow.
+    func firstIndex(where predicate: (HistoryEntry.Head) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if predicate(items[middle].head) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// The index of the first entry after `position`. Readers are mostly at the end.
+    func index(after position: HistoryPosition) -> Int {
+        guard count > 0, items[count - 1].head.position > position else { return count }
+        guard count > 1, items[count - 2].head.position > position else { return count - 1 }
+        return firstIndex { $0.position > position }
+    }
+
+    func events(at index: Int) -> KeptEvents {
+        let end = index + 1 < count ? items[index + 1].firstEvent : nextEvent
+        return KeptEvents(self, items[index].firstEvent..<end)
+    }
+
+    fileprivate func source(ofEvent index: Int) -> EventSource { events[index - firstEvent].source }
+
+    fileprivate func data(ofEvent index: Int) -> ArraySlice<UInt8> {
+        payload.piece(events[index - firstEvent].data)
+    }
+
+    // MARK: Removing
+
+    /// - Precondition: there is an entry.
+    func removeFirst() {
+        let end = count > 1 ? items[1].firstEvent : nextEvent
+        bytes -= items.removeFirst().weight
+        count -= 1
+        while firstEvent < end, let event = events.popFirst() {
+            firstEvent += 1
+            payload.drop(before: event.data.upperBound)
+            bytes -= event.data.count
+        }
+    }
+
+    func removeAll(after position: HistoryPosition) {
+        while let last = items.last, last.head.position > position {
+            while nextEvent > last.firstEvent {
+                let data = events.removeLast().data
+                payload.drop(from: data.lowerBound)
+                nextEvent -= 1
+                bytes -= data.count
+            }
+            items.removeLast()
+            count -= 1
+            bytes -= last.weight
+        }
+    }
+}
+
+extension Deque<HistoryLane.Item> {
+    /// False: there is no last one.
+    fileprivate mutating func addToLast(_ weight: Int) -> Bool {
+        guard !isEmpty else { return false }
+        self[count - 1].weight += weight
+        return true
+    }
+}
+
+/// The events of one entry that memory keeps. Valid until the history changes.
+struct KeptEvents: RecordEvents {
+    private let lane: HistoryLane
+    private let first: Int
+    let count: Int
+    private let hasState: Bool
+
+    fileprivate init(_ lane: HistoryLane, _ events: Range<Int>) {
+        self.lane = lane
+        first = events.lowerBound
+        hasState = !events.isEmpty && lane.source(ofEvent: events.upperBound - 1) == .state
+        count = hasState ? events.count - 1 : events.count
+    }
+
+    func source(at offset: Int) -> EventSource? { lane.source(ofEvent: first + offset) }
+
+    func data(at offset: Int) -> ArraySlice<UInt8> { lane.data(ofEvent: first + offset) }
+
+    /// The state after the record, if it was encoded when the record was made.
+    var state: ArraySlice<UInt8>? { hasState ? lane.data(ofEvent: first + count) : nil }
+
+    /// The content of an entry that is no mutation: its one event.
+    var content: ArraySlice<UInt8> { count > 0 ? data(at: 0) : [] }
+}
+
+/// Consecutive entries of a history, in order. Valid until the history changes.
+struct HistorySlice: Sequence {
+    typealias Element = (head: HistoryEntry.Head, events: KeptEvents)
+
+    private let records: HistoryLane
+    private let notes: HistoryLane?
+    private let start: HistoryPosition
+    private let end: HistoryPosition
+
+    init(
+        _ records: HistoryLane, _ notes: HistoryLane?, after start: HistoryPosition,
+        through end: HistoryPosition
+    ) {
+        self.records = records
+        self.notes = notes
+        self.start = start
+        self.end = end
+    }
+
+    func makeIterator() -> Iterator {
+        Iterator(
+            records: records, notes: notes, end: end, record: records.index(after: start),
+            note: notes?.index(after: start) ?? 0)
+    }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate let records: HistoryLane
+        fileprivate let notes: HistoryLane?
+        fileprivate let end: HistoryPosition
+        fileprivate var record: Int
+        fileprivate var note: Int
+
+        mutating func next() -> Element? {
+            let next = record < records.count ? records.item(record).head : nil
+            if let notes, note < notes.count {
+                let head = notes.item(note).head
+                if next.map({ head.position < $0.position }) ?? true {
+                    guard head.position <= end else { return nil }
+                    defer { note += 1 }
+                    return (head, notes.events(at: note))
+                }
+            }
+            guard let next, next.position <= end else { return nil }
+            defer { record += 1 }
+            return (next, records.events(at: record))
+        }
+    }
+}
