@@ -29,7 +29,7 @@ extension CyclerMachine: CyclerObserver {
             deeds?.append(deed)
             return
         }
-        guard session.life == .running else { return }
+        guard session.mayDecide else { return }
         apply(deed)
     }
 

@@ -219,7 +219,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// An action that had waited is over.
     private func ended(_ tag: ActionTag, _ error: (any Error)?) {
         runs[tag] = nil
-        guard session.life == .running else { return }
+        guard session.mayDecide else { return }
         if let error {
             fail(String(describing: error), of: tag)
         } else {
@@ -454,7 +454,7 @@ extension CyclerMachine: ActionRunner {
         self.ending = nil
         defer { present = .none }
         guard !isMuted else { return cycler.restore(state, version: version) }
-        guard session.life == .running else {
+        guard session.mayDecide else {
             runs[tag] = nil
             return
         }

@@ -16,8 +16,6 @@ final class Keeping {
     var pins = 0
     /// Requests for states that are read from the archive.
     var readers: Set<UInt64> = []
-    /// Actions that were settled by a commit that failed: said with the next step.
-    var owedSettled: [UInt64] = []
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// Its place in the table's ``IdleSessions``; nil while it is asleep.
@@ -36,6 +34,5 @@ final class Keeping {
         keptAfter = saved.keptAfter
         keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
-        owedSettled = []
     }
 }

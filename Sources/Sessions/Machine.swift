@@ -3,91 +3,112 @@ public import JSONCoding
 public import Reactors
 package import Storage
 
-/// A reactor at work in a session, its types erased: bytes in, bytes out.
+/// A reactor or a Cycler at work in a session, its types erased: bytes in, bytes out.
 ///
-/// Every call happens on the session's loop. What it decides it tells the session, which gathers
-/// it in the present ``Step``.
-package protocol Machine: AnyObject, SendableMetatype {
+/// Every call happens on the session's loop. The machine reports its decisions to the session, which
+/// gathers them in the present ``Step``.
+package protocol Machine: ActionReceiver, StateHistory, MachineLifecycle, StubControl {}
+
+/// Carries out actions.
+package protocol ActionReceiver: AnyObject, SendableMetatype {
     /// Decodes every action of the body, then applies them; nothing is applied if one does not
-    /// decode. Answers what became of them, or nil if all decode and `mayApply` is false: a
-    /// precondition is looked at after everything else (RFC 9110 §13.2.1).
+    /// decode.
+    ///
+    /// - Returns: what became of them, or nil if all decode and `mayApply` is false: a precondition
+    ///   is evaluated after everything else (RFC 9110 §13.2.1).
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt?
 
+    /// The number of actions received: the next action has the number after it.
+    var lastAction: UInt64 { get }
+
+    /// Whether nothing that these actions started is running.
+    func isSettled(_ actions: [ActionTag]) -> Bool
+
+    /// Whether nothing that any action started is running.
+    var isQuiet: Bool { get }
+}
+
+/// The states of the versions that are kept, and what made them.
+package protocol StateHistory: AnyObject {
     /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they were shown at `version`.
-    /// Precondition: as for ``encodeState(at:in:to:)``.
+    ///
+    /// - Precondition: as for ``encodeState(at:in:to:)``.
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8])
 
-    /// Appends the state as it is shown now; `null`, and answers why, if it has no JSON.
+    /// Appends the state as it is shown now, or `null` if it has no JSON.
+    ///
+    /// - Returns: why it has none.
     @discardableResult
     func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure?
 
-    /// Appends the state as it was shown at `version`; `null`, and answers why, if it has no JSON.
-    /// Precondition: it was not forgotten and is not ahead of the present one.
+    /// Appends the state as it was shown at `version`, or `null` if it has no JSON.
+    ///
+    /// - Precondition: the version was not forgotten, and is not after the present one.
+    /// - Returns: why it has none.
     @discardableResult
     func encodeState(
         at version: UInt64, in session: Session, to out: inout [UInt8]
     ) -> JSONEncodingFailure?
 
-    /// Appends what made this version, as its record has it.
-    /// Precondition: the version before it was not forgotten.
+    /// Appends the mutation that made this version, as its record has it.
+    ///
+    /// - Precondition: the version before it was not forgotten.
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8])
 
-    /// States were shown one after the other, and no more will be just now.
+    /// Appends the state as `reduce` made it, for a snapshot.
+    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure)
+
+    /// The same as it was at `version`.
+    ///
+    /// - Precondition: as for ``encodeState(at:in:to:)``.
+    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure)
+
+    /// Ends a sequence of calls with ascending versions, for which a state is kept between them.
     func endReplay()
 
-    /// States before this version will not be asked for any more. They are forgotten in batches,
-    /// or all of them at once. Returns whether they are.
+    /// Forgets states before this version, now or, unless `atOnce`, in a later batch.
+    ///
+    /// - Returns: whether they are forgotten.
     func forget(before version: UInt64, atOnce: Bool) -> Bool
 
-    /// Unsays every version after this one, and cancels every effect: what runs may belong to what
-    /// was unsaid.
+    /// Removes every version after this one, and cancels every effect: it may belong to what was
+    /// removed.
     func rollBack(to version: UInt64, in session: Session)
 
-    /// Whether nothing that these actions started is running.
-    func isSettled(_ actions: [ActionTag]) -> Bool
+    /// Starts to rebuild a state from what is saved, beside the present one.
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
 
-    /// Opens the reactor's sources, once in a life of the session, and takes what they have at
-    /// present, before anybody sees the state. They are read from when they are launched.
+    /// The reactor's `stateVersion`.
+    var stateVersion: Int { get }
+}
+
+/// The beginning and the end of a stay in memory.
+package protocol MachineLifecycle: AnyObject {
+    /// Opens the reactor's sources, once in a life of the session, and applies the values they have
+    /// at present before the state is first shown. They are read from when they are launched.
     ///
-    /// - Parameter isNew: whether the session has not taken any of it before. If it may have, only
-    ///   what changes the state is taken.
+    /// - Parameter isNew: whether the session has applied none of those before. If it may have, only
+    ///   values that change the state are applied.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch]
+
+    /// Handles an action that was running when the process ended: it is received again, or a failure
+    /// is recorded.
+    func recover(_ action: RunningAction, in session: Session)
 
     /// Cancels everything; nothing follows.
     func end(in session: Session)
+}
 
+/// The stub, which takes the reactor's place.
+package protocol StubControl: AnyObject {
     /// Takes the reactor out, shows another state, puts the reactor back in.
     func changeStub(_ change: StubChange) throws(StubRefusal)
 
     /// Appends `{"enabled":…,"actions":[…]}` and a line break.
     func encodeStub(to out: inout [UInt8])
-
-    // MARK: What is saved
-
-    /// The reactor's `stateVersion`.
-    var stateVersion: Int { get }
-
-    /// How many actions were received: their numbers go on from here.
-    var lastAction: UInt64 { get }
-
-    /// Nothing that an action started is running.
-    var isQuiet: Bool { get }
-
-    /// Appends the state as `reduce` made it, for a snapshot.
-    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure)
-
-    /// The same as it was at `version`. Precondition: as for ``encodeState(at:in:to:)``.
-    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure)
-
-    /// A state that is rebuilt from what is saved, beside the present one.
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
-
-    /// What becomes of an action that was running when the process ended: it is received again,
-    /// or a failure is recorded.
-    func recover(_ action: RunningAction, in session: Session)
 }
 
 extension Machine {

@@ -60,7 +60,7 @@ extension CyclerMachine {
                 let waiter = Waiter(continuation)
                 _ = reach(id) { table in
                     table.fetch(id) { found in
-                        guard case .session(let session) = found, session.life == .running,
+                        guard case .session(let session) = found, session.isRunning,
                             let machine = session.machine as? CyclerMachine<C>
                         else {
                             fault.withLock { $0 = CyclerParentMissing() }

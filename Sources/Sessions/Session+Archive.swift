@@ -126,7 +126,7 @@ extension Session {
         keeping?.readers.insert(token)
         rebuild(version, isPlaced: true) { [self] result in
             guard keeping?.readers.contains(token) == true else { return }
-            guard life == .running else { return answerReader(token, content(absence)) }
+            guard isRunning else { return answerReader(token, content(absence)) }
             switch result {
             case .failure(let failure): answerReader(token, content(.unreadable(failure)))
             case .success(nil): readAgain(version, for: token, tries: tries)
@@ -135,16 +135,18 @@ extension Session {
                 if let failure = append(rebuilt.fold, to: &state) {
                     return answerReader(token, content(.unencodable(failure)))
                 }
-                var content = content(.state(state, version: version))
+                var content = committedContent(.state(state, version: version))
                 content.position = Position(generation, rebuilt.number)
                 answerReader(token, content)
             }
         }
     }
 
-    private func answerReader(_ token: UInt64, _ content: Reply.Content) {
+    /// Replies to a request whose answer was read from the journal: it depends on no step that is not
+    /// committed, and waits for none.
+    func answerReader(_ token: UInt64, _ content: Reply.Content) {
         guard keeping?.readers.remove(token) != nil else { return }
-        answer(content, token)
+        table.output.reply(content, to: token)
     }
 
     /// A version could not be rebuilt: it is no longer kept, or was trimmed up to just now.
@@ -156,7 +158,7 @@ extension Session {
         }
         askKept { [self] kept in
             guard keeping?.readers.contains(token) == true else { return }
-            guard life == .running else { return answerReader(token, content(absence)) }
+            guard isRunning else { return answerReader(token, content(absence)) }
             switch kept {
             case .failure(let failure): answerReader(token, content(.unreadable(failure)))
             case .success(let kept):
@@ -230,12 +232,12 @@ extension Session {
             return act(.failure(.versionUnknown(history.keptVersion...history.committed.version)))
         }
         rebuild(wanted) { [self] result in
-            guard life != .ended else { return act(.failure(exportFault)) }
+            guard !hasEnded else { return act(.failure(exportFault)) }
             switch result {
             case .failure(let failure): act(.failure(.unreadable(failure)))
             case .success(nil):
                 askKept { [self] kept in
-                    guard life != .ended else { return act(.failure(exportFault)) }
+                    guard !hasEnded else { return act(.failure(exportFault)) }
                     switch kept {
                     case .failure(let failure): act(.failure(.unreadable(failure)))
                     case .success(let kept): act(.failure(.versionUnknown(kept)))
@@ -252,7 +254,7 @@ extension Session {
 
     /// Why a session that is not running has no state to hand over.
     private var exportFault: ExportFault {
-        life == .ended ? .gone(id) : .unreadable(.leftMemory)
+        hasEnded ? .gone(id) : .unreadable(.leftMemory)
     }
 
     private func exported(

@@ -16,7 +16,6 @@ struct AttemptMark {
     /// Of the state.
     var version: UInt64 { end.version }
     fileprivate let snapshotNumber: UInt64
-    fileprivate let owedSettled: Int
     fileprivate let mayHaveSettled: Bool
     /// The step that gathered then; nil if there was none.
     fileprivate let step: StepMark?
@@ -60,15 +59,13 @@ extension Step {
 
     /// Takes back everything, for a step that was begun since the mark.
     ///
-    /// - Parameters:
-    ///   - end: of the history before it.
-    ///   - owed: settled actions that it took over when it began.
-    func takeBackAll(to end: HistoryEnd, owed: Int) {
+    /// - Parameter end: of the history before it.
+    func takeBackAll(to end: HistoryEnd) {
         self.end = end
         batch.runs = []
         batch.snapshots = []
         batch.started = []
-        batch.settled.removeLast(batch.settled.count - min(owed, batch.settled.count))
+        batch.settled = []
         effects = []
     }
 }
@@ -126,7 +123,7 @@ extension Session {
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshotNumber: keeping?.snapshotNumber ?? 0,
-            owedSettled: keeping?.owedSettled.count ?? 0, mayHaveSettled: mayHaveSettled,
+            mayHaveSettled: mayHaveSettled,
             step: step)
     }
 
@@ -165,7 +162,7 @@ extension Session {
         if let before = mark.step, before.step === step {
             step.takeBack(to: before)
         } else {
-            step.takeBackAll(to: mark.end, owed: mark.owedSettled)
+            step.takeBackAll(to: mark.end)
         }
     }
 }

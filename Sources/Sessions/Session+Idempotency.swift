@@ -48,7 +48,7 @@ extension Session {
             table.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
             // What was decided meanwhile comes first: a deletion, or a commit that failed.
-            guard life == .running, incarnation == asked else {
+            guard isRunning, incarnation == asked else {
                 keys.forget(post.token)
                 return answer(content(absence), post.token)
             }

@@ -16,7 +16,7 @@ extension Session {
     func enter(
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
-        guard history.keepsNotes, life == .running, !isUnsaying else { return }
+        guard history.keepsNotes, mayDecide, !isUnsaying else { return }
         var body = table.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)
@@ -45,7 +45,7 @@ extension Session {
 
     /// A page of the log. The answer shows what is committed then.
     package func readLog(_ request: LogPageRequest) {
-        guard life == .running else { return answer(content(absence), request.token) }
+        guard isRunning else { return answer(content(absence), request.token) }
         noteUse()
         keepNotes()
         if let start = archivedStart(request) { return readArchivedLog(request, after: start) }
@@ -84,20 +84,21 @@ extension Session {
                 of: key, after: start, through: last, limitBytes: LogPageRequest.limitBytes, answer)
         } then: { [self] result in
             unpin()
-            guard keeping?.readers.remove(request.token) != nil else { return }
-            guard life != .ended else { return answer(content(.gone), request.token) }
+            guard keeping?.readers.contains(request.token) == true else { return }
+            guard !hasEnded else { return answerReader(request.token, content(.gone)) }
             switch result {
-            case .failure(let failure): answer(content(.unreadable(failure)), request.token)
+            case .failure(let failure):
+                answerReader(request.token, committedContent(.unreadable(failure)))
             case .success(let records):
                 // The file may have been trimmed further than memory is.
-                if life == .running, !begins(with: records.first) {
+                if isRunning, !begins(with: records.first) {
                     let page = logPage(request, isTrimmed: true)
-                    return answer(content(.logPage(page)), request.token)
+                    return answerReader(request.token, committedContent(.logPage(page)))
                 }
                 var page = Array("{".utf8)
                 if request.after != nil { appendReset(records, after: start, to: &page) }
                 append(records, after: start, through: end, request.limit, to: &page)
-                answer(content(.logPage(page)), request.token)
+                answerReader(request.token, committedContent(.logPage(page)))
             }
         }
     }

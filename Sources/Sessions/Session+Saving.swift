@@ -49,25 +49,12 @@ extension Session {
         begunBefore = 0
     }
 
-    /// Law: what is settled while a step is unsaid is said with the next one: the step in which
-    /// it was started may be committed.
+    /// The effects of an action have ended. While a step is rolled back nothing is noted: a journal
+    /// that knows of the action brings it back when the session wakes.
     func noteSettled(_ action: UInt64) {
-        guard !isUnsaying else {
-            keeping?.owedSettled.append(action)
-            return
-        }
-        guard life == .running else { return }
-        step().batch.settled.append(settled(action))
-    }
-
-    func payWhatIsOwed(in step: Step) {
-        guard let keeping, !keeping.owedSettled.isEmpty else { return }
-        step.batch.settled += keeping.owedSettled.map(settled)
-        keeping.owedSettled = []
-    }
-
-    private func settled(_ action: UInt64) -> SettledAction {
-        SettledAction(session: id.text, generation: generation.text, action: action)
+        guard mayDecide, !isUnsaying else { return }
+        step().batch.settled.append(
+            SettledAction(session: id.text, generation: generation.text, action: action))
     }
 
     // MARK: Waking
@@ -128,7 +115,7 @@ extension Session {
     /// A session that listens to sources is never at rest: whatever they bring would be lost. One
     /// whose sources are all over is, and opens them again when it wakes.
     var isAtRest: Bool {
-        guard let keeping, let machine, life == .running, keeping.pins == 0 else { return false }
+        guard let keeping, case .awake(let machine) = life, keeping.pins == 0 else { return false }
         return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && !isListening
             && machine.isQuiet && streams.allSatisfy(\.isAtRest)
     }

@@ -12,7 +12,6 @@ extension Session {
         let step = Step(self, end: history.newest)
         uncommitted.append(step)
         table.gather(step)
-        if keeping != nil { payWhatIsOwed(in: step) }
         return step
     }
 
@@ -61,7 +60,7 @@ extension Session {
     ) {
         // A look at the state may fail at any time: while a step is unsaid, behind the end, and
         // before a session is there again. None of them is a time to decide anything.
-        guard life == .running, !isUnsaying else { return noteUnrecorded(place, error) }
+        guard mayDecide, !isUnsaying else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
         record(.content, content)
         if keepsRecords { recordContent(content) }
@@ -70,7 +69,7 @@ extension Session {
 
     /// A session that comes back has told it before.
     private func noteUnrecorded(_ place: String, _ error: String) {
-        guard life != .asleep else { return }
+        guard !isAsleep else { return }
         note(.failed(place: place, error: error))
     }
 
@@ -80,7 +79,7 @@ extension Session {
     /// What an effect wants done when this is committed. After the end, and while something is
     /// unsaid, there is no commit to wait for.
     func order(_ order: EffectOrder) {
-        guard life != .ended, !isUnsaying else { return carryOut(order) }
+        guard !hasEnded, !isUnsaying else { return carryOut(order) }
         step().effects.append(order)
     }
 
@@ -95,11 +94,18 @@ extension Session {
         table.attach(reply, to: step)
     }
 
-    func content(_ kind: Reply.Kind) -> Reply.Content {
-        let newest = history.newest
-        return Reply.Content(
-            kind: kind, session: self, version: newest.version,
-            position: Position(generation, newest.number))
+    /// What was decided just now.
+    func content(_ kind: Reply.Kind) -> Reply.Content { content(kind, at: history.newest) }
+
+    /// What depends on no step that is not committed.
+    func committedContent(_ kind: Reply.Kind) -> Reply.Content {
+        content(kind, at: history.committed)
+    }
+
+    private func content(_ kind: Reply.Kind, at end: HistoryEnd) -> Reply.Content {
+        Reply.Content(
+            kind: kind, session: self, version: end.version,
+            position: Position(generation, end.number))
     }
 
     /// Something an action started has ended; who waited for that may have their answer.
@@ -112,7 +118,7 @@ extension Session {
     ///
     /// - Parameter action: whose effect it comes from; none: a source's.
     func perform<M: Machine>(for action: ActionTag, _ act: (M) -> Bool) -> Bool {
-        guard life == .running, let machine = machine as? M else { return false }
+        guard case .awake(let awake) = life, let machine = awake as? M else { return false }
         begins(.effect, action.number)
         let result = act(machine)
         ends()
@@ -155,7 +161,7 @@ extension Session {
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
-        if life == .ending, history.committed.number == history.newest.number { finish() }
+        if isEnding, history.committed.number == history.newest.number { finish() }
     }
 
     /// Frames what is committed for every stream, writes it to whoever can take it, and forgets
@@ -213,6 +219,8 @@ extension Session {
 
     /// The end is committed: everything that runs is cancelled, every stream is told.
     private func finish() {
+        // While there is a machine that encodes what they show.
+        for stream in streams { frame(stream) }
         end(endStreams)
         table.remove(self)
     }
@@ -224,7 +232,6 @@ extension Session {
         for one in waiting { table.output.reply(content(.gone), to: one.token) }
         waiting = []
         for stream in streams {
-            frame(stream)
             stream.appendEnd(position, scratch: &table.scratch)
             for subscriber in stream.subscribers { subscriber.drain() }
         }

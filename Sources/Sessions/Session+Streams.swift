@@ -5,7 +5,7 @@ internal import Wire
 extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
-        guard life == .running else { return answer(content(absence), request.token) }
+        guard isRunning else { return answer(content(absence), request.token) }
         noteUse()
         if request.selection.log { keepNotes() }
         guard let newestStep = uncommitted.last else {
@@ -185,7 +185,7 @@ extension Session {
         guard rest.count < streams.count else { return }
         streams = rest
         if stream.selection.readsStates { stateStreams -= 1 }
-        if life == .asleep, streams.isEmpty { table.forget(self) }
+        if isAsleep, streams.isEmpty { table.forget(self) }
     }
 
     /// Makes the opening of a stream for a subscriber that was left behind.

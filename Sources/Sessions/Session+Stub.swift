@@ -7,7 +7,7 @@ extension Session {
     /// Switches the stub, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The answer
     /// is what ``readStub(for:)`` says then.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
-        guard life == .running, let machine else { return answer(content(absence), token) }
+        guard case .awake(let machine) = life else { return answer(content(absence), token) }
         // What is shown may change without a record.
         table.shown = nil
         try machine.changeStub(StubChange(body))
@@ -17,7 +17,7 @@ extension Session {
 
     /// `{"enabled":…,"actions":[…]}`: what was recorded since the stub was switched on last.
     package func readStub(for token: UInt64) {
-        guard life == .running, let machine else { return answer(content(absence), token) }
+        guard case .awake(let machine) = life else { return answer(content(absence), token) }
         var body: [UInt8] = []
         machine.encodeStub(to: &body)
         answer(content(.stub(body)), token)

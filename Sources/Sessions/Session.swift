@@ -21,25 +21,33 @@ package final class Session {
     let keepsRecords: Bool
     let key: SessionKey
 
+    /// The machine is part of the life, so that code which runs after a wait cannot meet a session
+    /// without one.
     enum Life {
-        case running
-        /// Its end is decided and not committed yet.
-        case ending
+        /// The machine is being made. Of a new session failures are recorded then.
+        case starting(isNew: Bool)
+        case awake(any Machine)
+        /// The session's end is decided and not committed yet.
+        case ending(any Machine)
         case ended
-        /// Its state is in the journal alone; only its readers are still here.
+        /// The state is in the journal alone; only subscribers are still here.
         case asleep
+
+        var isAsleep: Bool {
+            switch self {
+            case .starting, .asleep: true
+            case .awake, .ending, .ended: false
+            }
+        }
     }
 
     private(set) var life = Life.asleep {
         didSet {
-            guard (life == .asleep) != (oldValue == .asleep) else { return }
-            table.noteSleep(of: self, life == .asleep)
+            guard life.isAsleep != oldValue.isAsleep else { return }
+            table.noteSleep(of: self, life.isAsleep)
         }
     }
     private(set) var history = History()
-    /// Invariant: nil once the session is asleep or has ended. Code that runs after a wait has to
-    /// ask whether there still is one.
-    private(set) var machine: (any Machine)?
     /// Which stay in memory this is, of all that the table has seen; 0 while it is asleep.
     private(set) var incarnation: UInt64 = 0
     /// Only where the journal has an archive.
@@ -106,16 +114,13 @@ package final class Session {
         self.key = SessionKey(session: id.text, generation: generation.text)
         self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
         // What looking at the state leaves is recorded once, at the creation.
-        if isNew { life = .running }
-        try restore(saved)
-        life = .running
+        try restore(saved, isNew: isNew)
     }
 
     /// Comes back into memory; those who read have stayed.
     func wake(_ saved: SavedSession) throws(RecoveryFault) {
-        try restore(saved)
+        try restore(saved, isNew: false)
         keeping?.wake(saved)
-        life = .running
         // Whoever read the life before has not seen what was committed without its knowledge.
         for stream in streams {
             let place = committedPosition(for: stream.selection)
@@ -125,13 +130,19 @@ package final class Session {
         }
     }
 
-    private func restore(_ saved: SavedSession?) throws(RecoveryFault) {
+    private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
         history = History(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.nextIncarnation()
         hasCommitted = false
         begins(.rebuilding)
         defer { ends() }
-        machine = try registration.makeMachine(self, saved)
+        life = .starting(isNew: isNew)
+        do throws(RecoveryFault) {
+            life = .awake(try registration.makeMachine(self, saved))
+        } catch {
+            life = .asleep
+            throw error
+        }
         keeping?.lastUse = table.ticks
         table.idle.put(self, at: table.ticks)
     }
@@ -141,30 +152,29 @@ package final class Session {
         history = History(at: history.committed, keepsNotes: keepsRecords)
         table.idle.remove(self)
         life = .asleep
-        machine = nil
         incarnation = 0
     }
 
-    /// The end is committed; `act` is done while the machine is still there.
+    /// The end is committed, or the process ends.
     func end(_ act: () -> Void) {
         table.idle.remove(self)
+        let machine = machine
         life = .ended
         machine?.end(in: self)
         act()
-        machine = nil
         incarnation = 0
     }
 
     /// The end was decided, and its commit failed.
     func takeBackEnd() {
-        if life == .ending { life = .running }
+        if case .ending(let machine) = life { life = .awake(machine) }
     }
 
     /// What is answered to a request that comes, or comes back, when the session is not running.
     var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
-        case .running, .asleep: .failed(.leftMemory)
+        case .starting, .awake, .asleep: .failed(.leftMemory)
         }
     }
 
@@ -194,14 +204,14 @@ package final class Session {
 
     /// Somebody wants a session that is there already.
     package func greet(for token: UInt64) {
-        guard life == .running else { return answer(content(absence), token) }
+        guard isRunning else { return answer(content(absence), token) }
         answer(content(.created(isNew: false)), token)
     }
 
     /// Receives the actions of one request. The answer comes when they are committed, or, if it
     /// waits, when what they started has ended.
     package func post(_ post: ActionPost) throws(ActionRefusal) {
-        guard life == .running else { return answer(content(absence), post.token) }
+        guard isRunning else { return answer(content(absence), post.token) }
         guard table.hasRoom else { throw .overloaded }
         noteUse()
         if post.key != nil, try !admits(post) { return }
@@ -214,7 +224,9 @@ package final class Session {
     }
 
     func receive(_ post: ActionPost) throws(ActionRefusal) {
-        guard life == .running, let machine else { return answer(content(absence), post.token) }
+        guard case .awake(let machine) = life else {
+            return answer(content(absence), post.token)
+        }
         traceparent = post.traceparent
         arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         weighing.arrived = post.body.count
@@ -282,7 +294,7 @@ package final class Session {
 
     /// Reads the state as it is now, or as it was at `version`.
     package func read(version: UInt64?, for token: UInt64) {
-        guard life == .running else { return answer(content(absence), token) }
+        guard isRunning else { return answer(content(absence), token) }
         noteUse()
         if let version, keeping != nil, version <= history.keptVersion,
             history.number(of: version) == nil
@@ -344,8 +356,8 @@ package final class Session {
 
     /// Ends the session; from the commit on it is gone.
     package func end(for token: UInt64) {
-        guard life == .running else { return answer(content(absence), token) }
-        life = .ending
+        guard case .awake(let machine) = life else { return answer(content(absence), token) }
+        life = .ending(machine)
         beginRecord(.deleted)
         answer(content(.ended), token)
     }

@@ -133,7 +133,7 @@ package final class SessionTable {
 
     package func find(_ id: SessionID) -> Found {
         if let session = sessions[id] {
-            return session.life == .asleep ? .notInMemory : .session(session)
+            return session.isAsleep ? .notInMemory : .session(session)
         }
         if deletions[id] != nil { return .notInMemory }
         if ended.contains(id) { return .ended }
@@ -159,7 +159,7 @@ package final class SessionTable {
     /// It is no longer one of the table's.
     private func drop(_ session: Session) {
         sessions[session.id] = nil
-        if session.life == .asleep { asleepCount -= 1 }
+        if session.isAsleep { asleepCount -= 1 }
     }
 
     /// Creates a session; the answer comes when that is committed.
@@ -185,7 +185,7 @@ package final class SessionTable {
 
     /// The session of this id of which only the readers are in memory.
     func asleep(_ id: SessionID) -> Session? {
-        sessions[id].flatMap { $0.life == .asleep ? $0 : nil }
+        sessions[id].flatMap { $0.isAsleep ? $0 : nil }
     }
 
     /// A number that no incarnation of any session here has had.
@@ -225,7 +225,7 @@ package final class SessionTable {
     var all: some Collection<Session> { sessions.values }
 
     func takeSnapshots() {
-        for session in sessions.values where session.life == .running && !session.isSaved {
+        for session in sessions.values where session.isRunning && !session.isSaved {
             session.takeSnapshot()
         }
     }
@@ -280,7 +280,7 @@ package final class SessionTable {
         guard sessions[session.id] === session else { return }
         drop(session)
         sleepers += 1
-        if session.life == .ended { ended.insert(session.id, limit: limits.remembered) }
+        if session.hasEnded { ended.insert(session.id, limit: limits.remembered) }
     }
 
     /// A dictionary keeps the room for as many as it ever had.

@@ -4,7 +4,7 @@
 extension WholeLife {
     func checkCounts() {
         let sessions = Array(rig.table.all)
-        let awake = sessions.filter { $0.life != .asleep }
+        let awake = sessions.filter { !$0.isAsleep }
         if rig.table.awakeCount != awake.count {
             blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")
         }

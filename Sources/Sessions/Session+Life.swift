@@ -1,0 +1,27 @@
+// Questions about a session's life.
+extension Session {
+    /// The machine of a session that is awake, until its end is committed.
+    var machine: (any Machine)? {
+        switch life {
+        case .awake(let machine), .ending(let machine): machine
+        case .starting, .ended, .asleep: nil
+        }
+    }
+
+    /// Whether requests are carried out.
+    var isRunning: Bool { if case .awake = life { true } else { false } }
+
+    /// Whether records and notes may be added.
+    var mayDecide: Bool {
+        switch life {
+        case .awake, .starting(isNew: true): true
+        case .starting, .ending, .ended, .asleep: false
+        }
+    }
+
+    var isEnding: Bool { if case .ending = life { true } else { false } }
+
+    var hasEnded: Bool { if case .ended = life { true } else { false } }
+
+    var isAsleep: Bool { life.isAsleep }
+}
