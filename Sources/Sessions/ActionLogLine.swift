@@ -16,14 +16,14 @@ struct ActionLogLine {
         case actionRecorded = "action.recorded"
         /// `{"received":…}`: a hook turned it down; with `error`: a Cycler failed to carry it out.
         case actionRejected = "action.rejected"
-        /// What was reduced; of a Cycler the committed state.
+        /// The mutation; of a Cycler the committed state.
         case mutation
         /// `{"mutation":…,"reason":…}`: it came from a step that had ended (`ended`), or a hook
         /// dropped it (`transform`).
         case mutationDropped = "mutation.dropped"
         /// A stubbed session shows another state, or its own again: a version that no mutation made.
         case stateReplaced = "state.replaced"
-        /// What was told.
+        /// The activity.
         case activity
         /// `{"activity":…,"reason":"ended"}`
         case activityDropped = "activity.dropped"

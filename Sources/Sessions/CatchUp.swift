@@ -49,14 +49,14 @@ final class CatchUp {
         needsID = isFromStart
         isAtStart = isFromStart
         reached = position
-        session.pin()
+        session.beginArchiveRead()
     }
 
     /// Stops reading. What is on its way is ignored.
     func end() {
         guard !isOver else { return }
         isOver = true
-        session.unpin()
+        session.endArchiveRead()
     }
 
     /// Everything read so far is written: joins the stream if that covers what is next, else reads a
@@ -112,7 +112,7 @@ final class CatchUp {
         let (session, key) = (session, session.key)
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart)
-        // What is framed of a state depends on the states before, which each reader has for itself.
+        // Framing a state depends on the states before, which each reader has for itself.
         let isShared = !selection.readsStates
         if isShared {
             if let slice = session.slices[place] {
@@ -189,7 +189,7 @@ final class CatchUp {
         let stream = subscriber.stream
         let kept = session.keptPosition(for: selection)
         if let first, first.number <= kept.nextNumber { return true }
-        // What is too large for the stream is not shown; the rest is.
+        // History that is too large for the stream is not shown; the rest is.
         guard session.extend(stream, backTo: kept) || first == nil else { return true }
         isAtStart = false
         reached = stream.coveredAfter

@@ -2,7 +2,7 @@ internal import JSONCoding
 internal import Cyclers
 internal import Reactors
 
-// What the Cycler tells becomes records and notes of the session's present step.
+// Turns the Cycler's reports into records and notes of the session's present step.
 extension CyclerMachine: CyclerObserver {
     typealias State = C.State
     typealias Activity = C.Activity
@@ -10,27 +10,27 @@ extension CyclerMachine: CyclerObserver {
     var wantsChanges: Bool { session.keepsNotes }
 
     func committed(_ state: C.State, version: UInt64, by call: CyclerCall?) {
-        happen(.committed(state))
+        record(.committed(state))
     }
 
     func emitted(_ activity: C.Activity, by call: CyclerCall) {
         var encoded: [UInt8] = []
         do {
             try JSON.encode(activity, into: &encoded)
-            happen(.emitted(encoded))
+            record(.emitted(encoded))
         } catch {
-            happen(.refused(.notEncodable("an activity", error)))
+            record(.refused(.notEncodable("an activity", error)))
         }
     }
 
     /// At once, or with the rest of the synchronous part. Nothing comes after the end.
-    private func happen(_ deed: Deed) {
-        guard deeds == nil else {
-            deeds?.append(deed)
+    private func record(_ event: PendingEvent) {
+        guard pendingEvents == nil else {
+            pendingEvents?.append(event)
             return
         }
         guard session.mayDecide else { return }
-        apply(deed)
+        apply(event)
     }
 
     // MARK: Notes
@@ -71,14 +71,14 @@ extension CyclerMachine: CyclerObserver {
         var content = Array("{\"keyPath\":".utf8)
         JSON.appendString(String(describing: path), to: &content)
         appendValue("value", value, to: &content)
-        happen(.note(.didChange, content, isOfSuccess: true))
+        record(.note(.didChange, content, isOfSuccess: true))
     }
 
     func didReplace<Root>(root: Root) {
         guard session.keepsNotes else { return }
         var content = Array("{\"replaced\":true".utf8)
         appendValue("state", root, to: &content)
-        happen(.note(.didReplace, content, isOfSuccess: true))
+        record(.note(.didReplace, content, isOfSuccess: true))
     }
 
     func didEmit<Told: Sendable>(_ activity: Told, _ call: CyclerCall) {
@@ -111,7 +111,7 @@ extension CyclerMachine: CyclerObserver {
         content.append(contentsOf: ",\"line\":\(call.line)".utf8)
         more(&content)
         content.append(UInt8(ascii: "}"))
-        happen(.note(kind, content, isOfSuccess: isOfSuccess))
+        record(.note(kind, content, isOfSuccess: isOfSuccess))
     }
 
     private func append(_ error: (any Error)?, to out: inout [UInt8]) {

@@ -17,7 +17,7 @@ extension CyclerMachine {
         session.appendStub(isStubbed, recording?.actions ?? [], to: &out)
     }
 
-    /// What waits is cancelled; the state that is shown stays until another is injected.
+    /// Waiting actions are cancelled; the state that is shown stays until another is injected.
     private func beginStub() {
         guard !isStubbed else { return }
         isStubbed = true

@@ -6,16 +6,16 @@ internal import Storage
 
 /// Runs one Cycler for one session.
 ///
-/// Design: the Cycler tells every commit, activity and call as it happens; here they become
+/// Design: the Cycler reports every commit, activity and call as it happens; here they become
 /// records and notes. While an action is in its synchronous part they gather first: an action that
 /// fails there is refused and leaves no trace but the log's. The history is the states themselves:
 /// a commit is arbitrary code, there is nothing to fold.
 ///
-/// Law: the newest of `states` is that of the session's `history.newest.version`.
+/// Invariant: the newest of `states` is that of the session's `history.newest.version`.
 final class CyclerMachine<C: ActionCycler>: SourcedMachine
 where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
-    /// What a synchronous part has done so far.
-    enum Deed {
+    /// One thing that a synchronous part has done.
+    enum PendingEvent {
         case committed(C.State)
         case emitted([UInt8])
         case note(ActionLogLine.Kind, [UInt8], isOfSuccess: Bool)
@@ -39,9 +39,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// The action that is being carried out.
     private(set) var present = ActionTag.none
     /// Nil but while an action is carried out, from where it begins or resumes to where it waits.
-    var deeds: [Deed]?
-    /// Actions that were taken back and still wait for something: what they do when they go on is
-    /// taken back too.
+    var pendingEvents: [PendingEvent]?
+    /// Actions that were taken back and still wait: everything that they do when they continue is
+    /// taken back, too.
     private var muted: Set<ActionTag> = []
     /// How the action that has just resumed ended, if it did.
     private var ending: Ending?
@@ -58,11 +58,11 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// An action that waits for something.
     struct Run {
         let task: Task<Void, Never>
-        /// Where it began, or decided something last. Until that is committed it does not go on.
+        /// Where it began, or decided something last. Until that is committed it does not continue.
         weak var step: Step?
     }
 
-    /// - Parameter saved: where to go on; nil: from the initial state.
+    /// - Parameter saved: where to continue; nil: from the initial state.
     init(
         _ make: @escaping @Sendable () -> C, pulses: [PulseField<C.State>], session: Session,
         saved: SavedSession?, link: (@Sendable (C, Session) -> Void)? = nil
@@ -81,8 +81,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         seat(cycler, at: fold.state, fold.version)
     }
 
-    /// Lets the Cycler go on from here. While the session is stubbed it waits, and what others do
-    /// with it meanwhile comes to nothing.
+    /// Lets the Cycler continue from this state. While the session is stubbed it waits, and other
+    /// changes to it are discarded.
     func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
         cycler.restore(state, version: version)
         cycler.observe(by: isStubbed ? nil : self)
@@ -140,10 +140,10 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         enterReceived(action, tag)
         let (state, version) = (cycler.state.value, cycler.version)
-        deeds = []
+        pendingEvents = []
         present = tag
         var outcome: Result<Void, any Error>?
-        let run = CyclerRun(LoopSeat(tag, of: session))
+        let run = ActionTask(LoopExecutor(tag, of: session))
         let task = run.begin(action, on: cycler) { [weak self] error in
             guard let self, runs[tag] != nil else {
                 self?.muted.remove(tag)
@@ -151,8 +151,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             }
             ending = Ending(error: error)
         }
-        let done = deeds ?? []
-        deeds = nil
+        let done = pendingEvents ?? []
+        pendingEvents = nil
         if case .failure(let error) = outcome {
             cycler.restore(state, version: version)
             refuse(done, action, error)
@@ -178,11 +178,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// - Parameters:
     ///   - state: the Cycler's before.
     ///   - version: of that state.
-    private func applyAll(_ deeds: [Deed], over state: C.State, _ version: UInt64) -> ActionRefusal?
+    private func applyAll(_ pendingEvents: [PendingEvent], over state: C.State, _ version: UInt64)
+        -> ActionRefusal?
     {
         let mark = session.attemptMark()
         let newest = newestVersion
-        for deed in deeds where !session.isRefused { apply(deed) }
+        for event in pendingEvents where !session.isRefused { apply(event) }
         guard let refusal = session.takeRefusal() else { return nil }
         session.takeBack(to: mark)
         states.removeLast(Int(newestVersion - newest))
@@ -252,8 +253,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Deeds
 
-    func apply(_ deed: Deed) {
-        switch deed {
+    func apply(_ event: PendingEvent) {
+        switch event {
         case .committed(let state): apply(state)
         case .emitted(let encoded): session.recordActivity(encoded, of: present)
         case .note(let kind, let content, _):
@@ -288,8 +289,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         session.considerSnapshot()
     }
 
-    /// Of what was undone the log tells the calls, and why they came to nothing.
-    private func refuse(_ done: [Deed], _ action: C.Action, _ error: any Error) {
+    /// Logs the calls that were undone, and why.
+    private func refuse(_ done: [PendingEvent], _ action: C.Action, _ error: any Error) {
         for case .note(let kind, let content, isOfSuccess: false) in done {
             session.enter(kind, of: present) { $0.append(contentsOf: content) }
         }
@@ -333,15 +334,15 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         return true
     }
 
-    /// What waits is cancelled, and would go on with a state that never was: then another Cycler
-    /// takes its place, and whatever the old one still does comes to nothing.
+    /// A waiting action is cancelled, and would continue with a state that was rolled back: then
+    /// another Cycler replaces this one, and everything that the old one still does is discarded.
     func rollBack(to version: UInt64, in session: Session) {
         states.removeLast(Int(newestVersion - version))
         stubVersions.rollBack(to: version)
         pulses.look(at: shownState(at: version))
-        let fallen = stopRuns()
+        let rolledBack = stopRuns()
         seat(cycler, at: state(at: version), version)
-        for tag in fallen { settle(tag) }
+        for tag in rolledBack { settle(tag) }
     }
 
     /// Cancels what waits. The Cycler that it belongs to is left to it, and another one takes its
@@ -367,7 +368,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Life
 
-    /// What an action would change cannot be known before it is carried out: it is received in
+    /// Whether an action changes anything is known only when it is carried out: it is received in
     /// each life, and an action that uses `updateIfChanged` leaves no version.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
         open(cycler.sources, in: session) { _ in true }
@@ -439,17 +440,17 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 extension CyclerMachine: ActionRunner {
     func step(of tag: ActionTag) -> Step? { runs[tag]?.step }
 
-    /// What it does is collected and applied when it waits again, or is over: if something of that
+    /// Its events are collected and applied when it waits again, or is over: if something of that
     /// has no JSON, the action fails, and nothing that it did since it last waited has happened.
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         let (state, version) = (cycler.state.value, cycler.version)
         // Asked before: it is forgotten when it ends.
         let isMuted = muted.contains(tag)
         present = tag
-        deeds = []
+        pendingEvents = []
         act()
-        let done = deeds ?? []
-        deeds = nil
+        let done = pendingEvents ?? []
+        pendingEvents = nil
         let ending = ending
         self.ending = nil
         defer { present = .none }

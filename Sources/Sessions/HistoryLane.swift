@@ -19,7 +19,7 @@ final class HistoryLane {
     /// Invariant: ascending by position.
     private var items: Deque<Item> = []
     private var events: Deque<Event> = []
-    private var payload = ByteLog()
+    private var payload = ChunkedBytes()
     private(set) var count = 0
     /// The absolute index of the first event that is kept, and the one after the last.
     private var firstEvent = 0

@@ -14,7 +14,7 @@ final class IdempotencyKeys {
         case answered(StoredAnswer)
     }
 
-    /// Law: whoever is in `order` is in `entries`.
+    /// Invariant: every key in `order` is in `entries`.
     private var entries: [String: Entry] = [:]
     /// The answered ones, oldest first.
     private var order: Deque<(key: String, time: Int64)> = []

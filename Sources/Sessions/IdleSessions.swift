@@ -27,7 +27,7 @@ struct IdleSessions {
 
     /// Whether the session stands where it believes to stand.
     func holds(_ session: Session) -> Bool {
-        guard let place = session.keeping?.idlePlace, place.tick >= firstTick,
+        guard let place = session.persistence?.idlePlace, place.tick >= firstTick,
             case let list = Int(place.tick - firstTick), list < lists.count,
             place.index < lists[list].count
         else { return false }
@@ -37,24 +37,26 @@ struct IdleSessions {
     /// Puts the session among those that were last used in `tick`, or in the oldest tick that is
     /// kept; it leaves its earlier place.
     mutating func put(_ session: Session, at tick: UInt64) {
-        guard let keeping = session.keeping else { return }
+        guard let persistence = session.persistence else { return }
         remove(session)
         let tick = max(tick, firstTick)
         let list = Int(tick - firstTick)
         while lists.count <= list { lists.append([]) }
-        keeping.idlePlace = Place(tick: tick, index: lists[list].count)
+        persistence.idlePlace = Place(tick: tick, index: lists[list].count)
         lists[list].append(session)
     }
 
     /// Takes the session out, if it is in.
     mutating func remove(_ session: Session) {
-        guard let keeping = session.keeping, let place = keeping.idlePlace else { return }
-        keeping.idlePlace = nil
+        guard let persistence = session.persistence, let place = persistence.idlePlace else {
+            return
+        }
+        persistence.idlePlace = nil
         let list = Int(place.tick - firstTick)
         let last = lists[list].removeLast()
         guard last !== session else { return }
         lists[list][place.index] = last
-        last.keeping?.idlePlace = place
+        last.persistence?.idlePlace = place
     }
 
     /// The session at the place, or the first one after it; moves the place behind it. Nil at the

@@ -14,7 +14,7 @@ struct LoopBound<Value>: @unchecked Sendable {
     /// The table is the proof that this is the loop.
     func open(on table: SessionTable) -> Value { value }
 
-    /// For those who have another proof.
+    /// For callers that have another proof.
     func open() -> Value { value }
 }
 

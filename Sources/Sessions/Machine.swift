@@ -112,7 +112,7 @@ package protocol StubControl: AnyObject {
 }
 
 extension Machine {
-    /// What a body says, or why it says nothing.
+    /// The decoded body, or why it cannot be decoded.
     func decode<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
         do {
             return try JSON.decode(type, from: body)
@@ -125,7 +125,7 @@ extension Machine {
 /// Begins to read a source that listens already. Letting go of it ends the listening.
 package typealias SourceLaunch = @Sendable () -> Task<Void, Never>
 
-/// What became of the actions of one request.
+/// The result of the actions of one request.
 @usableFromInline
 package struct Receipt: Sendable {
     /// The places of those that a hook turned down.
@@ -164,7 +164,7 @@ package enum ActionRefusal: Error, Sendable {
 }
 
 extension ActionRefusal: CustomStringConvertible {
-    /// What is wrong, for a record of a failure.
+    /// The reason, for a record of a failure.
     @usableFromInline
     package var description: String {
         switch self {
@@ -179,10 +179,10 @@ extension ActionRefusal: CustomStringConvertible {
     }
 }
 
-/// What an effect wants done once its step is committed.
+/// Work of an effect that is due once its step is committed.
 package enum EffectOrder: Sendable {
     case start(RunID, @Sendable () -> Task<Void, Never>)
     case cancel(RunID)
-    /// An action that waits goes on.
+    /// A waiting action continues.
     case carryOn(@Sendable (Session) -> Void)
 }

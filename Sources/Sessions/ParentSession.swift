@@ -48,12 +48,12 @@ private final class Waiter: Sendable {
 
 extension CyclerMachine {
     /// The way to this Cycler in the session that `session` is a part of, on whatever loop it is.
-    static func door(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
+    static func mailbox(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }
         let reach = session.table.reach
         return ParentDoor { action in
             // The other loop may answer before this one has begun to wait: whether the action has
-            // waited, and so how a failure is told, must not depend on that.
+            // waited, and so how a failure is reported, must not depend on that.
             await Task.yield()
             let fault = Mutex<(any Error)?>(nil)
             let isApplied = await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 internal import JSONCoding
 public import Reactors
 
-/// The pulses of one session's state: tells which were assigned since it last looked.
+/// The pulses of one session's state: finds which were assigned since the last look.
 @usableFromInline
 struct PulseRecorder<State> {
     @usableFromInline

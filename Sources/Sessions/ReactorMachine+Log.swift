@@ -2,9 +2,9 @@ internal import JSONCoding
 public import Reactors
 internal import Storage
 
-// What the action log tells of a reactor: notes are built from what the core tells its observer.
+// The action log of a reactor: turns the core's reports to its observer into notes.
 extension ReactorMachine {
-    /// What is ending while the core is told of it.
+    /// The effect or source whose end the core is handling.
     enum Ending {
         case nothing
         case effect(EffectID?, hasFailed: Bool)
@@ -80,7 +80,7 @@ extension ReactorMachine {
 
     @usableFromInline
     func sourceEnded(_ name: String) {
-        // A failure is told by its record.
+        // A failure has a record.
         guard case .source(_, hasFailed: false) = ending else { return }
         session.enterEnd(ofSource: name)
     }

@@ -153,7 +153,7 @@ extension ReactorMachine {
         return nil
     }
 
-    /// What is appended where there is nothing else.
+    /// Appended where there is nothing else.
     func appendNull(_ failure: JSONEncodingFailure?, to out: inout [UInt8]) -> JSONEncodingFailure?
     {
         guard let failure else { return nil }

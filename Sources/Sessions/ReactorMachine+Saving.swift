@@ -2,7 +2,7 @@ internal import JSONCoding
 internal import Reactors
 internal import Storage
 
-// What a reactor's session leaves for the next process, and how it goes on from there.
+// Saving a reactor's session for the next process, and recovering it.
 extension ReactorMachine {
     var stateVersion: Int { R.stateVersion }
 

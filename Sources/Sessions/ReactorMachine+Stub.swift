@@ -16,7 +16,7 @@ extension ReactorMachine {
         session.appendStub(core.isStub, core.stubbedActions, to: &out)
     }
 
-    // MARK: What the core tells
+    // MARK: Reports of the core
 
     @usableFromInline
     func recorded(_ action: R.Action, tag: ActionTag) {

@@ -8,7 +8,7 @@ internal import Storage
 // touches, 400 instructions a time (ADR-0013). What is rare is a call; so is all that is the same
 // for every reactor.
 extension ReactorMachine {
-    /// What the module that hosts the reactor has compiled for it.
+    /// Functions that the module which hosts the reactor has compiled for it.
     @usableFromInline
     struct Compiled: Sendable {
         @usableFromInline
@@ -87,7 +87,7 @@ extension ReactorMachine {
         }
     }
 
-    /// Makes the oldest state that is kept of so many mutations: each one is, sooner or later.
+    /// Folds the first `count` mutations into `oldest`. Every mutation is eventually folded.
     @inlinable
     func fold(_ count: Int) {
         for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
@@ -117,7 +117,7 @@ extension ReactorMachine {
         if session.keepsRecords { noteRunning(action, tag) }
     }
 
-    // MARK: What the core tells
+    // MARK: Reports of the core
 
     @inlinable
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {

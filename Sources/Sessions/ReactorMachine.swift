@@ -18,7 +18,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     var pulses: PulseRecorder<R.State>
     @usableFromInline
     let hasPulses: Bool
-    /// Law: `oldest` reduced by `mutations`, in order, is `core.state`.
+    /// Invariant: `oldest` reduced by `mutations`, in order, is `core.state`.
     @usableFromInline
     var oldest: R.State
     private(set) var oldestVersion: UInt64
@@ -27,7 +27,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// Why beside the mutations: an optional for each of them costs every POST a thousand
     /// instructions for its generic type.
     var stubVersions = StubVersions<R.State>()
-    /// How far a reader of old states has got: the next one goes on from there, so that showing
+    /// The last old state that was rebuilt: the next one continues from it, so that showing
     /// them all is one fold and not one for each.
     private var replay: (version: UInt64, state: R.State)?
     /// The newest action's number. The inlined code reaches it by calls.
@@ -35,19 +35,19 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// The session of the present call: the core's observer calls come from inside it.
     @usableFromInline
     unowned let session: Session
-    /// What the action log calls the steps that run, as far as they have names.
+    /// The names of running steps in the action log, as far as they have any.
     var effectIDs: [RunID: EffectID] = [:]
     /// Which values are encoded as they are made, because their types may have no JSON.
     @usableFromInline
     let checks: ReactorChecks
     /// The last old version that was shown undecorated, which is logged once.
     var undecorated: UInt64?
-    /// What is ending just now, for the record of its failure.
+    /// The effect or source that is ending, for the record of its failure.
     var ending = Ending.nothing
     private let clock: any Clock<Duration>
     private let compiled: Compiled
 
-    /// - Parameter saved: where to go on; nil: from the initial state.
+    /// - Parameter saved: where to continue; nil: from the initial state.
     init(
         _ reactor: R, pulses: [PulseField<R.State>], session: Session, clock: any Clock<Duration>,
         saved: SavedSession?, compiled: Compiled
@@ -212,7 +212,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 }
 
-// What the core decides becomes records and orders of the session's present step.
+// Turns the core's decisions into records and orders of the session's present step.
 extension ReactorMachine: ReactorCoreObserver {
     @usableFromInline
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {
@@ -236,9 +236,9 @@ extension ReactorMachine: ReactorCoreObserver {
 
     @usableFromInline
     func start(_ run: EffectRun<R>) {
-        let door = Door<ReactorMachine<R>>(session)
+        let mailbox = SessionMailbox<ReactorMachine<R>>(session)
         let clock = clock
-        session.order(.start(run.id) { door.task(for: run, clock: clock) })
+        session.order(.start(run.id) { mailbox.task(for: run, clock: clock) })
         enterStarted(run)
     }
 
@@ -251,7 +251,7 @@ extension ReactorMachine: ReactorCoreObserver {
     @usableFromInline
     func ended(_ run: RunID, action: ActionTag) {
         session.forgetTask(run)
-        // What follows the step in its effect is no part of its end.
+        // The steps after it in the same effect are no part of its end.
         if case .effect(_, let hasFailed) = ending, !hasFailed {
             enterEnded(.effectEnded, run, action)
         }

@@ -1,7 +1,7 @@
 internal import JSONCoding
 internal import Reactors
 
-// What can't work is refused when it is registered, and not when the first session of it is lost.
+// Faults that would lose sessions later are refused at registration.
 extension Registration {
     /// The pulses of a state under their coding keys, which are their names on the wire (contract
     /// §5). One that the state does not encode as itself keeps its name in Swift.

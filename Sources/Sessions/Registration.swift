@@ -11,7 +11,7 @@ package struct Registration: Sendable {
     package let stateVersion: Int
     /// In declaration order; an event source's index points here.
     package let pulses: [String]
-    /// What the pulses are called in Swift.
+    /// The names of the pulses in Swift.
     let properties: [String]
     package let activities: [String]
     /// Actions as JSON, for `GET /v1/reactors`.
@@ -113,8 +113,8 @@ package struct Registration: Sendable {
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved) {
                 part, session in
-                if let door = CyclerMachine<C.Parent>.door(from: session) {
-                    part.parent.link(through: door)
+                if let mailbox = CyclerMachine<C.Parent>.mailbox(from: session) {
+                    part.parent.link(through: mailbox)
                 }
             }
         }

@@ -18,11 +18,11 @@ package enum Reply {
 
 extension Reply {
     package enum Kind {
-        /// `PUT` or `POST` of a session; `isNew` tells 201 from 200.
+        /// `PUT` or `POST` of a session; `isNew` distinguishes 201 from 200.
         case created(isNew: Bool)
         /// Actions were received; `rejected` are the places of those that a hook turned down.
         case received(rejected: [Int], isBatch: Bool)
-        /// `?wait=settled` gave up waiting; the effects go on.
+        /// `?wait=settled` gave up waiting; the effects continue.
         case unsettled
         /// `If-Match` names another position.
         case conditionFailed
@@ -52,13 +52,13 @@ extension Reply {
         case keyRunning
         /// The `Idempotency-Key` belongs to a request with another body.
         case keyReused
-        /// What was asked for is in the journal, and that can't be read.
+        /// The answer is in the journal, which can't be read.
         case unreadable(JournalFailure)
         /// The session has ended.
         case gone
     }
 
-    /// What is answered, and where the session stood then.
+    /// An answer, and where the session stood then.
     package struct Content {
         package var kind: Kind
         package var session: Session

@@ -2,12 +2,12 @@ internal import JSONCoding
 internal import Reactors
 package import Storage
 
-// What a session reads back from the journal: states as they were, and answers that were given.
+// Reading back from the journal: states of earlier versions, and stored answers.
 extension Session {
-    /// Somebody waits for the archive: the session stays in memory until then.
-    func pin() { keeping?.pins += 1 }
+    /// A read of the archive begins: the session stays in memory until it ends.
+    func beginArchiveRead() { persistence?.archiveReads += 1 }
 
-    func unpin() { keeping?.pins -= 1 }
+    func endArchiveRead() { persistence?.archiveReads -= 1 }
 
     /// Rebuilds the state as it was at `version`, from the snapshot before it; nil if what that
     /// needs is no longer kept.
@@ -20,11 +20,11 @@ extension Session {
     ) {
         let key = key
         let isEarlier = isPlaced && version > 0
-        pin()
+        beginArchiveRead()
         table.ask { archive, answer in
             archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { [self] result in
-            defer { unpin() }
+            defer { endArchiveRead() }
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let snapshot):
@@ -79,12 +79,12 @@ extension Session {
         guard rebuilt.fold.version < version else { return act(.success(rebuilt)) }
         let key = key
         let last = history.committed.number
-        pin()
+        beginArchiveRead()
         table.ask { archive, answer in
             archive.records(
                 of: key, after: place, through: last, limitBytes: 262_144, answer)
         } then: { [self] result in
-            defer { unpin() }
+            defer { endArchiveRead() }
             switch result {
             case .failure(let failure): act(.failure(failure))
             case .success(let records):
@@ -102,7 +102,7 @@ extension Session {
         }
     }
 
-    /// Answers the place of the last record or note that was looked at; nil if one is missing.
+    /// - Returns: the position of the last entry that was applied; nil if one is missing.
     private static func apply(
         _ records: [HistoryEntry], after place: HistoryPosition, to version: UInt64,
         _ rebuilt: inout Rebuilt
@@ -123,9 +123,9 @@ extension Session {
     /// - Parameter tries: what it needs may be trimmed while it is read, and be kept all the same
     ///   in another form: so often it is read again at the most.
     func readArchived(_ version: UInt64, for token: UInt64, tries: Int = 3) {
-        keeping?.readers.insert(token)
+        persistence?.readers.insert(token)
         rebuild(version, isPlaced: true) { [self] result in
-            guard keeping?.readers.contains(token) == true else { return }
+            guard persistence?.readers.contains(token) == true else { return }
             guard isRunning else { return answerReader(token, content(absence)) }
             switch result {
             case .failure(let failure): answerReader(token, content(.unreadable(failure)))
@@ -145,7 +145,7 @@ extension Session {
     /// Replies to a request whose answer was read from the journal: it depends on no step that is not
     /// committed, and waits for none.
     func answerReader(_ token: UInt64, _ content: Reply.Content) {
-        guard keeping?.readers.remove(token) != nil else { return }
+        guard persistence?.readers.remove(token) != nil else { return }
         table.output.reply(content, to: token)
     }
 
@@ -153,11 +153,11 @@ extension Session {
     private func readAgain(_ version: UInt64, for token: UInt64, tries: Int) {
         guard version < history.keptVersion || version > history.newest.version else {
             // Memory has it, and all that is kept of before.
-            guard keeping?.readers.remove(token) != nil else { return }
+            guard persistence?.readers.remove(token) != nil else { return }
             return answer(.state(content(reading: version), version: version, token: token))
         }
         askKept { [self] kept in
-            guard keeping?.readers.contains(token) == true else { return }
+            guard persistence?.readers.contains(token) == true else { return }
             guard isRunning else { return answerReader(token, content(absence)) }
             switch kept {
             case .failure(let failure): answerReader(token, content(.unreadable(failure)))
@@ -177,19 +177,21 @@ extension Session {
         askHead { [self] head in
             act(
                 head.map { head in
-                    min(head?.keptVersion ?? history.keptVersion, history.keptVersion)...history.newest.version
+                    min(
+                        head?.keptVersion ?? history.keptVersion, history.keptVersion)...history
+                        .newest.version
                 })
         }
     }
 
-    /// What the journal says of this life; nil if it is over.
+    /// The journal's head of this life; nil if it is over.
     private func askHead(then act: @escaping (Result<SavedHead?, JournalFailure>) -> Void) {
         let key = key
-        pin()
+        beginArchiveRead()
         table.ask { archive, answer in
             archive.head(of: key.session, answer)
         } then: { [self] result in
-            defer { unpin() }
+            defer { endArchiveRead() }
             act(result.map { $0?.key == key && $0?.isDeleted == false ? $0 : nil })
         }
     }
@@ -228,7 +230,7 @@ extension Session {
                     try machine.encodeRawState(at: wanted, to: &out)
                 })
         }
-        guard keeping != nil else {
+        guard persistence != nil else {
             return act(.failure(.versionUnknown(history.keptVersion...history.committed.version)))
         }
         rebuild(wanted) { [self] result in

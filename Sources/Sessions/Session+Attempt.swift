@@ -1,6 +1,6 @@
 internal import Storage
 
-// What is decided and must not be: a request, or one mutation of an effect, that is taken back
+// Taking back a decision that must not be: a request, or one mutation of an effect, is undone
 // before anybody has seen anything of it.
 //
 // Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
@@ -118,16 +118,16 @@ extension Session {
 
     /// Sets the mark that ``takeBack(to:)`` goes back to.
     func attemptMark() -> AttemptMark {
-        // What is being written belongs to what was before.
+        // The entry that is being written belongs to the time before the mark.
         table.finishRecord()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
-            end: history.newest, snapshotNumber: keeping?.snapshotNumber ?? 0,
+            end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
             mayHaveSettled: mayHaveSettled,
             step: step)
     }
 
-    /// What is being decided must not be: this request, or this mutation, is taken back as a whole.
+    /// Refuses the present decision: this request, or this mutation, is taken back as a whole.
     /// The first reason counts.
     ///
     /// Callable from wherever a machine decides, between the mark and the end of the turn or
@@ -154,7 +154,7 @@ extension Session {
     func takeBack(to mark: AttemptMark) {
         table.dropRecord(of: self)
         history.rollBack(to: mark.end)
-        keeping?.snapshotNumber = mark.snapshotNumber
+        persistence?.snapshotNumber = mark.snapshotNumber
         mayHaveSettled = mark.mayHaveSettled
         // It may have measured a state that is no more.
         stateMeter = StateMeter()

@@ -1,6 +1,6 @@
 internal import Storage
 
-// What is carried out just now, for the log of the next start should the process end in it.
+// Notes what is being carried out, for the log of the next start should the process end in it.
 extension Session {
     /// The reactor's code is called next; ``ends()`` when it has returned.
     func begins(_ work: CrashSlot.Work, _ action: UInt64 = 0) {

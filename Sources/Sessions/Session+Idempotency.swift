@@ -3,7 +3,7 @@ internal import Storage
 
 // `Idempotency-Key` (contract §3.1): the same request twice is one request.
 extension Session {
-    /// Whether the request goes on to the reactor now. If not, it has been answered, or is as
+    /// Whether the reactor gets the request now. If not, it has been answered, or is as
     /// soon as the journal has said whether it knows the key.
     func admits(_ post: ActionPost) throws(ActionRefusal) -> Bool {
         guard let key = post.key else { return true }
@@ -19,17 +19,17 @@ extension Session {
             return false
         case nil: break
         }
-        guard keys.makeRoom(at: table.time, isKeptElsewhere: keeping != nil) else {
+        guard keys.makeRoom(at: table.time, isKeptElsewhere: persistence != nil) else {
             throw .tooManyKeys(limit: IdempotencyKeys.limit)
         }
         keys.begin(key, digest: digest, for: post.token)
-        guard keeping != nil, keys.isPartial else { return true }
+        guard persistence != nil, keys.isPartial else { return true }
         lookUp(post, key, digest, in: keys)
         return false
     }
 
     private func makeKeys() -> IdempotencyKeys {
-        let keys = IdempotencyKeys(isPartial: keeping?.hasStoredAnswers ?? false)
+        let keys = IdempotencyKeys(isPartial: persistence?.hasStoredAnswers ?? false)
         self.keys = keys
         return keys
     }
@@ -40,14 +40,14 @@ extension Session {
         let (sessionKey, asked) = (self.key, incarnation)
         keys.beginLookUp(for: post.token)
         table.beginLookUp(ofBytes: post.body.count)
-        pin()
+        beginArchiveRead()
         table.ask { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { [self] result in
-            unpin()
+            endArchiveRead()
             table.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
-            // What was decided meanwhile comes first: a deletion, or a commit that failed.
+            // A decision made meanwhile comes first: a deletion, or a commit that failed.
             guard isRunning, incarnation == asked else {
                 keys.forget(post.token)
                 return answer(content(absence), post.token)
@@ -130,10 +130,10 @@ extension Session {
     }
 }
 
-/// Tells whether two bodies are the same one.
+/// A digest by which equal bodies are recognised.
 ///
-/// FNV-1a with 128 bits. Why nothing stronger: whoever makes two bodies collide under one key has
-/// only answered their own request with their own earlier answer.
+/// FNV-1a with 128 bits. Why nothing stronger: a client that makes two bodies collide under one
+/// key only gets its own earlier answer.
 /// Source: [FNV](http://www.isthe.com/chongo/tech/comp/fnv/).
 enum Digest {
     static func of(_ body: [UInt8]) -> [UInt8] {

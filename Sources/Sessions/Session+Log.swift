@@ -12,11 +12,11 @@ extension Session {
     func keepNotes() { history.keepNotes() }
 
     /// Enters a note; it is shown when its step is committed. Nothing is built while nobody wants
-    /// it, after the end, and while something is unsaid.
+    /// it, after the end, and while something is rolled back.
     func enter(
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
-        guard history.keepsNotes, mayDecide, !isUnsaying else { return }
+        guard history.keepsNotes, mayDecide, !isRollingBack else { return }
         var body = table.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)
@@ -63,8 +63,8 @@ extension Session {
 
     /// Where the page begins, if that is only in the journal.
     private func archivedStart(_ request: LogPageRequest) -> HistoryPosition? {
-        guard let keeping else { return nil }
-        var start = HistoryPosition(keeping.keptAfter)
+        guard let persistence else { return nil }
+        var start = HistoryPosition(persistence.keptAfter)
         if let text = request.after {
             guard case .success(let position) = resumption(text, .log) else { return nil }
             start = position.inHistory
@@ -77,14 +77,14 @@ extension Session {
         let key = key
         let last = history.committed.number + 1
         let end = committedPosition(for: .log)
-        keeping?.readers.insert(request.token)
-        pin()
+        persistence?.readers.insert(request.token)
+        beginArchiveRead()
         table.ask { archive, answer in
             archive.records(
                 of: key, after: start, through: last, limitBytes: LogPageRequest.limitBytes, answer)
         } then: { [self] result in
-            unpin()
-            guard keeping?.readers.contains(request.token) == true else { return }
+            endArchiveRead()
+            guard persistence?.readers.contains(request.token) == true else { return }
             guard !hasEnded else { return answerReader(request.token, content(.gone)) }
             switch result {
             case .failure(let failure):
@@ -210,7 +210,7 @@ extension Session {
 
 /// Who wants to read which page of an action log.
 package struct LogPageRequest: Sendable {
-    /// What the floor above calls the connection.
+    /// The connection's token in the service.
     package var token: UInt64
     /// Everything after this position, as the client sent it; nil: from the oldest that is kept.
     package var after: String?

@@ -1,15 +1,16 @@
 internal import Storage
 
-// What a session leaves in the journal besides its records, and how it leaves memory.
+// Snapshots and running actions in the journal, and leaving memory.
 extension Session {
     /// A snapshot is due after a number of records, or of their bytes; the record that was begun
     /// last is in the encoder.
     func considerSnapshot() {
-        guard let keeping else { return }
-        keeping.bytesSince += table.encoder.content.count
+        guard let persistence else { return }
+        persistence.bytesSince += table.encoder.content.count
         guard
-            history.newest.number - keeping.snapshotNumber >= UInt64(table.limits.snapshotEvery)
-                || keeping.bytesSince >= max(table.limits.snapshotBytes, keeping.snapshotBytes)
+            history.newest.number - persistence.snapshotNumber >= UInt64(table.limits.snapshotEvery)
+                || persistence.bytesSince
+                    >= max(table.limits.snapshotBytes, persistence.snapshotBytes)
         else { return }
         takeSnapshot()
     }
@@ -23,9 +24,9 @@ extension Session {
         } catch {
             return note(.unencodable("the state", String(describing: error)))
         }
-        keeping?.snapshotNumber = history.newest.number
-        keeping?.bytesSince = 0
-        keeping?.snapshotBytes = state.count
+        persistence?.snapshotNumber = history.newest.number
+        persistence?.bytesSince = 0
+        persistence?.snapshotBytes = state.count
         step().batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: history.newest.number,
@@ -52,14 +53,14 @@ extension Session {
     /// The effects of an action have ended. While a step is rolled back nothing is noted: a journal
     /// that knows of the action brings it back when the session wakes.
     func noteSettled(_ action: UInt64) {
-        guard mayDecide, !isUnsaying else { return }
+        guard mayDecide, !isRollingBack else { return }
         step().batch.settled.append(
             SettledAction(session: id.text, generation: generation.text, action: action))
     }
 
     // MARK: Waking
 
-    /// Goes on where another process, or this one, left the session.
+    /// Continues where another process, or this one, left the session.
     func resume(_ saved: SavedSession) {
         guard let machine else { return }
         begins(.rebuilding)
@@ -75,7 +76,7 @@ extension Session {
     /// have written all the same. So memory is no longer believed; the next request brings
     /// the session back from what the journal really has. One that listens to sources comes back
     /// at once, or, if that fails, at the next tick.
-    func doubt() {
+    func invalidate() {
         let listens = isListening
         cancelTasks()
         // A reader that is between the journal and the stream needs a machine to continue.
@@ -85,12 +86,12 @@ extension Session {
         leaveMemory()
         guard !streams.isEmpty || listens else { return table.forget(self) }
         guard listens else { return }
-        // What its sources have at present may be what could not be committed: one that has
+        // The present values of its sources may be those that could not be committed: a session that has
         // committed nothing since it woke would wake and fail as fast as the disk does.
         if hasCommitted { table.listenAgain(id) } else { table.listenLater(id) }
     }
 
-    /// Precondition: memory holds nothing that is not decided or unsaid.
+    /// Precondition: memory holds nothing that is not decided or rolled back.
     private func leaveMemory() {
         fallAsleepAtOnce()
         keys = nil
@@ -115,7 +116,9 @@ extension Session {
     /// A session that listens to sources is never at rest: whatever they bring would be lost. One
     /// whose sources are all over is, and opens them again when it wakes.
     var isAtRest: Bool {
-        guard let keeping, case .awake(let machine) = life, keeping.pins == 0 else { return false }
+        guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
+            return false
+        }
         return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && !isListening
             && machine.isQuiet && streams.allSatisfy(\.isAtRest)
     }
@@ -123,9 +126,11 @@ extension Session {
     private var isListening: Bool { endedSources < sources.count }
 
     /// Whether the newest snapshot says everything.
-    var isSaved: Bool { keeping?.snapshotNumber == history.newest.number }
+    var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }
 
-    /// Lets go of everything but those who read. Precondition: at rest, and saved.
+    /// Releases everything but the subscribers.
+    ///
+    /// - Precondition: at rest, and saved.
     func fallAsleep() {
         leaveMemory()
         for stream in streams { stream.removeAll() }

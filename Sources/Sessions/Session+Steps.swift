@@ -42,7 +42,7 @@ extension Session {
         table.encoder.content.append(contentsOf: content)
     }
 
-    /// An activity that was told, encoded; it is an event if its form gives it a name.
+    /// An activity, encoded; it is an event if its form gives it a name.
     func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
         guard let index = activityIndex(naming: encoded) else {
             return note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
@@ -58,9 +58,9 @@ extension Session {
     func recordFailure(
         at place: String, _ error: String, _ content: [UInt8], of action: ActionTag
     ) {
-        // A look at the state may fail at any time: while a step is unsaid, behind the end, and
+        // A look at the state may fail at any time: while a step is rolled back, behind the end, and
         // before a session is there again. None of them is a time to decide anything.
-        guard mayDecide, !isUnsaying else { return noteUnrecorded(place, error) }
+        guard mayDecide, !isRollingBack else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
         record(.content, content)
         if keepsRecords { recordContent(content) }
@@ -76,10 +76,10 @@ extension Session {
     @usableFromInline
     var wantsStates: Bool { stateStreams > 0 }
 
-    /// What an effect wants done when this is committed. After the end, and while something is
-    /// unsaid, there is no commit to wait for.
+    /// Adds work of an effect that is due when this is committed. After the end, and while a step is
+    /// rolled back, there is no commit to wait for: then it is done at once.
     func order(_ order: EffectOrder) {
-        guard !hasEnded, !isUnsaying else { return carryOut(order) }
+        guard !hasEnded, !isRollingBack else { return carryOut(order) }
         step().effects.append(order)
     }
 
@@ -94,10 +94,10 @@ extension Session {
         table.attach(reply, to: step)
     }
 
-    /// What was decided just now.
+    /// A reply about everything that is decided.
     func content(_ kind: Reply.Kind) -> Reply.Content { content(kind, at: history.newest) }
 
-    /// What depends on no step that is not committed.
+    /// A reply about what is committed: it depends on no step that may fail.
     func committedContent(_ kind: Reply.Kind) -> Reply.Content {
         content(kind, at: history.committed)
     }
@@ -108,7 +108,7 @@ extension Session {
             position: Position(generation, end.number))
     }
 
-    /// Something an action started has ended; who waited for that may have their answer.
+    /// Something that an action started has ended; requests that wait for it may be answered.
     func somethingSettled() {
         mayHaveSettled = true
     }
@@ -164,8 +164,8 @@ extension Session {
         if isEnding, history.committed.number == history.newest.number { finish() }
     }
 
-    /// Frames what is committed for every stream, writes it to whoever can take it, and forgets
-    /// what need not be kept.
+    /// Frames committed events for every stream, writes them to subscribers that accept bytes, and
+    /// drops history beyond the limits.
     func publish() {
         for stream in streams {
             frame(stream)
@@ -217,7 +217,7 @@ extension Session {
         tasks.removeValue(forKey: run)
     }
 
-    /// The end is committed: everything that runs is cancelled, every stream is told.
+    /// The end is committed: everything that runs is cancelled, and every stream gets its end.
     private func finish() {
         // While there is a machine that encodes what they show.
         for stream in streams { frame(stream) }
@@ -227,8 +227,8 @@ extension Session {
 
     private func endStreams() {
         cancelTasks()
-        for token in keeping?.readers ?? [] { table.output.reply(content(.gone), to: token) }
-        keeping?.readers = []
+        for token in persistence?.readers ?? [] { table.output.reply(content(.gone), to: token) }
+        persistence?.readers = []
         for one in waiting { table.output.reply(content(.gone), to: one.token) }
         waiting = []
         for stream in streams {
@@ -254,55 +254,55 @@ extension Session {
 
     /// Whether nothing of what happened is lost with a step that the journal did not take: it has no
     /// record and no note, so later steps do not depend on it, and the journal may take them.
-    func goesOn(without step: Step, _ failure: JournalFailure) -> Bool {
+    func continues(without step: Step, _ failure: JournalFailure) -> Bool {
         guard uncommitted.first === step, !step.creates,
             step.end.position == history.committed.position, step.effects.isEmpty
         else { return false }
-        // It may have had one; another is taken in time.
-        keeping?.snapshotNumber = 0
+        // It may have had one; another one follows after the usual number of records.
+        persistence?.snapshotNumber = 0
         note(.commitFailed(failure.detail))
         return true
     }
 
     /// The journal did not take `step`: nothing after the last committed record has happened.
     /// Later steps were decided upon it and fall with it.
-    func unsay(_ step: Step, because failure: JournalFailure) {
-        let fallen = uncommitted.removeAll(from: step)
-        guard !fallen.isEmpty else { return }
+    func rollBack(_ step: Step, because failure: JournalFailure) {
+        let rolledBack = uncommitted.removeAll(from: step)
+        guard !rolledBack.isEmpty else { return }
         // The numbers of what failed are used again.
         table.shown = nil
         // To the very end: a look at the state on the way may fail, and decides nothing.
-        isUnsaying = true
-        defer { isUnsaying = false }
-        // It may be among what fell; another one is taken in time.
-        keeping?.snapshotNumber = 0
+        isRollingBack = true
+        defer { isRollingBack = false }
+        // It may be among the steps that were rolled back; another one follows.
+        persistence?.snapshotNumber = 0
         history.rollBack(to: history.committed)
         cancelEffects()
         takeBackEnd()
-        let neverWas = fallen.contains(where: \.creates)
-        for step in fallen {
+        let wasNeverCreated = rolledBack.contains(where: \.creates)
+        for step in rolledBack {
             table.withdraw(step)
             forgetAnswers(of: step)
             for reply in step.replies where !step.endsWait(reply) {
-                fail(reply, failure, neverWas: neverWas)
+                fail(reply, failure, wasNeverCreated: wasNeverCreated)
             }
         }
-        failWaiting(fallen, failure)
+        failWaiting(rolledBack, failure)
         note(.commitFailed(failure.detail))
-        // Cancelled, and of a Cycler that is no longer there: they come to nothing, and end.
-        for step in fallen {
+        // Cancelled, and of a Cycler that was replaced: they end, and their results are discarded.
+        for step in rolledBack {
             for case .carryOn(let go) in step.effects { go(self) }
         }
-        guard !neverWas else {
+        guard !wasNeverCreated else {
             // Other references to the session may remain; it listens no more.
             opened = []
             fallAsleepAtOnce()
             return table.remove(self)
         }
-        if keeping != nil { doubt() }
+        if persistence != nil { invalidate() }
     }
 
-    /// Takes the machine back to what is committed. No effect goes on: what the machine thinks
+    /// Takes the machine back to what is committed. No effect continues: what the machine thinks
     /// is running and what has been launched would differ from now on.
     private func cancelEffects() {
         machine?.rollBack(to: history.committed.version, in: self)
@@ -311,12 +311,13 @@ extension Session {
         mayHaveSettled = false
     }
 
-    /// Whoever waited for effects to end: they have. Only those whose own actions fell failed.
-    private func failWaiting(_ fallen: [Step], _ failure: JournalFailure) {
-        let waited = fallen.flatMap(\.waited) + waiting
+    /// Answers the requests that waited for effects to end: they have. Only those whose own actions
+    /// were rolled back have failed.
+    private func failWaiting(_ rolledBack: [Step], _ failure: JournalFailure) {
+        let waited = rolledBack.flatMap(\.waited) + waiting
         waiting = []
         for one in waited {
-            let fell = fallen.contains { $0 === one.step }
+            let fell = rolledBack.contains { $0 === one.step }
             let kind: Reply.Kind =
                 fell
                 ? .failed(failure)
@@ -326,20 +327,20 @@ extension Session {
         }
     }
 
-    private func fail(_ reply: Reply, _ failure: JournalFailure, neverWas: Bool) {
+    private func fail(_ reply: Reply, _ failure: JournalFailure, wasNeverCreated: Bool) {
         switch reply {
         case .content(_, let token):
             table.output.reply(content(.failed(failure)), to: token)
         case .state(_, let version, let token):
             table.output.reply(
-                neverWas ? content(.failed(failure)) : content(reading: version), to: token)
+                wasNeverCreated ? content(.failed(failure)) : content(reading: version), to: token)
         case .subscription(let request, _, _):
-            guard !neverWas else {
+            guard !wasNeverCreated else {
                 return table.output.reply(content(.failed(failure)), to: request.token)
             }
             openNow(request)
         case .log(let request):
-            guard !neverWas else {
+            guard !wasNeverCreated else {
                 return table.output.reply(content(.failed(failure)), to: request.token)
             }
             deliver(reply)

@@ -17,7 +17,8 @@ extension Session {
         var request = request
         request.notes = history.newest.notes
         table.attach(
-            .subscription(request, number: history.newest.number, snapshot: snapshot), to: newestStep)
+            .subscription(request, number: history.newest.number, snapshot: snapshot),
+            to: newestStep)
     }
 
     /// Opens a stream at what is committed.
@@ -50,11 +51,11 @@ extension Session {
                 opening.block = EventFramer.resetBlock(reason, present)
             }
         }
-        if keeping != nil, after.inHistory < keptPosition(for: request.selection) {
+        if persistence != nil, after.inHistory < keptPosition(for: request.selection) {
             return openReplaying(request, after: after)
         }
         guard let stream = stream(request.selection, covering: after) else {
-            return keeping == nil ? openAnew(request) : openReplaying(request, after: after)
+            return persistence == nil ? openAnew(request) : openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
             id: request.token, session: self, stream: stream,
@@ -100,7 +101,8 @@ extension Session {
         if wantsSnapshot, request.selection.hasSnapshot {
             opening.snapshot = stream.snapshotBlock(at: after.number) {
                 snapshotBlock(
-                    snapshot ?? snapshotData(request.selection, at: history.committed.version), at: after,
+                    snapshot ?? snapshotData(request.selection, at: history.committed.version),
+                    at: after,
                     isChunked: request.selection.isChunked)
             }
         } else if opening.block.isEmpty,
@@ -117,10 +119,10 @@ extension Session {
     /// The oldest that may be kept for a stream of this selection, in memory or in the journal.
     private func startPosition(for selection: Selection) -> HistoryPosition {
         let place = keptPosition(for: selection)
-        return keeping.map { min(place, HistoryPosition($0.keptAfter)) } ?? place
+        return persistence.map { min(place, HistoryPosition($0.keptAfter)) } ?? place
     }
 
-    /// Where to go on after a position that a client sent, or why that can't be.
+    /// The position after which a client continues, or why it can't.
     func resumption(
         _ text: String, _ selection: Selection
     ) -> Result<Position, ResetReason> {
@@ -129,8 +131,8 @@ extension Session {
         guard position.inHistory <= committedPosition(for: selection) else {
             return .failure(.ahead)
         }
-        // What the journal has of it is seen when it is read.
-        guard position.inHistory >= keptPosition(for: selection) || keeping != nil else {
+        // Whether the journal has it is known when it is read.
+        guard position.inHistory >= keptPosition(for: selection) || persistence != nil else {
             return .failure(.trimmed)
         }
         return .success(position)
@@ -147,7 +149,7 @@ extension Session {
         let place = selection.log ? position.inHistory : position.inHistory.recordBefore
         let limit = streamLimitBytes
         if let stream = streams.first(where: { $0.selection == selection }) {
-            // What is committed in this very moment is part of what the new reader has seen.
+            // A record that is committed in this moment is one that the new reader has seen.
             frame(stream)
             return stream.extend(backTo: place, of: self, limit: limit) ? stream : nil
         }
@@ -213,7 +215,7 @@ extension Session {
         return block
     }
 
-    /// What a stream of this selection shows of the moment of this version.
+    /// The data of a snapshot of this selection at this version.
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
         defer { endReplay() }
         var pulses: [UInt8] = []

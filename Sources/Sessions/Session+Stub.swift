@@ -2,13 +2,13 @@ package import JSONCoding
 internal import Reactors
 internal import Storage
 
-// The stub of a session, for those who work against it without its reactor.
+// The stub of a session, for clients that are developed without its reactor.
 extension Session {
     /// Switches the stub, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The answer
     /// is what ``readStub(for:)`` says then.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
-        // What is shown may change without a record.
+        // The shown state may change without a record.
         table.shown = nil
         try machine.changeStub(StubChange(body))
         if mayHaveSettled { answerSettled() }
@@ -55,7 +55,7 @@ package enum StubRefusal: Error, Sendable {
     case notStubbed
 }
 
-/// What a request wants of a stub.
+/// The change to a stub that a request asks for.
 package struct StubChange {
     var isEnabled: Bool?
     /// As JSON.

@@ -1,6 +1,6 @@
 internal import JSONCoding
 
-/// What memory keeps of mutations where no journal has them encoded.
+/// How much memory keeps for mutations where no journal has them encoded.
 ///
 /// Why not each is measured: encoding is dear beside what else a request costs there. While they
 /// weigh as those before, fewer and fewer are, down to one in 32.
@@ -40,7 +40,7 @@ extension Session {
     /// Charges the newest record with what is kept for it.
     func weigh(_ value: some Encodable) {
         var scratch = table.takeScratch()
-        // What has no JSON weighs as much as was written of it; others say that it has none.
+        // A value without JSON weighs as much as was written of it; the refusal is reported elsewhere.
         try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
         if weighing.arrived == nil { stateMeter.bring(scratch.count) }
         weighing.note(scratch.count)

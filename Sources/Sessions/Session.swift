@@ -14,7 +14,7 @@ package final class Session {
     package let id: SessionID
     package let registration: Registration
     package let generation: Generation
-    /// Law: the table lets go of its sessions before it is let go of itself.
+    /// Invariant: the table lets go of its sessions before it is let go of itself.
     let table: SessionTable
     /// Whether the journal wants records; asked for every record.
     @usableFromInline
@@ -51,7 +51,7 @@ package final class Session {
     /// Which stay in memory this is, of all that the table has seen; 0 while it is asleep.
     private(set) var incarnation: UInt64 = 0
     /// Only where the journal has an archive.
-    let keeping: Keeping?
+    let persistence: PersistenceState?
     /// Steps that are not committed, oldest first; replies attach to the last.
     let uncommitted = StepQueue()
     var streams: [SharedStream] = []
@@ -70,9 +70,9 @@ package final class Session {
     var mayHaveSettled = false
     /// How often the action that is being received was begun by earlier processes.
     var begunBefore = 0
-    /// A step is being unsaid: what is cancelled with it is cancelled at once.
-    var isUnsaying = false
-    /// What is being decided is taken back: see ``refuse(_:)``.
+    /// A step is being rolled back: what is cancelled with it is cancelled at once.
+    var isRollingBack = false
+    /// The present decision is to be taken back: see ``refuse(_:)``.
     var isRefused = false
     var refusal: ActionRefusal?
     /// A request is being carried out, which is refused as a whole; else a mutation is on its own.
@@ -112,20 +112,21 @@ package final class Session {
         self.table = table
         self.keepsRecords = table.journal.keepsRecords
         self.key = SessionKey(session: id.text, generation: generation.text)
-        self.keeping = table.journal.archive == nil ? nil : Keeping(saved)
-        // What looking at the state leaves is recorded once, at the creation.
+        self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
         try restore(saved, isNew: isNew)
     }
 
-    /// Comes back into memory; those who read have stayed.
+    /// Comes back into memory; its subscribers have stayed.
     func wake(_ saved: SavedSession) throws(RecoveryFault) {
         try restore(saved, isNew: false)
-        keeping?.wake(saved)
-        // Whoever read the life before has not seen what was committed without its knowledge.
+        persistence?.wake(saved)
+        // Subscribers of the life before have not seen records that were committed without its knowledge.
         for stream in streams {
             let place = committedPosition(for: stream.selection)
             guard stream.framedThrough < place else { continue }
-            if stream.selection.readsStates { stream.showsPart(of: state(at: history.committed.number)) }
+            if stream.selection.readsStates {
+                stream.showsPart(of: state(at: history.committed.number))
+            }
             stream.restart(at: place)
         }
     }
@@ -143,7 +144,7 @@ package final class Session {
             life = .asleep
             throw error
         }
-        keeping?.lastUse = table.ticks
+        persistence?.lastUse = table.ticks
         table.idle.put(self, at: table.ticks)
     }
 
@@ -170,7 +171,7 @@ package final class Session {
         if case .ending(let machine) = life { life = .awake(machine) }
     }
 
-    /// What is answered to a request that comes, or comes back, when the session is not running.
+    /// The reply to a request that comes, or comes back, when the session is not running.
     var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
@@ -197,13 +198,13 @@ package final class Session {
             table.finishRecord()
             for run in left { step.batch.runs[0].append(run) }
         }
-        if keeping != nil { takeSnapshot() }
+        if persistence != nil { takeSnapshot() }
         opened = machine?.openSources(in: self, isNew: history.newest.version == 0) ?? []
         answer(content(.created(isNew: true)), token)
     }
 
-    /// Somebody wants a session that is there already.
-    package func greet(for token: UInt64) {
+    /// Answers a request to create a session that exists already.
+    package func acknowledgeExisting(for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
         answer(content(.created(isNew: false)), token)
     }
@@ -238,7 +239,8 @@ package final class Session {
             arrived = nil
             weighing.arrived = nil
         }
-        let mayApply = post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
+        let mayApply =
+            post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
         guard
             let receipt = try machine.receive(
                 post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
@@ -268,7 +270,7 @@ package final class Session {
         }
     }
 
-    /// Somebody who waits for effects to end waits no longer: answers what there is.
+    /// A request that waits for effects to end waits no longer: answers with what there is.
     package func stopWaiting(_ token: UInt64) {
         guard let index = waiting.firstIndex(where: { $0.token == token }) else {
             keys?.setLookUp(token, .expired)
@@ -277,7 +279,7 @@ package final class Session {
         answer(waiting.remove(at: index), .unsettled)
     }
 
-    /// The connection is gone; its effects go on (case 90).
+    /// The connection is gone; its effects continue (case 90).
     package func forget(_ token: UInt64) {
         guard let index = waiting.firstIndex(where: { $0.token == token }) else {
             if let keys { keys.setLookUp(token, .disconnected) }
@@ -296,7 +298,7 @@ package final class Session {
     package func read(version: UInt64?, for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
         noteUse()
-        if let version, keeping != nil, version <= history.keptVersion,
+        if let version, persistence != nil, version <= history.keptVersion,
             history.number(of: version) == nil
         {
             return readArchived(version, for: token)
@@ -349,8 +351,8 @@ package final class Session {
     /// Notes that the session is used: it stays awake for some ticks more. Called for every
     /// request; the first in a tick costs a move in the table's list.
     func noteUse() {
-        guard let keeping, keeping.lastUse != table.ticks else { return }
-        keeping.lastUse = table.ticks
+        guard let persistence, persistence.lastUse != table.ticks else { return }
+        persistence.lastUse = table.ticks
         table.idle.put(self, at: table.ticks)
     }
 

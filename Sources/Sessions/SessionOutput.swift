@@ -1,12 +1,12 @@
-/// What the floor above does for sessions, on their loop.
+/// The services of the layer above, on the loop of the sessions.
 ///
-/// Law: none of these calls back into the session it is called from.
+/// Invariant: none of these calls back into the session it is called from.
 package protocol SessionOutput: AnyObject {
-    /// Writes to the subscriber's connection; answers how many bytes were taken. After fewer than
+    /// Writes to the subscriber's connection, and returns how many bytes it accepted. After fewer than
     /// given, ``Subscriber/resume()`` is called when there is room.
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int
 
-    /// The answer to the request that `token` stands for is due. Whoever is gone is ignored.
+    /// The answer to the request that `token` stands for is due. A connection that is gone is ignored.
     func reply(_ content: Reply.Content, to token: UInt64)
 
     /// The session has ended and the subscriber has got everything: close.
@@ -16,7 +16,7 @@ package protocol SessionOutput: AnyObject {
     func note(_ note: SessionNote, of session: Session)
 }
 
-/// What went wrong in a session without ending it.
+/// A failure in a session that does not end it.
 package enum SessionNote {
     /// User code failed.
     case failed(place: String, error: String)
@@ -26,8 +26,8 @@ package enum SessionNote {
     case unnamedActivity(String)
     /// It came from an effect that had ended or was cancelled.
     case dropped(_ what: String)
-    /// The journal did not take the step; everything in it was unsaid.
+    /// The journal did not take the step; everything in it was rolled back.
     case commitFailed(String)
-    /// What the journal keeps of it can't be read, or today's code can't use it.
+    /// Its data in the journal can't be read, or today's code can't use them.
     case unreadable(String)
 }

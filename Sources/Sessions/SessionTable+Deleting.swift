@@ -7,13 +7,13 @@ package import Storage
 // the deletion is under way nobody reads the session: requests for it wait, and find what became of
 // it. What was read before and is answered later can't bring it back.
 extension SessionTable {
-    /// What became of a deletion.
+    /// The outcome of a deletion.
     package enum Deletion {
         /// The end is committed.
         case deleted
         /// Somebody else was first, or the session is in memory by now.
-        case overtaken(Found)
-        /// The journal can't tell where the session stands; nothing happened.
+        case overtaken(SessionLookup)
+        /// Where the session stands can't be read; nothing happened.
         case unreadable(JournalFailure)
         /// The commit failed.
         case failed(JournalFailure)
@@ -24,7 +24,7 @@ extension SessionTable {
         /// The callers that want it; the first began it.
         var deleters: [(Deletion) -> Void]
         /// Requests for the session.
-        var followers: [(Found) -> Void] = []
+        var followers: [(SessionLookup) -> Void] = []
     }
 
     /// Deletes a session of which ``find(_:)`` or ``wake(_:then:)`` has said that it is quarantined

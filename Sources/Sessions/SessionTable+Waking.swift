@@ -4,7 +4,7 @@ package import Storage
 extension SessionTable {
     /// Fetches a session from the journal; `act` comes later, on this loop, with what
     /// ``find(_:)`` would say then.
-    package func wake(_ id: SessionID, then act: @escaping (Found) -> Void) {
+    package func wake(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
         if waking[id] != nil {
             waking[id]?.append(act)
             return
@@ -41,21 +41,21 @@ extension SessionTable {
     func listenLater(_ id: SessionID) { deafUntilTick.insert(id) }
 
     /// Finds a session, in memory or, later, in the journal.
-    func fetch(_ id: SessionID, then act: @escaping (Found) -> Void) {
+    func fetch(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
         let found = find(id)
         guard case .notInMemory = found else { return act(found) }
         wake(id, then: act)
     }
 
-    /// The session if it is in memory by now: whoever was told before may have created it.
-    func present(_ id: SessionID) -> Found? {
+    /// The session if it is in memory by now: a caller that was answered before may have created it.
+    func present(_ id: SessionID) -> SessionLookup? {
         if case .notInMemory = find(id) { return nil }
         return find(id)
     }
 
     private func found(
         _ id: SessionID, _ result: Result<SavedSession?, JournalFailure>
-    ) -> Found {
+    ) -> SessionLookup {
         switch result {
         case .failure(let failure): return .unreadable(failure)
         case .success(nil):
@@ -73,7 +73,7 @@ extension SessionTable {
                 session.resume(saved)
                 return .session(session)
             } catch {
-                setAside(id, error)
+                quarantine(id, error)
                 return .quarantined(error)
             }
         }
@@ -145,11 +145,11 @@ extension SessionTable {
         return mayHaveMore || !deaf.isEmpty
     }
 
-    /// Whether enough sessions have fallen asleep or ended since this last returned true that their
+    /// Whether enough sessions have rolledBack asleep or ended since this last returned true that their
     /// memory is worth returning to the system.
     package func takeRelief() -> Bool {
-        guard sleepers >= 10_000 else { return false }
-        sleepers = 0
+        guard evictedCount >= 10_000 else { return false }
+        evictedCount = 0
         shrink()
         return true
     }
@@ -175,7 +175,7 @@ extension SessionTable {
     /// Precondition: at rest, and saved.
     func putToSleep(_ session: Session) {
         session.fallAsleep()
-        sleepers += 1
+        evictedCount += 1
         if session.streams.isEmpty { forget(session) }
     }
 

@@ -27,7 +27,7 @@ package final class SessionTable {
     let isolation: LoopIsolation
     /// Brings a job to the loop that owns a session.
     let reach: Reach
-    /// What administrators publish, to the sessions of all loops.
+    /// Values that administrators publish, to the sessions of all loops.
     let topics: TopicBus
     private let registrations: [Registration]
     // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
@@ -35,8 +35,8 @@ package final class SessionTable {
 
     /// Those in memory, and those asleep that somebody reads.
     private var sessions: [SessionID: Session] = [:]
-    /// What to do when a session has come from the journal.
-    var waking: [SessionID: [(Found) -> Void]] = [:]
+    /// Calls that are due when a session has come from the journal.
+    var waking: [SessionID: [(SessionLookup) -> Void]] = [:]
     /// Those whose sources nobody listens to: they are fetched in this tick.
     var deaf: Set<SessionID> = []
     /// The same, for the next tick: the journal could not be read.
@@ -59,8 +59,8 @@ package final class SessionTable {
     let subscribers = SubscriberTally()
     /// The large state that was read last.
     var shown: ShownState?
-    /// How many have fallen asleep or ended since memory was given back.
-    var sleepers = 0
+    /// How many have rolledBack asleep or ended since memory was given back.
+    var evictedCount = 0
     private var committed: (() -> Void)?
     private var ended = EndedSessions()
     private var gathering: [Step] = []
@@ -110,28 +110,13 @@ package final class SessionTable {
 
     // MARK: Sessions
 
-    package enum Found {
-        case session(Session)
-        /// It was deleted.
-        case ended
-        case nothing
-        /// The journal may have it: ``SessionTable/wake(_:then:)``.
-        case notInMemory
-        /// It is there, and today's code can't rebuild it.
-        case quarantined(RecoveryFault)
-        /// The journal can't be read.
-        case unreadable(JournalFailure)
-        /// It is in the journal, and memory holds as many sessions as it may.
-        case noRoom
-    }
-
     package var count: Int { sessions.count }
     /// Those in memory: one that is asleep and only read does not count.
     package var awakeCount: Int { sessions.count - asleepCount }
     /// Subscribers of all sessions.
     package var subscriberCount: Int { subscribers.count }
 
-    package func find(_ id: SessionID) -> Found {
+    package func find(_ id: SessionID) -> SessionLookup {
         if let session = sessions[id] {
             return session.isAsleep ? .notInMemory : .session(session)
         }
@@ -206,7 +191,7 @@ package final class SessionTable {
         self.ended.insert(ended, limit: limits.remembered)
     }
 
-    func setAside(_ id: SessionID, _ fault: RecoveryFault) {
+    func quarantine(_ id: SessionID, _ fault: RecoveryFault) {
         if quarantined.count >= 10_000 { quarantined.removeAll() }
         quarantined[id] = fault
     }
@@ -279,7 +264,7 @@ package final class SessionTable {
     func remove(_ session: Session) {
         guard sessions[session.id] === session else { return }
         drop(session)
-        sleepers += 1
+        evictedCount += 1
         if session.hasEnded { ended.insert(session.id, limit: limits.remembered) }
     }
 
@@ -371,7 +356,7 @@ package final class SessionTable {
 
     /// A step that fell is not handed in.
     func withdraw(_ step: Step) {
-        step.hasFallen = true
+        step.isRolledBack = true
         unanswered -= step.replies.count
         uncommittedBytes -= step.postedBytes
         guard step.isGathering else { return }
@@ -411,7 +396,7 @@ package final class SessionTable {
         handIn(whole, .steps(batch))
     }
 
-    /// What the journal is given at once.
+    /// One batch on its way to the journal.
     private enum Flight {
         case steps([Step])
         /// The end of a session that is not in memory: it is not decided in a step, and whatever
@@ -449,9 +434,9 @@ package final class SessionTable {
         case .steps(let steps): batch = steps
         case .deletion(let id): return deletionEnded(id, failure)
         }
-        for step in batch where !step.hasFallen {
-            if let failure, !step.session.goesOn(without: step, failure) {
-                step.session.unsay(step, because: failure)
+        for step in batch where !step.isRolledBack {
+            if let failure, !step.session.continues(without: step, failure) {
+                step.session.rollBack(step, because: failure)
                 continue
             }
             unanswered -= step.replies.count
@@ -459,7 +444,7 @@ package final class SessionTable {
             step.session.commit(step, isTaken: failure == nil)
         }
         guard failure == nil else { return }
-        for step in batch where !step.hasFallen { step.session.publish() }
+        for step in batch where !step.isRolledBack { step.session.publish() }
     }
 }
 

@@ -17,7 +17,7 @@ final class SharedStream {
         var end: Int
     }
 
-    private var bytes = ByteLog()
+    private var bytes = ChunkedBytes()
     /// Invariant: ascending by position, and each event begins where the one before it ends.
     private var marks: Deque<Mark> = []
     /// Every selected event after this position is in `bytes`, up to `framedThrough`. Invariant:

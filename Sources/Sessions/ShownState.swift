@@ -3,7 +3,7 @@
 /// Why one: it bounds what is kept for nobody to one state for each loop, until the next tick; those
 /// who read at the same time mostly read the same session.
 struct ShownState {
-    /// Smaller ones are encoded anew: that costs less than keeping them is worth.
+    /// Smaller ones are encoded anew: that costs less than persistence them is worth.
     static let smallestBytes = 16 << 10
 
     private let incarnation: UInt64
@@ -17,7 +17,7 @@ struct ShownState {
         self.bytes = bytes
     }
 
-    /// What was encoded, if it was for this incarnation of a session at this record.
+    /// The encoded state, if it is of this incarnation of a session at this record.
     func bytes(of incarnation: UInt64, at number: UInt64) -> [UInt8]? {
         self.incarnation == incarnation && self.number == number ? bytes : nil
     }

@@ -65,7 +65,7 @@ package struct RecoveryFault: Error, Sendable, Equatable {
 
 /// Rebuilds the state of one reactor.
 ///
-/// Law: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session that
+/// Invariant: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session that
 /// wakes under another one saves a new snapshot before anything else.
 final class ReactorFold<R: Reactor>: StateFold
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
@@ -173,7 +173,7 @@ extension HistoryEntry {
 }
 
 extension JSONRefusal {
-    /// What is wrong, for people.
+    /// The fault as a sentence.
     var sentence: String {
         switch self {
         case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"

@@ -14,7 +14,7 @@ struct StateMeter {
     private var rest = 0
     private var interval = 0
 
-    /// What a measure costs, spread over the mutations up to the next.
+    /// The cost of a measure, spread over the mutations up to the next.
     private static let bytesPerMutation = 512
     private static let intervals = 32...1_024
     /// More than any limit that a state can reach; sums up to it do not overflow.

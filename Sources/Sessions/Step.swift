@@ -1,11 +1,11 @@
 internal import Storage
 
-/// What was decided and must now be done: *records* to commit first, *events* to publish and
+/// Decisions that must now be carried out: *records* to commit first, *events* to publish and
 /// *replies* to send only after the commit.
 ///
 /// Design: this is the contract between deciding and doing. Everything a session decides in one
 /// round of its loop gathers in one step. While a commit is under way the session decides on,
-/// into the next step. Nothing is published that a crash could unsay.
+/// into the next step. Nothing is published that a crash could rollBack.
 final class Step {
     let session: Session
     /// The session's next one; see ``StepQueue``.
@@ -18,21 +18,21 @@ final class Step {
     var creates = false
     /// False once the journal has been given it.
     var isGathering = true
-    /// It was unsaid, itself or with one before it: whatever the journal says of it now, it is
-    /// neither shown nor unsaid again.
-    var hasFallen = false
+    /// It was rolled back, itself or with one before it: whatever the journal says of it now, it is
+    /// neither shown nor rolled back again.
+    var isRolledBack = false
     /// Bytes of the bodies that were posted to it.
     var postedBytes = 0
     /// Due after the commit, in this order.
     var replies: [Reply] = []
     /// Answers to requests with an `Idempotency-Key` that are decided with it, by their token.
     var answered: [(token: UInt64, answer: StoredAnswer)] = []
-    /// The same for those that go on waiting for effects.
+    /// The same for requests that keep waiting for effects.
     var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
     /// Those of `replies` that end a wait for effects: the actions were decided earlier, and may be
     /// committed when this step fails.
     var waited: [Session.Waiting] = []
-    /// What effects do: started and cancelled after the commit, in this order.
+    /// Orders of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 
     init(_ session: Session, end: HistoryEnd) {
@@ -52,10 +52,10 @@ final class Step {
         answered.append(preliminary.remove(at: index))
     }
 
-    /// The process ends before the commit: nobody is told of anything, and tasks go their way.
+    /// The process ends before the commit: nothing is answered, and tasks continue.
     func giveUp() {
         // Its tasks have gone their way already: each is resumed once.
-        guard !hasFallen else { return }
+        guard !isRolledBack else { return }
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         replies = []
         // Of Cyclers that have ended: a task that is never carried on never ends.

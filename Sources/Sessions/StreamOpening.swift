@@ -1,6 +1,6 @@
 internal import Wire
 
-/// What a subscriber gets before the events of the shared log.
+/// The bytes that a subscriber gets before the events of the shared stream.
 package struct StreamOpening {
     /// A block of this subscriber alone: `reset`, or an id without an event; empty if none is due.
     var block: [UInt8] = []

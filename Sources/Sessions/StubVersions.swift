@@ -11,7 +11,7 @@ struct StubVersions<State> {
 
     func count(through version: UInt64) -> Int { versions.count { $0 <= version } }
 
-    /// What a version showed instead of the reactor's own state.
+    /// The state that a version showed instead of the reactor's own.
     subscript(version: UInt64) -> State? { injected[version] }
 
     mutating func append(_ version: UInt64, showing state: State? = nil) {

@@ -180,7 +180,7 @@ package final class Subscriber {
             return send(opening)
         }
         guard let session else { return false }
-        if let position, session.keeping != nil {
+        if let position, session.persistence != nil {
             // The position may be that of the last event of a record, and not bare: the record has
             // no more events for this stream, so nothing is skipped.
             catchUp(after: position, of: session)

@@ -25,7 +25,7 @@ package struct SubscriptionRequest {
         var isStart: Bool { if case .start = self { true } else { false } }
     }
 
-    /// What the floor above calls the connection, in replies and as a subscriber.
+    /// The connection's token in the service, in replies and as a subscriber.
     package var token: UInt64
     package var selection: Selection
     package var start: Start

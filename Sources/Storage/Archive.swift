@@ -2,9 +2,9 @@
 package typealias ArchiveAnswer<Value: Sendable> =
     @Sendable (Result<Value, JournalFailure>) -> Void
 
-/// What a journal keeps, for reading.
+/// The reading side of a journal.
 ///
-/// Laws: only committed records are seen; every answer comes exactly once, on any thread, never
+/// Invariants: only committed records are seen; every answer comes exactly once, on any thread, never
 /// from inside the call; a read never holds up a commit.
 package protocol Archive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
@@ -13,7 +13,7 @@ package protocol Archive: Sendable {
     /// too for a session whose records can't be read. Nil if there never was one of this id.
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
 
-    /// What is needed to go on with a session; nil if there never was one of this id.
+    /// Loads the data to continue a session; nil if there never was one of this id.
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)
 
     /// The records and notes of a session, in order, from the first after `start` up to and

@@ -1,9 +1,9 @@
-/// What is committed together: all or nothing.
+/// Data that are committed together: all or nothing.
 package struct Batch: Sendable, Equatable {
     /// Those of one session are in its order.
     package var runs: [RecordBatch] = []
     package var snapshots: [Snapshot] = []
-    /// What requests with an `Idempotency-Key` were answered, in the commit of what they did.
+    /// The answers to requests with an `Idempotency-Key`, in the commit of their effects.
     package var answers: [StoredAnswer] = []
     /// Actions whose effects are running from this commit on.
     package var started: [RunningAction] = []
@@ -50,7 +50,7 @@ package struct StoredAnswer: Sendable, Equatable {
     /// refuses it: what it speaks of never happened. Not kept.
     package var number: UInt64 = 0
 
-    /// What the service answers to a request that happened.
+    /// The statuses of requests that were carried out.
     package static let statuses = 200...299
 
     package init(

@@ -16,7 +16,7 @@ internal import CCrash
     private let slot: UnsafeMutablePointer<crash_slot>
     /// Whose memory it is; nil: its own.
     private let record: CrashRecord?
-    /// What the slot names: a number above 0 that is the caller's.
+    /// The owner that the slot names: a number above 0, chosen by the caller.
     private var owner: UInt64 = 0
 
     /// A slot that nobody reads.
@@ -66,7 +66,7 @@ internal import CCrash
     package func end() { unsafe crash_end(slot) }
 }
 
-/// What a loop was carrying out when its process ended.
+/// The work of a loop when its process ended.
 package struct InterruptedWork: Sendable, Equatable {
     /// Where that was found.
     package enum Trace: Sendable, Equatable {

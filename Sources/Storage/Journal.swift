@@ -8,7 +8,7 @@ package protocol Journal: Sendable {
     /// The word for logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
 
-    /// What it keeps, for reading; nil if it keeps no records.
+    /// The reading side; nil if it keeps no records.
     var archive: (any Archive)? { get }
 
     /// Whether records must be encoded for this journal; default: if it has an archive. One that
@@ -18,12 +18,12 @@ package protocol Journal: Sendable {
     /// Why nothing can be committed just now, for `/readyz`; nil while all is well.
     var failure: JournalFailure? { get }
 
-    /// What it has done so far, for `/metrics`; nil, the default, if there is nothing to tell.
-    var figures: JournalFigures? { get }
+    /// Counters for `/metrics`; nil, the default, if it has none.
+    var figures: JournalMetrics? { get }
 
     /// Commits the batch whole or not at all.
     ///
-    /// Laws: batches of one caller end in the order in which they were handed in; `ended` is
+    /// Invariants: batches of one caller end in the order in which they were handed in; `ended` is
     /// called exactly once if and only if the answer is `.pending`, on any thread, never from
     /// inside this call; when a batch fails, every batch that its caller has handed in since fails
     /// too, because it was decided upon what did not happen (or, with `.outcomeUnknown`, may not
@@ -40,7 +40,7 @@ package protocol Journal: Sendable {
     /// Where one loop says what it carries out. Default: one that nobody reads.
     func takeCrashSlot() -> CrashSlot
 
-    /// What the last process was carrying out when it ended. Default: nothing.
+    /// The work of the last process when it ended. Default: nothing.
     var interrupted: [InterruptedWork] { get }
 }
 
@@ -51,13 +51,13 @@ extension Journal {
 
     package var interrupted: [InterruptedWork] { [] }
 
-    package var figures: JournalFigures? { nil }
+    package var figures: JournalMetrics? { nil }
 
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }
 }
 
-/// What a journal says to a batch.
+/// A journal's answer to a batch.
 package enum Commit: Sendable {
     /// It is as durable as this journal can make it.
     case done

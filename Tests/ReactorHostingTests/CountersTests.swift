@@ -11,7 +11,7 @@ struct CountersTests {
         counters.count(status: 200)
         counters.count(status: 204)
         counters.count(status: 507)
-        var figures = JournalFigures()
+        var figures = JournalMetrics()
         for milliseconds in [0, 1, 3, 3, 60_000] {
             figures.noteCommit(of: 2, .milliseconds(milliseconds))
         }

@@ -263,7 +263,7 @@ struct ActionLogTests {
         #expect(later.page(session, after: "\(place).4.1").entries == ["action.rejected 4.2"])
         #expect(later.page(session, after: "\(place).2", limit: 3).next == "\(place).4.1")
         let reader = later.subscribe(session, .log, .after("\(place).2.1"))
-        later.letIn()
+        later.drainInbox()
         try later.act(Post.set(4), on: session)
         #expect(
             later.places(reader) == before.dropFirst(3) + ["action.received 4.3", "mutation 4"])
@@ -282,14 +282,14 @@ struct ActionLogTests {
         let (later, session) = try restarted(rig)
         for selection in [Selection.allPulses, .allStates] {
             let reader = later.subscribe(session, selection, .after("\(first.generation.text).0"))
-            for _ in 1...20 { later.letIn() }
+            for _ in 1...20 { later.drainInbox() }
             #expect(
                 later.transcript(reader).events.map(\.id).map { String($0.dropFirst(9)) } == [
                     "1", "2", "3",
                 ])
         }
         let state = later.read(session, version: 2)
-        for _ in 1...20 { later.letIn() }
+        for _ in 1...20 { later.drainInbox() }
         later.settleAll()
         #expect(later.line(state).hasPrefix(#"state {"a":2,"#))
     }
@@ -332,7 +332,7 @@ extension Rig {
         let token = nextToken()
         session.readLog(LogPageRequest(token: token, after: after, limit: limit))
         settleAll()
-        letIn()
+        drainInbox()
         return page(of: token)
     }
 

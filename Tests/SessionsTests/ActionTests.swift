@@ -120,7 +120,7 @@ struct ActionTests {
     @Test func `A session is greeted by whoever wants it too`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
-        session.greet(for: 77)
+        session.acknowledgeExisting(for: 77)
         #expect(rig.line(77) == "-")
         rig.settle()
         #expect(rig.line(77) == "greeted v0 n0")

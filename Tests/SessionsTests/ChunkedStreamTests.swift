@@ -118,7 +118,7 @@ struct EmptyBlockTests {
         var selection = Selection.allActivities
         selection.isChunked = isChunked
         let reader = rig.subscribe(session, selection, .start)
-        for _ in 1...4 { rig.letIn() }
+        for _ in 1...4 { rig.drainInbox() }
         let body = StreamBody(rig.output.bytes(of: reader))
         #expect(
             String(decoding: body.content, as: UTF8.self) == "id: \(session.position.text)\n\n")

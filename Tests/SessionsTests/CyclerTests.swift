@@ -139,7 +139,7 @@ struct CyclerTests {
         rig.journal.setImmediate(true)
         let next = try rig.act(Teller.add(2), on: session)
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(next) == "received v2 n2")
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
@@ -157,7 +157,7 @@ struct CyclerTests {
         #expect(rig.line(end) == "ended v1 n2")
         gate.open()
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.lines(reader).map { $0.prefix(5) } == ["state", "end 2"])
         #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .deleted])
@@ -177,7 +177,7 @@ struct CyclerTests {
         #expect(later.journal.kept.last?.kind == .failure)
         #expect(later.line(try later.act(Teller.add(1), on: woken)) == "received v5 n6")
         let second = later.read(woken, version: 2)
-        for _ in 1...5 { later.letIn() }
+        for _ in 1...5 { later.drainInbox() }
         later.settleAll()
         #expect(later.line(second).hasPrefix(#"state {"sum":3,"text":null} of 2"#))
     }

@@ -71,7 +71,7 @@ struct EffectTests {
         rig.journal.setImmediate(false)
         for value in 1...3 {
             await rig.inbox.hasJob()
-            rig.letIn()
+            rig.drainInbox()
             rig.endRound()
             #expect(rig.journal.pendingCount == 1, "it runs ahead by one send at the most")
             #expect(session.version == UInt64(value - 1))
@@ -193,10 +193,10 @@ struct EffectTests {
         rig.endRound()
         rig.settle()
         await gate.hasArrivals(1)
-        let fallen = try rig.post(Post.start("b"), to: session, waits: true)
+        let rolledBack = try rig.post(Post.start("b"), to: session, waits: true)
         rig.endRound()
         rig.settle(.full)
-        #expect(rig.line(fallen) == "failed full v1 n1")
+        #expect(rig.line(rolledBack) == "failed full v1 n1")
         #expect(rig.line(kept) == "received v1 n1")
         gate.open()
         await rig.work { rig.notes.contains("dropped a mutation") }
@@ -213,12 +213,12 @@ struct EffectTests {
         await gate.hasArrivals(1)
         gate.open()
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         rig.settle()
         while rig.journal.pendingCount == 0 {
             await rig.inbox.hasJob()
-            rig.letIn()
+            rig.drainInbox()
             rig.endRound()
         }
         #expect(rig.line(token) == "-")
@@ -234,13 +234,13 @@ struct EffectTests {
         rig.endRound()
         rig.settle()
         await gate.hasArrivals(1)
-        let fallen = try rig.post(Post.start("b"), to: session, waits: true)
+        let rolledBack = try rig.post(Post.start("b"), to: session, waits: true)
         session.stopWaiting(kept)
-        session.stopWaiting(fallen)
+        session.stopWaiting(rolledBack)
         rig.endRound()
         rig.settle(.unavailable)
         #expect(rig.line(kept) == "received v1 n1")
-        #expect(rig.line(fallen) == "failed unavailable v1 n1")
+        #expect(rig.line(rolledBack) == "failed unavailable v1 n1")
         gate.open()
         await rig.work { rig.notes.contains("dropped a mutation") }
     }
@@ -266,7 +266,7 @@ struct EffectTests {
         // Both tasks come back, find nothing, and end.
         for _ in 0..<2 {
             await rig.inbox.hasJob()
-            rig.letIn()
+            rig.drainInbox()
         }
         #expect(rig.journal.kept.count == 3)
     }
@@ -280,7 +280,7 @@ struct EffectTests {
         rig.endRound()
         gate.open()
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         rig.settleAll()
         #expect(rig.line(end) == "ended v0 n1")
@@ -308,7 +308,7 @@ struct EffectTests {
         rig.journal.setImmediate(false)
         feed.yield(.worked(value: 1))
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         rig.settle(.unavailable)
         feed.yield(.worked(value: 2))

@@ -42,7 +42,8 @@ struct FailedCommitTests {
         #expect(rig.journal.pendingCount == 0)
     }
 
-    @Test func `A fallen step stays unsaid whatever the journal says of it later`() throws {
+    @Test func `A rolledBack step stays rolled back whatever the journal says of it later`() throws
+    {
         let (rig, session) = try begun(seesGaps: false)
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
@@ -77,7 +78,7 @@ struct FailedCommitTests {
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
         rig.settle(.full)
-        // Touches no pulse: with the marks of the fallen version it would look like an assignment.
+        // Touches no pulse: with the marks of the rolledBack version it would look like an assignment.
         try rig.act(Post.touch, on: session)
         rig.settle()
         try rig.act(Post.set(0), on: session)

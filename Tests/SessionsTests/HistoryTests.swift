@@ -6,7 +6,7 @@ import TestRandomness
 
 @Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(5)))
 struct HistoryTests {
-    /// What a history has to show: entries after `records` and `notes`, each with its data.
+    /// The expected history: its entries, each with its data.
     private struct Model {
         var entries: [(head: HistoryEntry.Head, data: [[UInt8]])] = []
         var end = HistoryEnd()

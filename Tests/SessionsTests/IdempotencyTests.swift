@@ -82,7 +82,7 @@ struct IdempotencyTests {
         // Decided upon the first, and so as unknown as that.
         let second = try rig.act(Post.set(2), on: session)
         rig.journal.endNext(.outcomeUnknown, isWritten: isWritten)
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.line(first).hasPrefix("failed outcomeUnknown"))
         #expect(rig.line(second).hasPrefix("failed outcomeUnknown"))
         // The journal refuses or keeps what came behind, and nobody is answered again.
@@ -92,7 +92,7 @@ struct IdempotencyTests {
         guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
         #expect(woken.version == (isWritten ? 2 : 0))
         let again = try rig.post(Post.set(1), to: woken, key: "k")
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(again).hasPrefix(isWritten ? "replayed" : "received v1"))
         #expect(woken.version == (isWritten ? 2 : 1))
@@ -116,7 +116,7 @@ struct IdempotencyTests {
         guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
         let again = try later.post(Post.set(1), to: woken, key: "k")
         let other = try later.post(Post.set(2), to: woken, key: "k2")
-        later.letIn()
+        later.drainInbox()
         later.endRound()
         #expect(later.line(again).hasPrefix("replayed"))
         #expect(later.line(other) == "received v2 n2")
@@ -134,12 +134,12 @@ struct IdempotencyTests {
         rig.endRound()
         rig.journal.endNext(.unavailable)
         rig.journal.endNext()
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.line(first).hasPrefix("failed"))
         #expect(rig.journal.keptBatch.answers.isEmpty)
         guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
         let again = try rig.post(Post.nothing, to: woken, key: "k")
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(again) == "received v0 n0")
     }

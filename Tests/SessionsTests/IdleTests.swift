@@ -110,10 +110,10 @@ struct IdleTests {
         #expect(rig.table.awakeCount == 0)
         rig.journal.setUnreadable(nil)
         #expect(rig.table.tick())
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.table.awakeCount == 100)
         #expect(!rig.table.continueTick())
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.table.awakeCount == 150)
     }
 }

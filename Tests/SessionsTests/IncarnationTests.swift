@@ -21,7 +21,7 @@ struct IncarnationTests {
     }
 
     /// Waits for this many jobs, and does them.
-    private func letIn(_ count: Int, to rig: Rig) async {
+    private func drainInbox(_ count: Int, to rig: Rig) async {
         var done = 0
         while done < count, !Task.isCancelled {
             await rig.inbox.hasJob()
@@ -78,7 +78,7 @@ struct IncarnationTests {
 
         // What it sends, and its end.
         gates[0].open()
-        await letIn(2, to: rig)
+        await drainInbox(2, to: rig)
         gates[1].open()
         await rig.work { rig.state(again).contains("2]") }
         #expect(rig.state(again).contains(#""worked":[2]"#))
@@ -100,7 +100,7 @@ struct IncarnationTests {
         await gates[1].hasArrivals(1)
         gates[0].open()
         // It asks whether it leads anywhere, and ends.
-        await letIn(3, to: rig)
+        await drainInbox(3, to: rig)
         #expect(rig.state(again) == #"{"heard":0}"#)
         gates[1].open()
         await rig.work { rig.state(again) == #"{"heard":7}"# }

@@ -30,7 +30,7 @@ struct KeptHistoryTests {
     }
 
     private func letAllIn(_ rig: Rig) {
-        while !rig.inbox.isEmpty { rig.letIn() }
+        while !rig.inbox.isEmpty { rig.drainInbox() }
     }
 
     @Test(arguments: Simulation.selections + [.log])

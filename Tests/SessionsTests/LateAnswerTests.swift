@@ -26,7 +26,7 @@ struct LateAnswerTests {
 
     private func run(_ jobs: [Inbox.Job], in rig: Rig) {
         for job in jobs { job(rig.table) }
-        rig.letIn()
+        rig.drainInbox()
     }
 
     @Test func `a commit that was given up ends, and nothing is taken for it`() throws {
@@ -39,8 +39,25 @@ struct LateAnswerTests {
         try rig.create("t", .ledger())
         let late = rig.lastToken
         rig.journal.endNext(nil)
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.answer(late) == nil)
+    }
+
+    @Test func `an old version and an old page of the log wait for no commit`() throws {
+        let (rig, session) = try woken(slow: true)
+        let post = try rig.act(Post.set(2), on: session)
+        rig.endRound()
+        let read = rig.read(session, version: 0)
+        let page = rig.nextToken()
+        session.readLog(LogPageRequest(token: page, after: nil, limit: 10))
+        rig.drainInbox()
+        #expect(rig.answer(post) == nil)
+        for token in [read, page] {
+            let answer = try #require(rig.answer(token))
+            #expect(answer.position.number < session.position.number + 1)
+        }
+        rig.settle(.full)
+        #expect(rig.line(post).hasPrefix("failed"))
     }
 
     // MARK: Keys
@@ -59,13 +76,13 @@ struct LateAnswerTests {
                 if case ActionRefusal.overloaded? = $0 as? ActionRefusal { true } else { false }
             }
         }
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(first) == "received v2 n2")
         #expect(rig.line(second) == "received v3 n3")
         // What was refused left no trace, its key neither.
         let again = try rig.post(Post.set(4), to: session, key: "3")
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(again) == "received v4 n4")
     }
@@ -75,7 +92,7 @@ struct LateAnswerTests {
         let (rig, session) = try woken()
         let post = try rig.post(Post.set(2), to: session, key: "new")
         let end = rig.end(session)
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         #expect(rig.line(post).hasPrefix("gone"))
         #expect(rig.line(end).hasPrefix("ended"))
@@ -89,7 +106,7 @@ struct LateAnswerTests {
         let post = try rig.post(Post.set(2), to: session, key: "new")
         _ = rig.end(session)
         rig.endRound()
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.line(post).hasPrefix("gone"))
     }
 
@@ -97,7 +114,7 @@ struct LateAnswerTests {
         let (rig, session) = try woken(slow: true)
         let post = try rig.post(Post.set(2), to: session, key: "new")
         let end = rig.end(session)
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         rig.settle(.unavailable)
         #expect(rig.line(post).hasPrefix("failed unavailable"))
@@ -125,7 +142,7 @@ struct LateAnswerTests {
             return
         }
         rig.journal.answer(at: 0)
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         #expect(rig.line(waiting).hasPrefix("received v2"))
         // Nothing of it is counted any more.
@@ -146,7 +163,7 @@ struct LateAnswerTests {
         #expect(rig.line(post).hasPrefix("failed unavailable"))
         guard case .session(let again) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
         let retry = try rig.post(Post.set(3), to: again, key: "new")
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.line(retry).hasPrefix("received v2"))
     }
@@ -159,7 +176,7 @@ struct LateAnswerTests {
             rig.endRound()
         }
         #expect(rig.line(post) == "-")
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         #expect(rig.line(post) == "received v2 n2")
     }
@@ -178,7 +195,7 @@ struct LateAnswerTests {
         session.stopWaiting(expired)
         let gone = try rig.post(Post.start("y"), to: session, waits: true, key: "b")
         session.forget(gone)
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         #expect(rig.line(expired).hasPrefix("unsettled"))
         let retry = try rig.post(Post.start("y"), to: session, waits: true, key: "b")

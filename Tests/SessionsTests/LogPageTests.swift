@@ -38,7 +38,7 @@ struct LogPageTests {
         let rig = Rig(slow: true, answers: true, retention: Retention(records: 3))
         let (_, waiting) = try trimmed(rig)
         rig.settleAll()
-        rig.letIn()
+        rig.drainInbox()
         #expect(records(rig.line(waiting)) == 8)
         #expect(!rig.line(waiting).contains("reset"))
     }
@@ -56,7 +56,7 @@ struct LogPageTests {
             let (_, waiting) = try trimmed(rig)
             rig.settle()
             rig.settle(.unavailable)
-            rig.letIn()
+            rig.drainInbox()
             let line = rig.line(waiting)
             #expect(answers ? records(line) == 7 : line.contains("trimmed"), "\(line)")
         }

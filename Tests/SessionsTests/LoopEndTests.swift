@@ -19,7 +19,7 @@ struct LoopEndTests {
     /// Lets go of the table as a loop does that stops.
     private func stop(_ rig: Rig) {
         rig.table.stop()
-        rig.letIn()
+        rig.drainInbox()
         rig.inbox.close()
     }
 
@@ -91,7 +91,7 @@ struct LoopEndTests {
         try rig.act(#"{"_0":2}"#, on: session)
         gate.open()
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         #expect(rig.journal.pendingCount == 2)
         // The second falls with the first; the journal has not ended it.
@@ -116,7 +116,7 @@ struct LoopEndTests {
         rig.table.stop()
         while rig.journal.askedCount > 0 {
             rig.journal.answer(at: 0)
-            rig.letIn()
+            rig.drainInbox()
         }
         #expect(rig.output.bytes(of: reader) == [])
         #expect(rig.output.finished.contains(reader))
@@ -144,7 +144,7 @@ struct LoopEndTests {
             Registration(name: "twice", activities: [], examples: [], makeCycler: { Twice() }))
         try rig.post(#""go""#, to: session)
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         #expect(session.version == 0)
         rig.endRound()
         #expect(session.version == 2)
@@ -170,7 +170,7 @@ struct SourceLifeTests {
         sleep(rig)
         #expect(rig.table.awakeCount == 1, "it has not ended yet: it listens")
         await rig.inbox.hasJob()
-        rig.letIn()
+        rig.drainInbox()
         rig.endRound()
         sleep(rig)
         #expect(rig.table.count == 0)
@@ -198,11 +198,11 @@ struct SourceLifeTests {
         rig.settle(.unavailable)
         #expect(rig.table.awakeCount == 0)
         rig.table.tick()
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.table.awakeCount == 0)
         rig.journal.setUnreadable(nil)
         rig.table.tick()
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.table.awakeCount == 1)
         later.yield(.worked(value: 7))
         let again = try rig.session("s")

@@ -20,7 +20,7 @@ struct OldNameTests {
 
     private func heard(_ rig: Rig, _ session: Session, _ selection: Selection) -> [Heard] {
         let reader = rig.subscribe(session, selection, .start)
-        while !rig.inbox.isEmpty { rig.letIn() }
+        while !rig.inbox.isEmpty { rig.drainInbox() }
         return rig.transcript(reader).events
     }
 

@@ -148,7 +148,7 @@ struct PresentValueTests {
         rig.settle(JournalFailure(reason: .unavailable, detail: "disk"))
         #expect(rig.journal.pendingCount == 0)
         rig.table.tick()
-        rig.letIn()
+        rig.drainInbox()
         rig.settleAll()
         #expect(rig.state(try rig.session("s")) == #"{"user":"u1"}"#)
     }

@@ -20,7 +20,7 @@ struct QuarantineExitTests {
 
     private func name() throws -> SessionID { try #require(SessionID("s")) }
 
-    private func word(_ found: SessionTable.Found) -> String {
+    private func word(_ found: SessionLookup) -> String {
         switch found {
         case .session(let session): "session \(session.version)"
         case .ended: "ended"
@@ -60,7 +60,7 @@ struct QuarantineExitTests {
         #expect(try word(rig.wake("s")) == "quarantined")
         let told = Told()
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == [], "nothing is said before it is committed")
         rig.settle()
         #expect(told.words == ["delete deleted"])
@@ -88,7 +88,7 @@ struct QuarantineExitTests {
         _ = try rig.wake("s")
         let told = Told()
         for _ in 1...3 { try delete(rig, told) }
-        rig.letIn()
+        rig.drainInbox()
         try delete(rig, told)
         rig.settle()
         #expect(
@@ -103,7 +103,7 @@ struct QuarantineExitTests {
         try delete(rig, told)
         #expect(word(rig.table.find(try name())) == "notInMemory")
         try look(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         try look(rig, told)
         #expect(told.words == [])
         rig.settle()
@@ -117,11 +117,11 @@ struct QuarantineExitTests {
         let told = Told()
         try delete(rig, told)
         try look(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         rig.settle(.full)
         #expect(told.words == ["delete failed", "look quarantined"])
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         rig.settle()
         #expect(told.words.last == "delete deleted")
     }
@@ -131,13 +131,13 @@ struct QuarantineExitTests {
         _ = try rig.wake("s")
         let told = Told()
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         rig.journal.endNext(.unavailable, isWritten: true)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == ["delete failed"])
         #expect(try word(rig.wake("s")) == "ended")
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words.last == "delete ended")
     }
 
@@ -147,7 +147,7 @@ struct QuarantineExitTests {
         rig.journal.setUnreadable(.unavailable)
         let told = Told()
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == ["delete unreadable"])
         rig.journal.setUnreadable(nil)
         #expect(word(rig.table.find(try name())) == "quarantined")
@@ -165,10 +165,10 @@ struct QuarantineExitTests {
         try delete(rig, told)
         #expect(rig.journal.askedCount == 1)
         rig.journal.answer(at: 0)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == ["look quarantined"])
         rig.journal.answer(at: 0)
-        rig.letIn()
+        rig.drainInbox()
         rig.settle()
         #expect(told.words == ["look quarantined", "delete deleted"])
     }
@@ -185,7 +185,7 @@ struct QuarantineExitTests {
         #expect(word(rig.table.find(try name())) == "notInMemory")
         let told = Told()
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == ["delete deleted"])
         #expect(rig.output.finished.contains(reader))
         #expect(word(rig.table.find(try name())) == "ended")
@@ -199,10 +199,10 @@ struct QuarantineExitTests {
         _ = try rig.wake("s")
         let told = Told()
         try delete(rig, told)
-        rig.letIn()
+        rig.drainInbox()
         rig.journal.crash(writing: 0)
         rig.table.stop()
-        rig.letIn()
+        rig.drainInbox()
         #expect(told.words == [])
         let next = Rig(journal: rig.journal, registrations: [try .ledger()])
         #expect(try word(next.wake("s")) == "quarantined")

@@ -78,10 +78,10 @@ struct RecoveryTests {
             let seen = Transcript(all[..<cut])
             let later = try next(rig)
             let reader = later.subscribe(try woken(later), selection, .after(seen.lastEventID))
-            later.letIn()
-            later.letIn()
-            later.letIn()
-            later.letIn()
+            later.drainInbox()
+            later.drainInbox()
+            later.drainInbox()
+            later.drainInbox()
             let resumed = later.transcript(reader)
             #expect(seen.events + resumed.events == Transcript(all).events)
         }
@@ -101,9 +101,9 @@ struct RecoveryTests {
         // The slice is on its way.
         #expect(later.output.bytes(of: reader).isEmpty)
         later.output.holdBack("ng\n", of: reader)
-        for _ in 1...4 { later.letIn() }
+        for _ in 1...4 { later.drainInbox() }
         later.output.setCapacity(nil, of: reader)
-        for _ in 1...4 { later.letIn() }
+        for _ in 1...4 { later.drainInbox() }
         let bytes = later.output.bytes(of: reader)
         #expect(bytes.starts(with: Array("ng\n".utf8)), "nothing comes before its rest")
         #expect(Transcript(bytes.dropFirst(3)).events.map(\.data) == ["1", "2", "3"])
@@ -122,13 +122,13 @@ struct RecoveryTests {
         let session = try woken(later)
         let uncut = later.subscribe(session, selection, .now)
         let reader = later.subscribe(session, selection, .after(start))
-        later.letIn()
+        later.drainInbox()
         later.journal.setImmediate(false)
         try later.act(Post.all(Post.several(2), Post.say("x"), Post.name("n")), on: session)
         let tell = later.journal.writeNext()
-        for _ in 1...8 { later.letIn() }
+        for _ in 1...8 { later.drainInbox() }
         tell()
-        for _ in 1...8 { later.letIn() }
+        for _ in 1...8 { later.drainInbox() }
 
         let told = later.transcript(reader).events
         #expect(Set(told.map(\.id)).count == told.count)
@@ -136,7 +136,7 @@ struct RecoveryTests {
         #expect(!live.isEmpty)
         #expect(told.suffix(live.count) == live)
         let fresh = later.subscribe(session, selection, .after(start))
-        for _ in 1...8 { later.letIn() }
+        for _ in 1...8 { later.drainInbox() }
         #expect(later.transcript(fresh).events == told)
     }
 
@@ -164,11 +164,11 @@ struct RecoveryTests {
         let gone = later.subscribe(there, .allPulses, .after(start))
         let quick = later.subscribe(there, .allPulses, .after(start))
         later.output.disconnect(gone)
-        while !later.inbox.isEmpty { later.letIn() }
+        while !later.inbox.isEmpty { later.drainInbox() }
         #expect(later.lines(quick) == whole.lines[0])
         #expect(later.lines(slow).count < whole.lines[0].count)
         later.output.setCapacity(nil, of: slow)
-        while !later.inbox.isEmpty { later.letIn() }
+        while !later.inbox.isEmpty { later.drainInbox() }
         #expect(later.lines(slow) == whole.lines[0])
     }
 
@@ -202,7 +202,7 @@ struct RecoveryTests {
         let session = try woken(rig)
         let before = rig.journal.book.withLock { $0.questions }
         let tokens = (0..<readers).map { _ in rig.subscribe(session, .allPulses, .after(start)) }
-        while !rig.inbox.isEmpty { rig.letIn() }
+        while !rig.inbox.isEmpty { rig.drainInbox() }
         let after = rig.journal.book.withLock { $0.questions }
         return (tokens.map { rig.lines($0) }, after - before)
     }
@@ -224,7 +224,7 @@ struct RecoveryTests {
         for number in 1...9 { try rig.act(Post.set(number), on: session) }
         for version in 0...9 {
             let token = rig.read(session, version: UInt64(version))
-            for _ in 0..<9 { rig.letIn() }
+            for _ in 0..<9 { rig.drainInbox() }
             guard case .state(let state, UInt64(version))? = rig.answer(token)?.kind else {
                 Issue.record("version \(version) is kept: \(rig.line(token))")
                 continue

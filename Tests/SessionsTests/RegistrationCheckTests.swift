@@ -287,7 +287,7 @@ struct RegistrationCheckTests {
         for x in 0...5 {
             let token = next.read(woken, version: UInt64(x))
             next.settleAll()
-            next.letIn()
+            next.drainInbox()
             #expect(next.line(token) == "state \(shown(x)) of \(x) v5 n\(x)")
         }
         try next.act(#"{"type":"set","x":6}"#, on: woken)

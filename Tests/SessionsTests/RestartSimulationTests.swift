@@ -66,7 +66,7 @@ struct RestartSimulation {
         case 11, 12: give()
         case 13: for _ in 0..<5 { rig.table.tick(); rig.settleAll() }
         case 14: try crash()
-        case 15: rig.letIn()
+        case 15: rig.drainInbox()
         default: try read()
         }
     }
@@ -99,7 +99,7 @@ struct RestartSimulation {
         for index in 0..<count {
             rig.journal.endNext(
                 isWritten ? .outcomeUnknown : .unavailable, isWritten: isWritten && index == 0)
-            rig.letIn()
+            rig.drainInbox()
             rig.endRound()
         }
     }
@@ -177,7 +177,7 @@ struct RestartSimulation {
     /// Until nothing comes in and nothing is under way.
     private func settle() {
         repeat {
-            rig.letIn()
+            rig.drainInbox()
             rig.settleAll()
         } while !rig.inbox.isEmpty
     }

@@ -139,10 +139,10 @@ struct RetentionTests {
         let cut = try #require(rig.journal.keptBatch.snapshots.first { $0.number == 2 })
         rig.journal.trim(to: cut)
         let reader = rig.subscribe(session, .log, .after("\(session.generation.text).2.1"))
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.lines(reader) == [#"reset 5 {"reason":"trimmed"}"#])
         let behind = rig.subscribe(session, .log, .after("\(session.generation.text).2"))
-        rig.letIn()
+        rig.drainInbox()
         #expect(rig.transcript(behind).events.map(\.name).count == 6)
     }
 }

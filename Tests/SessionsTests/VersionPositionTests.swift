@@ -36,7 +36,7 @@ struct VersionPositionTests {
         // Without an archive only the newest are there.
         for version in (place == .trimmedMemory ? 15 : 0)...UInt64(15) {
             let token = rig.read(session, version: version)
-            while !rig.inbox.isEmpty { rig.letIn() }
+            while !rig.inbox.isEmpty { rig.drainInbox() }
             let content = try #require(rig.answer(token))
             guard case .state(_, version) = content.kind else {
                 Issue.record("\(version): \(content.line)")
@@ -46,7 +46,7 @@ struct VersionPositionTests {
             #expect(content.position.number == UInt64(number), "version \(version)")
             guard place != .trimmedMemory else { continue }
             let reader = rig.subscribe(session, .everything, .after(content.position.text))
-            while !rig.inbox.isEmpty { rig.letIn() }
+            while !rig.inbox.isEmpty { rig.drainInbox() }
             let missed = try truth.events(.everything).filter {
                 try #require(Position($0.id)).number > UInt64(number)
             }
@@ -63,11 +63,11 @@ struct VersionPositionTests {
             rig.journal.keptBatch.snapshots.first { $0.version > 2 && $0.number < 15 })
         rig.journal.trim(to: cut)
         let token = rig.read(session, version: cut.version)
-        while !rig.inbox.isEmpty { rig.letIn() }
+        while !rig.inbox.isEmpty { rig.drainInbox() }
         let content = try #require(rig.answer(token))
         #expect(content.position.number == cut.number)
         let reader = rig.subscribe(session, .allPulses, .after(content.position.text))
-        while !rig.inbox.isEmpty { rig.letIn() }
+        while !rig.inbox.isEmpty { rig.drainInbox() }
         #expect(rig.transcript(reader).events.first?.name != "reset")
     }
 

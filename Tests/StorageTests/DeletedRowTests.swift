@@ -35,14 +35,14 @@ struct DeletedRowTests {
         // Goes past the tail, and takes the creation along: nothing of the session is in the tail.
         try write([.mutation("s", 1, content: Self.large)])
         #expect(!writer.tail.holds(1))
-        writer.chores.lookAtEverything()
+        writer.maintenance.lookAtEverything()
         // Enough that housekeeping may do all it wants to.
         let padding = "\"\(String(repeating: "y", count: 400_000))\""
         try write([.deleted("s", 2), .created("t"), .mutation("t", 1, content: padding)])
         #expect(try JournalCheck(path).run().problems == [])
         let lost = "SELECT count(*) FROM tail WHERE session NOT IN (SELECT row FROM sessions)"
         #expect(try JournalFile(path).read { try $0.integer(lost) } == 0)
-        writer.chores.lookAtEverything()
+        writer.maintenance.lookAtEverything()
         while try writer.keepHouse().get() {}
         let left = "SELECT count(*) FROM sessions WHERE row = 1"
         #expect(try JournalFile(path).read { try $0.integer(left) } == 0)
@@ -88,15 +88,15 @@ struct DeletedRowTests {
             let retention = JournalRetention()
             let heads = SessionHeads(tail: tail, keeping: retention)
             try heads.reset(database)
-            let chores = Chores(
+            let maintenance = Maintenance(
                 retention: retention, tail: tail, heads: heads, now: { 1_000_000 })
             // The first finds all of it in the tail, and has it moved.
             for _ in 1...2 {
-                chores.isLookDue = true
-                while chores.areDue {
-                    chores.owe(all: 1_000)
-                    try chores.work(database)
-                    chores.committed()
+                maintenance.isLookDue = true
+                while maintenance.areDue {
+                    maintenance.charge(all: 1_000)
+                    try maintenance.work(database)
+                    maintenance.committed()
                 }
             }
         }

@@ -58,13 +58,13 @@ struct PlanTests {
             retention.bytes = 500
             let heads = SessionHeads(tail: tail, keeping: retention)
             try heads.reset(database)
-            let chores = Chores(
+            let maintenance = Maintenance(
                 retention: retention, tail: tail, heads: heads, now: { 1_000_000 })
-            chores.lookAtEverything()
-            while chores.areDue {
-                chores.owe(all: 1_000)
-                try chores.work(database)
-                chores.committed()
+            maintenance.lookAtEverything()
+            while maintenance.areDue {
+                maintenance.charge(all: 1_000)
+                try maintenance.work(database)
+                maintenance.committed()
             }
         }
         let once = ["FROM tail ORDER BY place", "max(row)", "max(session) FROM tail"]

@@ -31,11 +31,11 @@ final class Checkpointer: Sendable {
         /// A flush of the database has failed.
         var isInDoubt = false
 
-        /// What the last of them left.
+        /// Pages that the last of them has left.
         var rest: Int { pages - triedAt }
         var isLong: Bool { pages >= Checkpointer.finishPages }
 
-        /// Law: never true while one more checkpoint beside the writer is to begin.
+        /// Invariant: never true while one more checkpoint beside the writer is to begin.
         var wantsWriter: Bool {
             guard !isRunning, !isInDoubt, isThrough, isLong, passes > 0 else { return false }
             return rest <= Checkpointer.restPages || passes >= Checkpointer.passLimit
@@ -70,7 +70,7 @@ final class Checkpointer: Sendable {
     /// Takes the place of SQLite's automatic checkpoints on the writer's connection.
     func watch(_ database: Database) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // Law: the writer owns this object and its connection, so it outlives the hook.
+        // Invariant: the writer owns this object and its connection, so it outlives the hook.
         unsafe sqlite3_wal_hook(
             database.sqliteConnection,
             { context, _, _, pages in
@@ -119,7 +119,7 @@ final class Checkpointer: Sendable {
         do {
             _ = try database.inDatabase { try $0.checkpoint(.passive) }
         } catch {
-            // What is in the log is on disk there; the next checkpoint begins where this ended.
+            // The log itself is on disk; the next checkpoint begins where this one ended.
             note(error)
         }
     }

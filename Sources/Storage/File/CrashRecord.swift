@@ -22,7 +22,7 @@ internal import Synchronization
     // Why a lock: a look that is under way would write the file behind the one that removes it.
     private let turns = Mutex(false)
     private let taken = Atomic<Int>(0)
-    /// What the last process has left.
+    /// The traces that the last process has left.
     let found: [InterruptedWork]
 
     /// Reads what the last process has left, and removes it.

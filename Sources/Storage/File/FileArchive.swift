@@ -2,12 +2,12 @@ internal import Dispatch
 internal import GRDB
 internal import Synchronization
 
-/// What a journal's file keeps, read beside the writer: WAL readers see what is committed, and
+/// The reading side of a journal's file, beside the writer: WAL readers see committed data, and
 /// neither side ever waits for the other.
 final class FileArchive: Archive {
     private enum State {
         case open(DatabasePool)
-        case held
+        case suspended
         case closed
     }
 
@@ -33,7 +33,7 @@ final class FileArchive: Archive {
         var configuration = reading("journal.archive")
         configuration.maximumReaderCount = connections
         configuration.prepareDatabase { database in
-            // What is read is read once: a page is kept for the rows that share it.
+            // Most pages are read once: a page is kept for the rows that share it.
             try database.execute(sql: "PRAGMA cache_size = -512")
         }
         return try DatabasePool(path: path, configuration: configuration)
@@ -65,15 +65,15 @@ final class FileArchive: Archive {
     }
 
     /// Waits for the reads that are under way and closes the file; who comes is refused.
-    func hold() throws {
-        try become(.held)?.close()
+    func suspendReads() throws {
+        try become(.suspended)?.close()
     }
 
-    /// Undoes `hold`.
-    func goOn() throws {
+    /// Undoes ``suspendReads()``.
+    func resumeReads() throws {
         let fresh = try Self.connect(path)
         state.withLock { state in
-            if case .held = state { state = .open(fresh) }
+            if case .suspended = state { state = .open(fresh) }
         }
     }
 
@@ -95,7 +95,7 @@ final class FileArchive: Archive {
         try state.withLock { state in
             switch state {
             case .open(let pool): return pool
-            case .held: throw JournalFileFault.unusable("it is being repaired")
+            case .suspended: throw JournalFileFault.unusable("it is being repaired")
             case .closed: throw JournalFileFault.unusable("it is closed")
             }
         }
@@ -140,7 +140,7 @@ final class FileArchive: Archive {
     ) {
         read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else { return [] }
-            // What is being trimmed is gone, even before the last of the rows is.
+            // Records that are being trimmed are hidden before the last of their rows is gone.
             let start = max(start, HistoryPosition(life.keptAfter))
             let waiting = tail.entries(
                 of: life.row, after: start, through: last,
@@ -234,7 +234,7 @@ final class FileArchive: Archive {
             pool = try self.pool()
         } catch {
             let failure = JournalFailure(error, systemCode: 0)
-            // Law: never from inside the call.
+            // Invariant: never from inside the call.
             return DispatchQueue.global().async { answer(.failure(failure)) }
         }
         // Not `asyncRead`: its transaction has begun before the tail's index could be asked.

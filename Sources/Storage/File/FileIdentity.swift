@@ -57,6 +57,6 @@ struct FileIdentity: Equatable {
         guard unsafe rename(path, name) == 0 else { throw .unusable(systemWords()) }
     }
 
-    /// What the system said to the last call that failed.
+    /// The system's message for the last call that failed.
     static func systemWords() -> String { unsafe String(cString: strerror(errno)) }
 }

@@ -28,13 +28,13 @@ package final class FileJournal: Journal {
         /// When the write under way began, or was asked for; nil if there is none.
         var writingSince: Int64?
         var isClosed = false
-        /// What the last write met with; nil if it reached the disk.
+        /// The failure of the last write; nil if it reached the disk.
         var broken: JournalFailure?
         var shortage: Shortage?
-        var figures = JournalFigures()
+        var figures = JournalMetrics()
     }
 
-    /// What did not fit. Less of it may: that is written, but the disk is full all the same.
+    /// The size of a write that did not fit. A smaller one may: it is written, but the disk is full.
     private struct Shortage {
         var failure: JournalFailure
         var bytes: Int
@@ -119,7 +119,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    package var figures: JournalFigures? {
+    package var figures: JournalMetrics? {
         let isFailing = failure != nil
         return book.withLock { book in
             var figures = book.figures
@@ -160,7 +160,7 @@ package final class FileJournal: Journal {
                     return book.waiting
                 }
                 if !last.isEmpty { write(last) }
-                _ = writer.regainPlace()
+                _ = writer.reopenIfReplaced()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
                 // The last connection to go empties the write-ahead log, and must be able to write.
                 let isReaderClosed = reader.close()
@@ -177,7 +177,7 @@ package final class FileJournal: Journal {
     package func trimNow() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                writer.chores.lookAtEverything()
+                writer.maintenance.lookAtEverything()
                 while keepHouse() {}
                 continuation.resume()
             }
@@ -247,7 +247,7 @@ package final class FileJournal: Journal {
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
             // Before anybody is told: that where it was written is where a restart will look.
-            if !writer.isInPlace, let failure = writer.regainPlace() {
+            if !writer.filesAreCurrent, let failure = writer.reopenIfReplaced() {
                 failUnsettled(group, failure)
                 return
             }
@@ -257,7 +257,7 @@ package final class FileJournal: Journal {
         case .failure(let failure) where writer.isUnsettled:
             failUnsettled(group, failure)
         case .failure(let failure):
-            // Law: whatever was handed in before its caller could know fails as well.
+            // Invariant: whatever was handed in before its caller could know fails as well.
             fail(group + note(failure, writing: group), failure)
         }
     }
@@ -329,23 +329,23 @@ package final class FileJournal: Journal {
             recover()
             return
         }
-        writer.chores.isLookDue = true
+        writer.maintenance.isLookDue = true
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
     private var isWell: Bool {
-        book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.isInPlace
+        book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.filesAreCurrent
     }
 
-    /// What others rely on besides.
-    private var isWhole: Bool { isWell && writer.isIndexInPlace && lock.isHeld }
+    /// Further guarantees.
+    private var isWhole: Bool { isWell && writer.indexIsCurrent && lock.isHeld }
 
     /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
     /// was handed in before it; answers whether.
     @discardableResult
     private func recover(ahead group: [Waiting] = []) -> Bool {
         let failure =
-            lock.regain() ?? writer.regainPlace()
+            lock.regain() ?? writer.reopenIfReplaced()
             ?? (writer.isInDoubt ? writer.bringInAnew(reader) : writer.probe())
         let late = note(failure)
         guard let failure else { return false }

@@ -120,7 +120,7 @@ final class JournalLock: Sendable {
         shut(descriptor)
     }
 
-    /// What the path leads to, so that two symbolic links to a file have one lock.
+    /// The resolved path, so that two symbolic links to a file have one lock.
     static func file(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }

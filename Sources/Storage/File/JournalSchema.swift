@@ -66,7 +66,7 @@ enum JournalSchema {
         }
     }
 
-    /// The n-th brings a file of version n to version n + 1. Law: never changed once released.
+    /// The n-th brings a file of version n to version n + 1. Invariant: never changed once released.
     private static let migrations = [
         """
         CREATE TABLE sessions(

@@ -9,7 +9,7 @@ final class JournalWriter: @unchecked Sendable {
     let retention: JournalRetention
     let tail = TailIndex()
     let heads: SessionHeads
-    let chores: Chores
+    let maintenance: Maintenance
     private let checkpointer: Checkpointer
     private var database: DatabaseQueue?
     /// The file as it was when it was first opened.
@@ -19,7 +19,7 @@ final class JournalWriter: @unchecked Sendable {
     private var logIdentity: FileIdentity?
     private var indexIdentity: FileIdentity?
     private var nextPlace: Int64 = 1
-    private var logRoom: LogRoom?
+    private var preallocator: WALPreallocator?
     /// Whether a commit that failed may be in the log all the same. This process does not see it
     /// there; a start after a crash would, until something else is written in its place.
     private(set) var isUnsettled = false
@@ -28,14 +28,14 @@ final class JournalWriter: @unchecked Sendable {
         self.path = path
         self.retention = retention
         heads = SessionHeads(tail: tail, keeping: retention)
-        chores = Chores(retention: retention, tail: tail, heads: heads, now: now)
+        maintenance = Maintenance(retention: retention, tail: tail, heads: heads, now: now)
         checkpointer = Checkpointer(path: path)
     }
 
     // MARK: The file
 
     func open() throws(JournalFileFault) {
-        // What is another file by now must not be taken for the journal that is in memory.
+        // A file that was replaced must not be taken for the journal that is in memory.
         if let identity {
             guard identity == FileIdentity(path) else { throw .replaced }
         }
@@ -45,10 +45,10 @@ final class JournalWriter: @unchecked Sendable {
                 try Self.removeStrays(database)
                 try tail.rebuild(database)
                 try heads.reset(database)
-                logRoom = try LogRoom(database)
+                preallocator = try WALPreallocator(database)
                 nextPlace = try database.next(after: "SELECT max(place) FROM tail")
             }
-            chores.reset()
+            maintenance.reset()
             database = fresh
         } catch {
             throw JournalFileFault(error)
@@ -72,14 +72,14 @@ final class JournalWriter: @unchecked Sendable {
     /// Whether the paths still lead to what is open. SQLite would go on writing where no path leads
     /// any more: flushed, and gone with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
     /// which it heeds when it closes, and not when it commits.
-    var isInPlace: Bool {
+    var filesAreCurrent: Bool {
         database == nil
             || identity == FileIdentity(path) && logIdentity == FileIdentity(path + "-wal")
     }
 
     /// Whether another process would share the log's index with this one. It holds nothing that
     /// the log does not have, so once a second is often enough to ask.
-    var isIndexInPlace: Bool {
+    var indexIsCurrent: Bool {
         database == nil || indexIdentity == FileIdentity(path + "-shm")
     }
 
@@ -87,8 +87,8 @@ final class JournalWriter: @unchecked Sendable {
     /// database, and wants the files opened anew. Nil if the journal is where it was then.
     ///
     /// A database that was moved or removed is waited for; it may come back.
-    func regainPlace() -> JournalFailure? {
-        guard let database, !isInPlace || !isIndexInPlace else { return nil }
+    func reopenIfReplaced() -> JournalFailure? {
+        guard let database, !filesAreCurrent || !indexIsCurrent else { return nil }
         guard identity == FileIdentity(path) else {
             return JournalFailure(JournalFileFault.replaced, systemCode: 0)
         }
@@ -195,23 +195,23 @@ final class JournalWriter: @unchecked Sendable {
             heads.shrink()
             var refusals: [JournalFailure?] = []
             var rows = RowWriter(
-                database: database, heads: heads, chores: chores, nextPlace: nextPlace)
+                database: database, heads: heads, maintenance: maintenance, nextPlace: nextPlace)
             try inWriteTransaction(of: database) {
-                logRoom?.make(behind: checkpointer.pages, database)
+                preallocator?.make(behind: checkpointer.pages, database)
                 for batch in group {
-                    let refusal = try heads.letIn(batch, database)
+                    let refusal = try heads.validate(batch, database)
                     if refusal == nil { try rows.write(batch) }
                     refusals.append(refusal)
                 }
                 try rows.finish()
-                chores.owe(for: rows.added.count, bytes: rows.bytes)
-                chores.owe(forAhead: rows.bytesAhead)
-                try chores.work(database)
+                maintenance.charge(for: rows.added.count, bytes: rows.bytes)
+                maintenance.charge(forAhead: rows.bytesAhead)
+                try maintenance.work(database)
             }
             nextPlace = rows.nextPlace
             tail.remove(rows.ahead)
             tail.append(rows.added)
-            chores.committed()
+            maintenance.committed()
             return refusals
         }
     }
@@ -276,13 +276,13 @@ final class JournalWriter: @unchecked Sendable {
             let anchor = try FileArchive.anchor(path)
             letGo()
             checkpointer.rest()
-            try archive.hold()
+            try archive.suspendReads()
             let emptied = Result {
                 try anchor.close()
                 try emptyLog()
             }
-            // Whatever came of it, reading goes on; should it not, all of this is done again.
-            try archive.goOn()
+            // Reads resume in either case; if they cannot, all of this is done again.
+            try archive.resumeReads()
             try emptied.get()
         } catch {
             return JournalFailure(error, systemCode: 0)
@@ -311,15 +311,15 @@ final class JournalWriter: @unchecked Sendable {
 
     /// One step of housekeeping; whether there is more to do at once.
     func keepHouse() -> Result<Bool, JournalFailure> {
-        guard chores.areDue else { return .success(false) }
+        guard maintenance.areDue else { return .success(false) }
         return attempt { database in
-            chores.owe(all: retention.stepRows)
+            maintenance.charge(all: retention.stepRows)
             try database.inTransaction(.immediate) {
-                try chores.work(database)
+                try maintenance.work(database)
                 return .commit
             }
-            chores.committed()
-            return chores.areDue
+            maintenance.committed()
+            return maintenance.areDue
         }
     }
 

@@ -6,7 +6,7 @@ struct RecordReader {
     let life: Life
     /// The session's records in the tail that may be wanted.
     ///
-    /// Law: taken before the transaction began in which they are read.
+    /// Invariant: taken before the transaction began in which they are read.
     let waiting: [TailIndex.Entry]
 
     /// Shows what comes after `start`, for as long as `act` wants more.

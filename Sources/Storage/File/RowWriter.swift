@@ -4,10 +4,10 @@ internal import GRDB
 struct RowWriter {
     let database: Database
     let heads: SessionHeads
-    let chores: Chores
+    let maintenance: Maintenance
     /// The tail's next place.
     var nextPlace: Int64
-    /// What the group adds to the tail: indexed once it is committed.
+    /// The entries that the group adds to the tail: indexed once it is committed.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
     /// The bytes of that.
     private(set) var bytes = 0
@@ -15,22 +15,22 @@ struct RowWriter {
     private(set) var ahead: Set<Int64> = []
     /// The bytes of those.
     private(set) var bytesAhead = 0
-    /// What is to be added, in the order in which it was begun, and which of it each session's
+    /// The pages to add, in the order in which they were begun, and which of them each session's
     /// next record continues.
     private var runs: [RecordPage] = []
     private var open: [Int64: Int] = [:]
 
-    init(database: Database, heads: SessionHeads, chores: Chores, nextPlace: Int64) {
+    init(database: Database, heads: SessionHeads, maintenance: Maintenance, nextPlace: Int64) {
         self.database = database
         self.heads = heads
-        self.chores = chores
+        self.maintenance = maintenance
         self.nextPlace = nextPlace
     }
 
     /// - Precondition: `heads` has let the batch in, and no other one since.
     mutating func write(_ batch: Batch) throws {
         try write(batch.runs)
-        // What concerns a session that is deleted by now goes with it.
+        // Data of a session that is deleted by now are dropped with it.
         for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
             try write(snapshot)
         }
@@ -77,11 +77,11 @@ struct RowWriter {
         }
     }
 
-    /// What the session has in the tail goes before it, if that is not much.
+    /// The session's rows in the tail are moved first, if they are few.
     private mutating func goesAhead(_ run: RecordPage) throws -> Bool {
         guard !ahead.contains(run.row) else { return true }
         guard run.text.count >= RecordPage.aheadBytes,
-            try chores.moveAhead(run.row, database)
+            try maintenance.moveAhead(run.row, database)
         else { return false }
         ahead.insert(run.row)
         return true
@@ -106,7 +106,7 @@ struct RowWriter {
         ).run(
             .string(run.key.session), .string(run.reactor), .string(run.key.generation),
             .integer(time))
-        chores.noteEnd(of: row)
+        maintenance.noteEnd(of: row)
     }
 
     private func write(_ snapshot: Snapshot) throws {

@@ -3,7 +3,7 @@ internal import GRDB
 /// Where each session stands, with everything that was let in so far, so that a batch is checked
 /// without reading.
 ///
-/// A cache of the file: what is not in it is read. Law: nothing is dropped from it within a group,
+/// A cache of the file: what is not in it is read. Invariant: nothing is dropped from it within a group,
 /// whose batches build upon each other before any of them is in the tail's index.
 final class SessionHeads {
     struct Head {
@@ -23,11 +23,11 @@ final class SessionHeads {
     }
 
     private var heads: [String: Head] = [:]
-    /// What heads were before the batch that was let in last, newest last.
+    /// The heads as they were before the batch that was validated last, newest last.
     private var before: [(session: String, head: Head?)] = []
     /// For each run of that batch the session's row.
     private(set) var rows: [Int64] = []
-    /// The next session's row. Law: none is used twice while anything of the old one is left.
+    /// The next session's row. Invariant: none is used twice while anything of the old one is left.
     private var nextRow: Int64 = 1
     private let tail: TailIndex
     /// Sessions that have an eighth more records than are kept.
@@ -67,7 +67,7 @@ final class SessionHeads {
         if heads.count > Self.limit { heads.removeAll() }
     }
 
-    /// Law: the session's batch was let in.
+    /// Invariant: the session's batch was let in.
     func row(of session: String) -> Int64 {
         guard let head = heads[session] else { preconditionFailure("a batch that was not checked") }
         return head.row
@@ -81,7 +81,7 @@ final class SessionHeads {
 
     /// A snapshot is written; answers how many bytes the session has had with it.
     ///
-    /// Law: the session's batch was let in.
+    /// Invariant: the session's batch was let in.
     func addSnapshot(_ bytes: Int, of session: String) -> Int {
         guard var head = heads[session] else { preconditionFailure("a batch that was not checked") }
         head.bytes += bytes
@@ -97,7 +97,7 @@ final class SessionHeads {
     // MARK: Letting in
 
     /// Moves on by what the batch says, or stays and tells why it does not continue the file.
-    func letIn(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
+    func validate(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
         guard let place = try firstGap(in: batch, database) else { return nil }

@@ -51,7 +51,7 @@ extension Statement {
     }
 }
 
-/// The row that a statement stands on. Law: used only inside the call that shows it.
+/// The row that a statement stands on. Invariant: used only inside the call that shows it.
 @safe struct FoundRow {
     fileprivate let statement: OpaquePointer
 
@@ -59,7 +59,7 @@ extension Statement {
 
     func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
 
-    /// What was written with ``BoundValue/number(_:)``.
+    /// Reads a value that ``BoundValue/number(_:)`` has written.
     ///
     /// - Throws: ``JournalFileFault``: somebody else has written a negative number.
     func number(_ column: CInt) throws(JournalFileFault) -> UInt64 {
@@ -94,7 +94,7 @@ extension Database {
             try act()
             try cachedStatement(sql: "COMMIT").run()
         } catch {
-            // What failed may have ended it already.
+            // The failure may have ended it already.
             if isInsideTransaction { try? cachedStatement(sql: "ROLLBACK").run() }
             throw error
         }

@@ -28,7 +28,7 @@ package struct JournalCheck: Sendable {
         try JournalFile(path).read { database in
             var report = Report()
             try checkFile(database, &report)
-            // What is broken itself can't be believed about sessions.
+            // A broken table proves nothing about its sessions.
             guard report.problemCount == 0 else { return report }
             let walk = try JournalWalk(database)
             report.sessions = walk.sessionCount
@@ -111,7 +111,7 @@ package struct JournalCheck: Sendable {
         }
     }
 
-    /// What is no JSON in a record.
+    /// The parts of a record that are no JSON.
     private static func problem(in record: HistoryEntry) -> String? {
         // A note tells of an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0

@@ -141,7 +141,7 @@ package final class JournalImport {
         isEnded = true
     }
 
-    /// What has to be there of the session whose lines were read.
+    /// Checks that the session whose lines were read is complete.
     private func endSession(_ database: Database) throws {
         try endRun(database)
         guard let session else { return }

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// What is in a journal, in numbers. Safe while a server uses the file; reads all of it.
+/// The contents of a journal in numbers. Safe while a server uses the file; reads all of it.
 package struct JournalStatistics: Sendable, Equatable {
     package struct Reactor: Sendable, Equatable {
         package var name: String

@@ -1,4 +1,4 @@
-/// What the next record of a session has to be: numbers without a gap, versions that rise by one.
+/// Checks the next record of a session: numbers without a gap, versions that rise by one.
 struct RecordSequence {
     private var number: UInt64
     private var notes: UInt32 = 0

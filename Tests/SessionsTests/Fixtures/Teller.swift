@@ -102,7 +102,7 @@ final class Teller: ActionCycler {
 final class World: Sendable {
     private let book = Mutex<[String]>([])
 
-    func add(_ deed: String) { book.withLock { $0.append(deed) } }
+    func add(_ event: String) { book.withLock { $0.append(event) } }
 
-    var deeds: [String] { book.withLock { $0 } }
+    var pendingEvents: [String] { book.withLock { $0 } }
 }

@@ -55,11 +55,11 @@ final class Rig {
     }
 
     /// Fetches a session from the journal.
-    func wake(_ id: String) throws -> SessionTable.Found {
+    func wake(_ id: String) throws -> SessionLookup {
         let name = try #require(SessionID(id))
-        var found: SessionTable.Found?
+        var found: SessionLookup?
         table.wake(name) { found = $0 }
-        letIn()
+        drainInbox()
         return try #require(found)
     }
 
@@ -78,7 +78,7 @@ final class Rig {
     /// Ends the oldest batch that pends, lets the news in and ends the round.
     func settle(_ failure: JournalFailure? = nil) {
         journal.endNext(failure)
-        letIn()
+        drainInbox()
         endRound()
     }
 
@@ -89,7 +89,7 @@ final class Rig {
     }
 
     /// Does the jobs that have come to the loop, and those that they bring there at once.
-    func letIn() {
+    func drainInbox() {
         while case let jobs = inbox.take(), !jobs.isEmpty {
             for job in jobs { job(table) }
         }
@@ -99,7 +99,7 @@ final class Rig {
     func work(until isEnough: () -> Bool) async {
         while !isEnough(), !Task.isCancelled {
             await inbox.hasJob()
-            letIn()
+            drainInbox()
             settleAll()
         }
     }

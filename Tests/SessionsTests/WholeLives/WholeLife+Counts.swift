@@ -8,7 +8,7 @@ extension WholeLife {
         if rig.table.awakeCount != awake.count {
             blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")
         }
-        let kept = awake.filter { $0.keeping != nil }
+        let kept = awake.filter { $0.persistence != nil }
         if rig.table.idle.count != kept.count {
             blame("\(rig.table.idle.count) sessions may fall asleep, not \(kept.count)")
         }

@@ -112,7 +112,7 @@ extension WholeLife {
     private func settle() async {
         for _ in 0..<2_000 {
             while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
-            rig.letIn()
+            rig.drainInbox()
             rig.settleAll()
             if scope.hasTasks { await rest() }
             for (_, reader) in readers {

@@ -59,7 +59,7 @@ extension WholeLife {
 
     /// Finds a session now or later; nothing comes of it when the connection has gone.
     private func meet(
-        _ name: SessionID, _ token: UInt64, _ act: @escaping (SessionTable.Found) -> Void
+        _ name: SessionID, _ token: UInt64, _ act: @escaping (SessionLookup) -> Void
     ) {
         let found = rig.table.find(name)
         guard case .notInMemory = found else { return act(found) }
@@ -68,7 +68,7 @@ extension WholeLife {
         }
     }
 
-    private func session(_ found: SessionTable.Found, for token: UInt64) -> Session? {
+    private func session(_ found: SessionLookup, for token: UInt64) -> Session? {
         switch found {
         case .session(let session): return session
         case .ended:
@@ -94,7 +94,7 @@ extension WholeLife {
         meet(name, token) { [self] in delete(name, $0, token) }
     }
 
-    private func delete(_ name: SessionID, _ found: SessionTable.Found, _ token: UInt64) {
+    private func delete(_ name: SessionID, _ found: SessionLookup, _ token: UInt64) {
         switch found {
         case .quarantined, .unreadable:
             rig.table.delete(name) { [unowned self] deletion in
@@ -120,7 +120,7 @@ extension WholeLife {
         guard let name = SessionID(id), let registration = registration(for: id) else { return }
         meet(name, token) { [self] found in
             if case .nothing = found { return begin(name, registration, token) }
-            session(found, for: token)?.greet(for: token)
+            session(found, for: token)?.acknowledgeExisting(for: token)
         }
     }
 

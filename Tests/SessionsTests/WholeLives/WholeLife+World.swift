@@ -14,7 +14,7 @@ extension WholeLife {
         for index in 0..<failing {
             rig.journal.endNext(
                 isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
-            rig.letIn()
+            rig.drainInbox()
             rig.endRound()
         }
     }
@@ -22,7 +22,7 @@ extension WholeLife {
     /// The archive reads for somebody, answers somebody, or fails, in any order.
     func answerArchive() {
         let count = rig.journal.askedCount
-        guard count > 0 else { return rig.letIn() }
+        guard count > 0 else { return rig.drainInbox() }
         let index = Int.random(in: 0..<count, using: &generator)
         switch Int.random(in: 0..<8, using: &generator) {
         case 0, 1: rig.journal.look(at: index)
@@ -31,7 +31,7 @@ extension WholeLife {
             rig.journal.answer(at: index)
         default: rig.journal.answer(at: index)
         }
-        if chance(3, in: 4) { rig.letIn() }
+        if chance(3, in: 4) { rig.drainInbox() }
     }
 
     /// A reader's connection ends, and it comes back with the id it has.
@@ -135,7 +135,7 @@ extension WholeLife {
         rig.output.breakAll()
         rig.table.stop()
         // What had come to the loop finds nobody; what comes from now on is refused.
-        rig.letIn()
+        rig.drainInbox()
         rig.inbox.close()
         for act in rig.inbox.takeLate() { act() }
         if isHealing ?? chance(1, in: 2) {

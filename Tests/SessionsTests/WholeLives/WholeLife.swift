@@ -113,7 +113,7 @@ final class WholeLife {
         case 22..<25: rig.settle()
         case 25: failCommits()
         case 26..<30: answerArchive()
-        case 30: rig.letIn()
+        case 30: rig.drainInbox()
         case 31: cut()
         case 32, 33: give()
         case 34: tick()

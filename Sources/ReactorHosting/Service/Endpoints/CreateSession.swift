@@ -49,7 +49,7 @@ extension SessionTable {
         _ id: SessionID, _ version: UInt64?, reactor: String,
         then act: @escaping @Sendable (Result<Snapshot, Problem>) -> Void
     ) {
-        let export = { (found: Found) in
+        let export = { (found: SessionLookup) in
             do throws(Problem) {
                 let session = try SessionTarget(id: id, found: found).session()
                 guard session.registration.name == reactor else {

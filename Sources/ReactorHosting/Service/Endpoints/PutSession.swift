@@ -20,7 +20,7 @@ enum PutSession: SessionEndpoint {
         guard session.registration.name == registration.name else {
             throw .otherReactor(target.id.text, session.registration.name)
         }
-        session.greet(for: connection.id.token)
+        session.acknowledgeExisting(for: connection.id.token)
         return nil
     }
 }

@@ -61,7 +61,7 @@ struct Counters: Sendable {
     }
 }
 
-extension JournalFigures {
+extension JournalMetrics {
     /// All of them, for `/metrics`.
     func write(to text: inout PrometheusWriter) {
         text.histogram(

@@ -47,7 +47,7 @@ extension SessionEndpoint {
 /// The session that a request names, and whether it exists.
 struct SessionTarget {
     let id: SessionID
-    let found: SessionTable.Found
+    let found: SessionLookup
 
     /// - Throws: the problem of a session that cannot be used.
     func session() throws(Problem) -> Session {

@@ -11,14 +11,14 @@ import Synchronization
 /// one at once, inside the call, the others when they have come in through the loop's inbox, as
 /// everything does that comes from elsewhere. Several actions of one Cycler may wait at once; they
 /// are never carried out at once, since there is one loop.
-actor CyclerRun {
-    private nonisolated let seat: LoopSeat
+actor ActionTask {
+    private nonisolated let seat: LoopExecutor
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe seat.asUnownedSerialExecutor()
     }
 
-    init(_ seat: LoopSeat) {
+    init(_ seat: LoopExecutor) {
         self.seat = seat
     }
 
@@ -51,11 +51,11 @@ actor CyclerRun {
 
 extension LoopBound {
     /// The run's jobs are carried out on the loop: that is the proof.
-    func open(in run: isolated CyclerRun) -> Value { open() }
+    func open(in run: isolated ActionTask) -> Value { open() }
 }
 
 /// Carries out the jobs of one action on its session's loop.
-final class LoopSeat: SerialExecutor {
+final class LoopExecutor: SerialExecutor {
     private enum First {
         case awaited
         case here(UnownedJob)
@@ -118,7 +118,7 @@ final class LoopSeat: SerialExecutor {
 }
 
 extension Session {
-    /// An action of a Cycler goes on, as soon as its beginning and what it has decided are in the
+    /// An action of a Cycler continues as soon as its beginning and what it has decided are in the
     /// journal: what it does in the world outside follows from that, and a restart knows of it.
     func carryOnWhenCommitted(_ tag: ActionTag, _ act: @escaping @Sendable () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
@@ -137,7 +137,7 @@ extension Session {
     }
 }
 
-/// A machine whose actions go on by themselves.
+/// A machine whose actions continue by themselves.
 protocol ActionRunner: AnyObject {
     /// The last step that the action has decided anything in.
     func step(of tag: ActionTag) -> Step?

@@ -6,7 +6,7 @@ internal import DequeModule
 /// Design: chunks, so that dropping frees memory and appending never moves what a reader is in
 /// the middle of. One `append` is never split over two chunks. Chunks start small, so that a
 /// session with one short event costs little, and double up to 64 KiB.
-package struct ByteLog {
+package struct ChunkedBytes {
     private struct Chunk {
         /// The offset of the chunk's first byte.
         var start: Int
@@ -15,7 +15,7 @@ package struct ByteLog {
         var end: Int { start + bytes.count }
     }
 
-    /// Law: consecutive: each chunk starts where the one before it ends.
+    /// Invariant: consecutive: each chunk starts where the one before it ends.
     private var chunks: Deque<Chunk> = []
     /// The offset of the first byte that is kept.
     package private(set) var start = 0
@@ -29,7 +29,9 @@ package struct ByteLog {
 
     package var count: Int { end - start }
 
-    /// Appends the bytes in one piece and answers their offset.
+    /// Appends the bytes in one piece.
+    ///
+    /// - Returns: their offset.
     @discardableResult
     package mutating func append(_ bytes: [UInt8]) -> Int {
         let offset = end

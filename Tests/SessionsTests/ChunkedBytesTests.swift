@@ -3,12 +3,12 @@ import TestRandomness
 import Storage
 import Testing
 
-@Suite("ByteLog — bytes under offsets that never change", .timeLimit(.minutes(5)))
-struct ByteLogTests {
+@Suite("ChunkedBytes — bytes under offsets that never change", .timeLimit(.minutes(5)))
+struct ChunkedBytesTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `It is an array of which the ends are cut and grown`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        var log = ByteLog()
+        var log = ChunkedBytes()
         var model: [UInt8] = []
         var start = 0
         for step in 0..<400 {
@@ -42,7 +42,7 @@ struct ByteLogTests {
     }
 
     @Test func `A piece is what was appended, whatever was dropped around it`() {
-        var log = ByteLog()
+        var log = ChunkedBytes()
         var pieces: [(Range<Int>, [UInt8])] = []
         for number in 0..<200 {
             let bytes = [UInt8](repeating: UInt8(number), count: number * 7 % 500)
@@ -55,7 +55,7 @@ struct ByteLogTests {
     }
 
     @Test func `A reader who wants no more is given no more`() {
-        var log = ByteLog()
+        var log = ChunkedBytes()
         for _ in 0..<100 { log.append([UInt8](repeating: 1, count: 5_000)) }
         var calls = 0
         log.read(from: 0) { _ in
@@ -65,7 +65,7 @@ struct ByteLogTests {
         #expect(calls == 3)
     }
 
-    private func read(_ log: ByteLog, from offset: Int) -> ArraySlice<UInt8> {
+    private func read(_ log: ChunkedBytes, from offset: Int) -> ArraySlice<UInt8> {
         var bytes: [UInt8] = []
         log.read(from: offset) { span in
             for index in 0..<span.count { bytes.append(span[index]) }

@@ -1,7 +1,7 @@
 internal import Storage
 
-/// What a session needs besides where the journal keeps records; other sessions have none.
-final class Keeping {
+/// Per-session state used only when the journal stores records; nil otherwise.
+final class PersistenceState {
     /// The newest snapshot is of this record.
     var snapshotNumber: UInt64
     /// Bytes of mutations and activities since, as far as this life has seen them.
@@ -12,8 +12,8 @@ final class Keeping {
     private(set) var keptAfter: UInt64
     private(set) var keptVersion: UInt64
     private(set) var hasStoredAnswers: Bool
-    /// So many wait for the archive: the session stays in memory.
-    var pins = 0
+    /// Reads of the archive that are under way: the session stays in memory.
+    var archiveReads = 0
     /// Requests for states that are read from the archive.
     var readers: Set<UInt64> = []
     /// The table's tick when the session was last used.

@@ -11,7 +11,7 @@ internal import GRDBSQLite
 /// SQLite takes zeros behind its last frame for what they are, the log's end: it expects frames of
 /// earlier rounds there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which takes
 /// no frame of page 0.
-struct LogRoom {
+struct WALPreallocator {
     /// 256 KiB: more would show in the commit that flushes them.
     private static let pieceBytes: Int64 = 262_144
     /// At a time. SQLite on Unix writes nothing when it is told 128 KiB (`seekAndWriteFd`).

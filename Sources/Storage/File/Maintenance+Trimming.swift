@@ -1,7 +1,7 @@
 internal import GRDB
 
 // Retention. Each step answers how much it removed, in rows: about `limit` at the most.
-extension Chores {
+extension Maintenance {
     /// Sessions that grew past what is kept since they were trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
@@ -73,7 +73,7 @@ extension Chores {
         return database.changesCount
     }
 
-    /// What sessions that were deleted, or lived before, have left.
+    /// The rows of sessions that were deleted, or of earlier lives.
     private func removeOver(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         var rows: [Int64] = []
@@ -183,7 +183,7 @@ extension Chores {
         ).first(.integer(row), make: { try Cut($0) })
     }
 
-    /// Law: up to a snapshot, so that every version that is kept can be rebuilt, and never past
+    /// Invariant: up to a snapshot, so that every version that is kept can be rebuilt, and never past
     /// the newest one. What is kept begins there even before the last of the rows is gone.
     private func trim(
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
@@ -217,7 +217,7 @@ extension Chores {
         return (removed, isDone, cut.number, cut.bytes)
     }
 
-    /// What begins up to `last` and goes on behind it stays whole.
+    /// A row that begins up to `last` and continues after it stays whole.
     private func removeRecords(
         of row: Int64, through last: UInt64, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool) {

@@ -7,16 +7,16 @@ internal import GRDB
 /// more than a bounded part of a commit, and needs no flush of its own. While nothing is
 /// committed, the journal gives it transactions of its own.
 ///
-/// Law: only within a transaction of the writer; after one that failed it starts anew.
-final class Chores {
+/// Invariant: only within a transaction of the writer; after one that failed it starts anew.
+final class Maintenance {
     let retention: JournalRetention
     let tail: TailIndex
     let heads: SessionHeads
     let now: @Sendable () -> Int64
 
     /// Rows that may be written or removed now.
-    private var credit = 0
-    /// What is being moved out of the tail.
+    private var budget = 0
+    /// The move out of the tail that is under way.
     var move: TailMove?
     /// Of what this process put into the tail and did not begin to move.
     var tailBytes = 0
@@ -43,7 +43,7 @@ final class Chores {
     static let rowsPerRemoval = 4
     /// So many rows of the tail are moved at once for what comes behind them.
     static let aheadLimit = 16
-    /// What bytes cost is counted in rows, too.
+    /// The cost of bytes is counted in rows, too.
     static let bytesPerRow = 1_024
     /// Less is not worth the pages that it touches.
     private static let leastCredit = 128
@@ -61,7 +61,7 @@ final class Chores {
     /// The file was opened anew.
     func reset() {
         move = nil
-        credit = 0
+        budget = 0
         tailBytes = 0
         isMoveWanted = false
         endedNow = []
@@ -97,28 +97,28 @@ final class Chores {
     }
 
     /// Rows that are committed with the next work, and the bytes of what they have.
-    func owe(for runs: Int, bytes: Int) {
+    func charge(for runs: Int, bytes: Int) {
         tailBytes += bytes
         let rows = runs * Self.rowsPerRun + 2 * bytes / Self.bytesPerRow
-        credit = areDue ? min(credit + rows, retention.stepRows) : 0
+        budget = areDue ? min(budget + rows, retention.stepRows) : 0
     }
 
-    /// What went past the tail has nothing to pay for but its end.
-    func owe(forAhead bytes: Int) {
+    /// Records that bypass the tail are charged only for their removal.
+    func charge(forAhead bytes: Int) {
         guard areDue, bytes > 0 else { return }
         let rows = Self.rowsPerRemoval + bytes / Self.bytesPerRow
-        credit = min(credit + rows, retention.stepRows)
+        budget = min(budget + rows, retention.stepRows)
     }
 
-    func owe(all rows: Int) { credit = rows }
+    func charge(all rows: Int) { budget = rows }
 
-    /// Does what the credit allows.
+    /// Does what the budget allows.
     func work(_ database: Database) throws {
-        guard credit >= min(Self.leastCredit, retention.stepRows), areDue else { return }
+        guard budget >= min(Self.leastCredit, retention.stepRows), areDue else { return }
         if move == nil, isMoveWanted || isTailLong { beginMove() }
-        credit -= try moveSome(credit, database)
-        credit -= try trimCrowded(credit, database)
-        if credit > 0, isLookDue { credit -= try look(credit, database) }
+        budget -= try moveSome(budget, database)
+        budget -= try trimCrowded(budget, database)
+        if budget > 0, isLookDue { budget -= try look(budget, database) }
     }
 
     /// The transaction with the last work is committed.

@@ -2,7 +2,7 @@ internal import GRDB
 
 /// A part of the tail on its way into `records`, session by session.
 ///
-/// Law: first all of it is written there, then it is removed here, so that a reader finds each
+/// Invariant: first all of it is written there, then it is removed here, so that a reader finds each
 /// record in at least one of the two, and after a crash in the middle it is done again.
 struct TailMove {
     /// Up to this place.
@@ -28,7 +28,7 @@ struct TailMove {
     }
 }
 
-extension Chores {
+extension Maintenance {
     func beginMove() {
         isMoveWanted = false
         tailBytes = 0
@@ -54,7 +54,7 @@ extension Chores {
 
     /// Moves all that a session has in the tail, if that is not much; answers whether.
     ///
-    /// Law: whoever calls it takes it out of the tail's index once this is committed.
+    /// Invariant: whoever calls it takes it out of the tail's index once this is committed.
     func moveAhead(_ row: Int64, _ database: Database) throws -> Bool {
         let entries = tail.entries(of: row, from: 0, through: .max, limit: Self.aheadLimit + 1)
         guard entries.count <= Self.aheadLimit else { return false }
@@ -93,7 +93,7 @@ extension Chores {
         // A crash in the middle of a move leaves some of it in both. A row of the tail is moved
         // whole, so what is there already ends where one of them does.
         let moved = try HistoryEnd.moved(of: row, database)?.position
-        // What is trimmed already stays out (the creation too, the record 0), but the newest says
+        // Trimmed records stay out (the creation too, the record 0), but the newest says
         // where the session stands.
         let newest = tail.newest(of: row)?.number ?? 0
         let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)

@@ -1,5 +1,5 @@
-/// What a journal has done since it was opened, for those who watch it.
-package struct JournalFigures: Sendable, Equatable {
+/// Counters of a journal since it was opened, for monitoring.
+package struct JournalMetrics: Sendable, Equatable {
     /// Upper ends of the classes in which ``commits`` are counted, in seconds. Flushes take from
     /// a tenth of a millisecond to several; what takes seconds is trouble.
     package static let bounds: [Double] = [

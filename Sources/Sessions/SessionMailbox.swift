@@ -4,7 +4,7 @@ internal import Reactors
 ///
 /// Invariant: it leads to one incarnation. A task may outlive that, if it is deaf to its
 /// cancellation, and numbers of steps begin anew in the next.
-struct Door<M: Machine>: Sendable {
+struct SessionMailbox<M: Machine>: Sendable {
     private let id: SessionID
     private let incarnation: UInt64
     private let hop: SessionTable.Hop
@@ -50,7 +50,7 @@ struct Door<M: Machine>: Sendable {
     }
 }
 
-extension Door {
+extension SessionMailbox {
     /// Runs a step of an effect and reports its end, once, whichever way it ends.
     func task<R>(
         for run: EffectRun<R>, clock: any Clock<Duration>
@@ -96,15 +96,15 @@ extension SourcedMachine {
         for (_, opening) in openings {
             if let present = opening.present, takes(present) { take(present) }
         }
-        let door = Door<Self>(session)
+        let mailbox = SessionMailbox<Self>(session)
         return openings.map { source, opening in
             {
                 Task {
                     do {
-                        try await opening.read { element in await door.take(element) }
-                        door.ended(source, failure: nil)
+                        try await opening.read { element in await mailbox.take(element) }
+                        mailbox.ended(source, failure: nil)
                     } catch {
-                        door.ended(source, failure: error)
+                        mailbox.ended(source, failure: error)
                     }
                 }
             }
@@ -112,7 +112,7 @@ extension SourcedMachine {
     }
 }
 
-extension Door where M: SourcedMachine {
+extension SessionMailbox where M: SourcedMachine {
     /// Brings in what a source gave; false once the session is gone. A commit that fails loses
     /// the element and not the source.
     func take(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
@@ -120,10 +120,10 @@ extension Door where M: SourcedMachine {
             machine.take(element)
             return true
         }
-        return isTaken ? true : await leadsSomewhere()
+        return isTaken ? true : await sessionExists()
     }
 
-    private func leadsSomewhere() async -> Bool {
+    private func sessionExists() async -> Bool {
         await withCheckedContinuation { continuation in
             let isTaken = hop { table in
                 continuation.resume(returning: table.session(id, incarnation) != nil)
