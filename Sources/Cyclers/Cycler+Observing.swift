@@ -19,9 +19,6 @@ extension Cycler {
         return stream
     }
 
-    /// How many streams of activities are being fed.
-    package var activityReaderCount: Int { state.core.hub(for: Activity.self).readerCount }
-
     /// Adds a logger; several are told everything, in the order in which they were added.
     ///
     /// - Returns: what to remove or replace it by.

@@ -37,12 +37,6 @@ public class Storage<Value>: ReadableStorage {
             unsubscribe: { core.unsubscribe($0) })
     }
 
-    /// How many are told, streams too.
-    package final var subscriberCount: Int { core.subscriberCount }
-
-    /// Whether somebody reads what is logged.
-    package final var isLogged: Bool { core.isLogged }
-
     // MARK: Loggers
 
     /// Adds a logger; several are told everything, in the order in which they were added.

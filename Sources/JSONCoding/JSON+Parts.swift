@@ -83,16 +83,6 @@ extension JSON {
         return children.map { Array(bytes[$0.value]) }
     }
 
-    /// How many elements the array in `bytes` has; nil if no array begins there.
-    ///
-    /// - Parameter bytes: JSON text; for other bytes the count means nothing.
-    package static func elementCount(_ bytes: [UInt8]) -> Int? {
-        let place = JSONSkipper.skipSpace(from: 0, in: bytes)
-        guard isArray(bytes), let children = JSONChildren(ofContainerAt: place, in: bytes)
-        else { return nil }
-        return children.reduce(0) { count, _ in count + 1 }
-    }
-
     private static func member(
         _ token: String, of children: JSONChildren, in bytes: [UInt8]
     ) -> Range<Int>? {

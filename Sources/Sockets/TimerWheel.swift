@@ -10,7 +10,7 @@
 
 /// Deadlines of many keys, each set, moved and cleared in O(1).
 struct TimerWheel {
-    private struct Entry {
+    struct Entry {
         /// The tick at which the key is due, or `none`.
         var deadline: Int64
         /// The tick whose bucket holds the entry, or `none` when no bucket does. Law: never after
@@ -19,9 +19,6 @@ struct TimerWheel {
         var next: Int32
         var previous: Int32
     }
-
-    /// What a key costs, set or not.
-    static var bytesPerKey: Int { MemoryLayout<Entry>.stride }
 
     private static let none = Int64.max
     private static let nobody: Int32 = -1

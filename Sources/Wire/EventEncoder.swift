@@ -89,36 +89,13 @@ package enum EventEncoder {
         out.append(0x0a)
     }
 
-    /// Appends a comment, which readers ignore: a heartbeat. Line breaks in it make further
-    /// comment lines.
-    package static func appendComment(_ text: String = "", to out: inout [UInt8]) {
-        let bytes = Array(text.utf8)
-        var start = 0
-        while true {
-            let end = bytes.span.firstLineBreak(in: start..<bytes.count)
-            out.append(0x3a)
-            if !bytes.isEmpty { out.append(0x20) }
-            out.append(contentsOf: bytes[start..<(end ?? bytes.count)])
-            out.append(0x0a)
-            guard let end else { break }
-            start = end + 1
-        }
-        out.append(0x0a)
-    }
-
-    /// Appends the line that tells a reader how long to wait before it connects again.
+    /// Appends the time for which a reader waits before it connects again.
     ///
     /// It counts as soon as it is read (HTML §9.2.6), whatever the rest of its block is.
     package static func appendRetry(milliseconds: Int, to out: inout [UInt8]) {
         out.append(contentsOf: retry)
         Decimal.append(UInt64(max(milliseconds, 0)), to: &out)
         out.append(0x0a)
-    }
-
-    /// Appends a block with an id alone: it sets Last-Event-ID and dispatches nothing.
-    package static func appendIDOnly(_ id: [UInt8], to out: inout [UInt8]) {
-        appendID(id, to: &out)
-        appendEnd(to: &out)
     }
 
     private static func appendLine(

@@ -32,10 +32,6 @@ package struct RequestHead: Sendable {
     /// The query without its `?`; nil when there is no `?`, empty when nothing follows it.
     package var query: Range<Int>? { line.query }
 
-    /// The host and port of an absolute target, which then stand for the field Host (RFC 9112
-    /// §3.2.2); nil for any other target.
-    package var targetAuthority: Range<Int>? { line.authority }
-
     /// Forgets the request and keeps the memory.
     package mutating func reset() {
         bytes.removeAll(keepingCapacity: true)

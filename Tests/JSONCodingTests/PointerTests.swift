@@ -74,7 +74,6 @@ struct PointerTests {
                         #expect(range.upperBound <= bytes.count)
                         found += 1
                     }
-                    _ = JSON.elementCount(bytes)
                     _ = JSON.isArray(bytes)
                 }
             }
@@ -94,13 +93,9 @@ struct PointerTests {
         #expect(found == line)
     }
 
-    @Test func `isArray looks at the first byte only, elementCount at all`() {
+    @Test func `isArray looks at the first byte only`() {
         #expect(JSON.isArray(Array(" \n[".utf8)))
         #expect(!JSON.isArray(Array("{\"a\":[]}".utf8)))
         #expect(!JSON.isArray([]))
-        #expect(JSON.elementCount(Array("[]".utf8)) == 0)
-        #expect(JSON.elementCount(Array(" [ 1 , [2,3] , {\"a\":[4]} , \"]\" ] ".utf8)) == 4)
-        #expect(JSON.elementCount(Array("{}".utf8)) == nil)
-        #expect(JSON.elementCount([]) == nil)
     }
 }

@@ -11,7 +11,6 @@ struct MeasureTests {
         #expect(histogram.quantile(0.5) == 50)
         #expect(histogram.quantile(0.99) == 99)
         #expect(histogram.quantile(1) == 100)
-        #expect(histogram.mean == 50.5)
         #expect(histogram.count == 100)
     }
 
@@ -39,7 +38,6 @@ struct MeasureTests {
 
     @Test func `an empty histogram answers 0`() {
         #expect(Histogram().quantile(0.99) == 0)
-        #expect(Histogram().mean == 0)
     }
 
     @Test func `merging is recording both`() {
@@ -52,7 +50,6 @@ struct MeasureTests {
         #expect(first.count == 3)
         #expect(first.quantile(0.5) == 20)
         #expect(first.max == 30)
-        #expect(first.mean == 20)
     }
 
     @Test func `medians`() {

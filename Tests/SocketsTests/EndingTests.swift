@@ -229,7 +229,7 @@ extension Loops {
                 let table = handler.table
                 let slot = Int(id.slot)
                 #expect(table.count == 1)
-                #expect(table.deadlines.isSet(slot: slot))
+                #expect(table.deadlines.connections.deadline(of: slot) != nil)
                 // Two seconds pass at once.
                 table.deadlines.set(slot: slot, table.now)
                 table.setTimer(token: 7, at: table.now + .milliseconds(200))

@@ -69,6 +69,6 @@ struct ValueTests {
 
     @Test func `A connection costs at most 96 bytes while it is idle`() {
         #expect(MemoryLayout<ConnectionSlot>.stride <= 24)
-        #expect(TimerWheel.bytesPerKey <= 24)
+        #expect(MemoryLayout<TimerWheel.Entry>.stride <= 24)
     }
 }

@@ -44,13 +44,9 @@ struct EventEncoderTests {
         #expect(text { EventEncoder.appendData(data, to: &$0) } == expected)
     }
 
-    @Test func `comments, reconnection times and ids alone are blocks`() {
-        #expect(text { EventEncoder.appendComment("hello", to: &$0) } == ": hello\n\n")
-        #expect(text { EventEncoder.appendComment(to: &$0) } == ":\n\n")
-        #expect(text { EventEncoder.appendComment("a\ndata: b", to: &$0) } == ": a\n: data: b\n\n")
+    @Test func `a reconnection time is a line`() {
         #expect(
             text { EventEncoder.appendRetry(milliseconds: 2_000, to: &$0) } == "retry: 2000\n")
-        #expect(text { EventEncoder.appendIDOnly(Array("g.1".utf8), to: &$0) } == "id: g.1\n\n")
     }
 
     @Test func `numbers are written as the library writes them`() {

@@ -182,9 +182,9 @@ struct EventStreamDecoderTests {
     func `what the encoder writes the decoder reads`(data: String) throws {
         var out: [UInt8] = []
         EventEncoder.appendRetry(milliseconds: 2_000, to: &out)
-        EventEncoder.appendIDOnly(Array("g.1".utf8), to: &out)
+        out.append(contentsOf: "id: g.1\n\n".utf8)
         EventEncoder.appendEvent(name: "pulse", id: "g.2", data: data, to: &out)
-        EventEncoder.appendComment("heartbeat", to: &out)
+        out.append(contentsOf: ": heartbeat\n\n".utf8)
         let reading = decode(out, cutAt: [1, 8, out.count / 2])
         #expect(reading.events == [ServerSentEvent(name: "pulse", data: data, lastEventID: "g.2")])
         #expect(reading.retry == 2_000)

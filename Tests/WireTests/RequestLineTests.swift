@@ -52,7 +52,7 @@ struct RequestLineTests {
         var body: [UInt8] = []
         var offset = 0
         _ = try reader.next(bytes.span, at: &offset, head: &head, body: &body)
-        #expect(head.targetAuthority.map(head.text) == "real:81")
+        #expect(head.line.authority.map(head.text) == "real:81")
     }
 
     @Test(

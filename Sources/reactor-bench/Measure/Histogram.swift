@@ -1,7 +1,7 @@
 // Log-linear buckets: 128 per power of two, so a quantile is at most 0.8 % above the truth, in
 // 58 KB whatever is recorded. Values below 128 ns are exact.
 
-/// Counts durations and answers quantiles.
+/// Counts durations, for quantiles.
 struct Histogram {
     private static let subBits = 7
     private static let subCount = 1 << subBits
@@ -12,19 +12,14 @@ struct Histogram {
     private(set) var count: UInt64 = 0
     /// The largest value, exact; 0 when there is none.
     private(set) var max: UInt64 = 0
-    private var sum: Double = 0
 
     /// Records one value in nanoseconds.
     @inline(__always)
     mutating func record(_ nanoseconds: UInt64) {
         buckets[Self.index(of: nanoseconds)] &+= 1
         count &+= 1
-        sum += Double(nanoseconds)
         if nanoseconds > max { max = nanoseconds }
     }
-
-    /// The mean in nanoseconds; 0 when nothing was recorded.
-    var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
     /// The smallest recorded bound that at least `share` (0…1) of the values do not exceed.
     func quantile(_ share: Double) -> UInt64 {
@@ -42,7 +37,6 @@ struct Histogram {
     mutating func merge(_ other: Histogram) {
         for index in buckets.indices { buckets[index] += other.buckets[index] }
         count += other.count
-        sum += other.sum
         max = Swift.max(max, other.max)
     }
 

@@ -4,7 +4,7 @@ struct DeadlineBook {
     /// many at once.
     static let tickShift = Int64(26)
 
-    private var connections: TimerWheel
+    private(set) var connections: TimerWheel
     private var timers: TimerWheel
     /// Wheel keys of the tokens that are set, and the other way round.
     private var keys: [UInt64: Int] = [:]
@@ -31,8 +31,6 @@ struct DeadlineBook {
         }
         timers.set(key(of: token), to: Self.tickAfter(instant))
     }
-
-    func isSet(slot: Int) -> Bool { connections.deadline(of: slot) != nil }
 
     /// Slots that were due when this was asked; each must be confirmed by `take(slot:)` when its
     /// turn comes.
