@@ -2,15 +2,15 @@ public import Reactors
 
 /// A cycler whose methods can be called by a value: what a server hosts.
 public protocol ActionCycler: Cycler {
-    /// What it can be asked to do.
+    /// The actions that it can receive.
     associatedtype Action: Sendable
 
-    /// Does what is asked.
+    /// Carries out an action.
     ///
     /// All that it does before its first suspension is the action's synchronous part: a server
     /// answers when that is committed. It runs in the isolation of its caller, throughout.
     ///
-    /// In a server it goes on after a suspension when all that it has committed before is in the
+    /// In a server it resumes after a suspension when everything that it committed before is in the
     /// journal; see ``Cycler/saved()``.
     ///
     /// - Throws: what its dispatches throw. A host refuses an action that throws in its
@@ -22,7 +22,7 @@ public protocol ActionCycler: Cycler {
     /// For who hosts it: read once per session, when it starts. Default: none.
     var sources: [Source] { get }
 
-    // What follows matters where sessions are kept: a server with a journal in a file.
+    // The requirements below matter where sessions are stored: in a server with a journal in a file.
 
     /// The form that states have when they are saved.
     ///
@@ -36,7 +36,7 @@ public protocol ActionCycler: Cycler {
     /// later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
-    /// What becomes of an action that was waiting when the process ended.
+    /// How an action is treated that was waiting when the process ended.
     ///
     /// Default: `Recovery.abandon`, which never does a thing twice. Either way it is a record.
     func recovery(of action: Action) -> Recovery

@@ -1,4 +1,4 @@
-/// Tells the activities of one type that a cycler emits.
+/// Delivers the activities of one type that a cycler emits.
 final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
     weak var observer: (any ActivityObserver<Activity>)?
     private var readers = SubscriptionList<Activity>()
@@ -7,7 +7,7 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
 
     var readerCount: Int { readers.count }
 
-    /// Numbers an emission when it is made: a reader that comes before it is told does not get it.
+    /// Numbers an emission when it is made: a reader that is added before its delivery does not get it.
     func number() -> UInt64 {
         lastEmission += 1
         return lastEmission
@@ -18,13 +18,13 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
         readers.add(reader, lastReader, since: lastEmission)
     }
 
-    func tell(_ activity: Activity, _ number: UInt64, _ call: CyclerCall) {
+    func deliver(_ activity: Activity, _ number: UInt64, _ call: CyclerCall) {
         observer?.emitted(activity, by: call)
-        for index in readers.beginTelling() {
+        for index in readers.beginDelivery() {
             guard let reader = readers.subscription(at: index, for: number) else { continue }
             if !reader.take(activity) { readers.leaves(at: index) }
         }
-        readers.endTelling()
+        readers.endDelivery()
     }
 
     func finishAll() { readers.finishAll() }

@@ -1,5 +1,5 @@
 extension Cycler {
-    /// Has every commit, activity, dispatch and key change told to `observer`, before all others;
+    /// Reports every commit, activity, dispatch and key change to `observer`, before all others;
     /// `nil` ends that. It is held weakly.
     package func observe<Observer: CyclerObserver>(by observer: Observer?)
     where Observer.State == State, Observer.Activity == Activity {
@@ -8,10 +8,10 @@ extension Cycler {
         core.hub(for: Activity.self).observer = observer
     }
 
-    /// Puts another state in place, as it was at `version`; nobody is told.
+    /// Replaces the state by the one of `version`, without notifying observers.
     ///
     /// For a commit that the journal could not keep, and for waking up. Requires that nothing is
-    /// being written or told. Versions that come again are told again.
+    /// being written or delivered. Versions that come again are delivered again.
     package func restore(_ state: State, version: UInt64) {
         self.state.core.restore(state, version: version)
     }

@@ -19,7 +19,7 @@ extension Cycler {
         return stream
     }
 
-    /// Adds a logger; several are told everything, in the order in which they were added.
+    /// Adds a logger. All loggers are called, in the order in which they were added.
     ///
     /// - Returns: what to remove or replace it by.
     @discardableResult
@@ -45,7 +45,7 @@ extension Cycler {
 }
 
 extension Cycler {
-    /// What the cycler does from now on, line by line. Ends with the cycler.
+    /// The log of the cycler from now on, line by line. Ends with the cycler.
     ///
     /// For what is slow: its reader is somewhere else and holds nobody up. Lines are made only
     /// while somebody reads.

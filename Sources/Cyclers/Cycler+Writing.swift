@@ -2,7 +2,7 @@ extension Cycler {
     /// Changes the state: one version and one notification, whatever the closure writes.
     ///
     /// Where the closure writes nothing there is neither. Where it throws, the state, the version
-    /// and whatever was emitted in it are as if it had not been called; loggers are told. A commit
+    /// and the emitted activities are as if it had not been called; loggers are called. A commit
     /// within a commit is part of the outer one, and can fail alone. `state.value` is the working
     /// copy, in the closure's argument as well as in ``state``.
     ///
@@ -79,9 +79,9 @@ extension Cycler {
         _ = core.commit(call) { core.replace(newState) }
     }
 
-    /// Tells an activity; it is no version and is not kept.
+    /// Emits an activity; it is no version and is not stored.
     ///
-    /// In a commit it is told after the commit, and not at all if that fails.
+    /// In a commit it is delivered after the commit, and not at all if that fails.
     public func emit(
         _ activity: Activity, file: StaticString = #fileID, function: StaticString = #function,
         line: UInt = #line
@@ -95,11 +95,11 @@ extension Cycler {
 
     /// Carries out an action without waiting.
     ///
-    /// It is one turn: who observes is told when it is over, so that what a subscriber does about
+    /// It is one turn: observers are notified when it is over, so that what a subscriber does about
     /// its first commit comes after its last.
     ///
-    /// A closure that keeps its context, to go on later, calls ``CyclerContext/complete()`` when
-    /// the action is complete; `didDispatch` is told then. Otherwise it is told at the end.
+    /// A closure that keeps its context, to continue later, calls ``CyclerContext/complete()`` when
+    /// the action is complete; loggers get `didDispatch` then, otherwise at the end.
     ///
     /// - Parameters:
     ///   - name: what loggers call it. Default: nothing.
@@ -132,7 +132,7 @@ extension Cycler {
 
     /// Carries out an action that waits, in the isolation of its caller.
     ///
-    /// Between its suspensions others have their turn. `didDispatch` is told when the closure ends.
+    /// Other code can run during its suspensions. Loggers get `didDispatch` when the closure ends.
     ///
     /// - Parameters:
     ///   - name: what loggers call it. Default: nothing.
@@ -172,7 +172,7 @@ extension Cycler {
     ///   any more.
     @discardableResult
     public nonisolated(nonsending) func saved() async -> Bool {
-        // Why it is enough: whoever hosts a cycler lets an action go on when its commits are kept.
+        // Why it is enough: a host resumes an action when its commits are stored.
         await Task.yield()
         return !state.core.isEnded
     }

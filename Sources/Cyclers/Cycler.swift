@@ -1,14 +1,14 @@
-// Design: a second front on the idea of a reactor. Who is told, in which order, and what a failing
+// Design: a second front on the idea of a reactor. Who is notified, in which order, and what a failing
 // commit leaves is the work of the storage's core; a cycler is the type that has the storage.
 
 /// The types of a cycler; a cycler declares them inside itself.
 ///
 /// A protocol of its own for the reason that `ReactorTypes` is one.
 public protocol CyclerTypes {
-    /// What the cycler knows. A struct, as a rule.
+    /// The state. Usually a struct.
     associatedtype State: Sendable
 
-    /// An event that is told and never stored in the state. None by default.
+    /// An event that is delivered and never stored in the state. None by default.
     associatedtype Activity: Sendable = Never
 }
 

@@ -1,4 +1,4 @@
-/// Names one dispatch within its cycler, so that what overlaps can be told apart.
+/// Names one dispatch within its cycler, so that overlapping ones can be distinguished.
 public struct DispatchID: Hashable, Sendable {
     /// Counts the cycler's dispatches, from 1.
     public let number: UInt64
@@ -15,10 +15,10 @@ public struct CyclerCall: Sendable {
     /// is made by the dispatch's context.
     public var dispatch: DispatchID?
 
-    /// What the caller calls it. Empty where none was given.
+    /// The name that the caller gave. Empty by default.
     public var name: String
 
-    /// What the caller says about it. Empty where nothing was given.
+    /// The description that the caller gave. Empty by default.
     public var description: String
 
     /// The file of the call, `Module/File.swift`.
@@ -44,7 +44,7 @@ public struct CyclerCall: Sendable {
     }
 }
 
-/// What became of a commit.
+/// The outcome of a commit.
 public enum CommitOutcome: Sendable {
     /// It wrote something, and is this version.
     case committed(version: UInt64)
@@ -59,7 +59,7 @@ public enum CommitOutcome: Sendable {
     case failed(any Error)
 }
 
-/// What was not done: it came from a context whose owner is gone or whose action is complete, or
+/// A call that was dropped: it came from a context whose owner is gone or whose action is complete, or
 /// it is a commit within one that changes the state in place.
 public enum DroppedCall: String, Hashable, Sendable {
     /// A `commit`; its closure was not called.

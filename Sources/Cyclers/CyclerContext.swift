@@ -1,7 +1,7 @@
-/// What a dispatched action works with. It holds its cycler weakly.
+/// The context of a dispatched action. It holds its cycler weakly.
 ///
 /// Once the cycler is gone, or the action is complete, it commits and emits nothing: each call says
-/// so by its answer, and is told to loggers as dropped. It belongs to the cycler's isolation.
+/// so by its result, and loggers get it as dropped. It belongs to the cycler's isolation.
 public final class CyclerContext<Owner: Cycler> {
     private weak var owner: Owner?
     // Not the owner: it outlives it here, so that `currentState` is always defined.
@@ -93,9 +93,9 @@ public final class CyclerContext<Owner: Cycler> {
         return storage.core.commit(call) { storage.core.replace(newState) }
     }
 
-    /// Tells an activity as ``Cycler/emit(_:file:function:line:)`` does.
+    /// Emits an activity as ``Cycler/emit(_:file:function:line:)`` does.
     ///
-    /// - Returns: whether it was told.
+    /// - Returns: whether it was emitted.
     @discardableResult
     public func emit(
         _ activity: Owner.Activity, file: StaticString = #fileID,

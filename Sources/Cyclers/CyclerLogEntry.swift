@@ -1,11 +1,11 @@
 internal import Reactors
 
-/// One line of a cycler's log, as ``Cycler/log(buffer:)`` tells it.
+/// One line of a cycler's log, as ``Cycler/log(buffer:)`` delivers it.
 ///
 /// Values are texts here, made by `String(describing:)`: a log crosses isolations, and the values of
 /// key paths need not.
 public struct CyclerLogEntry: Sendable {
-    /// What happened.
+    /// The event.
     public enum Event: Sendable {
         /// An action began.
         case willDispatch
@@ -19,13 +19,13 @@ public struct CyclerLogEntry: Sendable {
         case didChange(path: String, value: String)
         /// The whole value was replaced, or a batch of updates has ended.
         case didReplace(value: String)
-        /// An activity was told.
+        /// An activity was emitted.
         case didEmit(activity: String)
         /// Something came when there was nobody to do it any more.
         case didDrop(DroppedCall)
     }
 
-    /// What happened.
+    /// The event.
     public let event: Event
 
     /// Where that stands in the source; `nil` for changes, which belong to the commit around them.
@@ -40,42 +40,42 @@ final class StreamLogger: CyclerLogger {
     init(_ feed: ReactorStream<CyclerLogEntry>.Feed) {
         self.feed = feed
         let departure = departure
-        feed.whenAbandoned { departure.note() }
+        feed.whenAbandoned { departure.markLeft() }
     }
 
     func finish() { feed.finish() }
 
-    private func tell(_ event: CyclerLogEntry.Event, _ call: CyclerCall? = nil) {
-        guard !departure.isNoted else { return }
-        if !feed.push(CyclerLogEntry(event: event, call: call)) { departure.note() }
+    private func push(_ event: CyclerLogEntry.Event, _ call: CyclerCall? = nil) {
+        guard !departure.hasLeft else { return }
+        if !feed.push(CyclerLogEntry(event: event, call: call)) { departure.markLeft() }
     }
 
-    func willDispatch(_ call: CyclerCall) { tell(.willDispatch, call) }
+    func willDispatch(_ call: CyclerCall) { push(.willDispatch, call) }
 
     func didDispatch(_ call: CyclerCall, error: (any Error)?) {
-        tell(.didDispatch(error: error), call)
+        push(.didDispatch(error: error), call)
     }
 
-    func willMutate(_ call: CyclerCall) { tell(.willMutate, call) }
+    func willMutate(_ call: CyclerCall) { push(.willMutate, call) }
 
-    func didMutate(_ call: CyclerCall, outcome: CommitOutcome) { tell(.didMutate(outcome), call) }
+    func didMutate(_ call: CyclerCall, outcome: CommitOutcome) { push(.didMutate(outcome), call) }
 
     func didChange<Root, Value>(
         _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
     ) {
-        guard !departure.isNoted else { return }
-        tell(.didChange(path: String(describing: path), value: String(describing: value)))
+        guard !departure.hasLeft else { return }
+        push(.didChange(path: String(describing: path), value: String(describing: value)))
     }
 
     func didReplace<Root>(root: Root) {
-        guard !departure.isNoted else { return }
-        tell(.didReplace(value: String(describing: root)))
+        guard !departure.hasLeft else { return }
+        push(.didReplace(value: String(describing: root)))
     }
 
     func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {
-        guard !departure.isNoted else { return }
-        tell(.didEmit(activity: String(describing: activity)), call)
+        guard !departure.hasLeft else { return }
+        push(.didEmit(activity: String(describing: activity)), call)
     }
 
-    func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) { tell(.didDrop(dropped), call) }
+    func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) { push(.didDrop(dropped), call) }
 }

@@ -1,11 +1,11 @@
-/// Is told what a cycler does, in its order. Every method has a default that does nothing.
+/// Receives the events of a cycler, in order. Every method has a default that does nothing.
 ///
 /// Called synchronously, in the isolation that the cycler belongs to: take what is needed and
 /// return. What is slow reads ``Cycler/log(buffer:)`` instead, which holds nobody up. A logger may
-/// read the cycler and write to it; what it writes is told after what is being told.
+/// read the cycler and write to it; what it writes is delivered after the present event.
 ///
 /// For one dispatch with one commit: `willDispatch`, `willMutate`, `didChange` for each key path,
-/// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are told between
+/// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are notified between
 /// its last `didChange` or `didReplace` and its `didMutate`.
 ///
 /// A logger is added to one storage or cycler; one that serves several is made with their names.
@@ -37,7 +37,7 @@ public protocol CyclerLogger {
     /// The whole value was replaced, or a batch of updates has ended.
     func didReplace<Root>(root: Root)
 
-    /// An activity was told.
+    /// An activity was emitted.
     func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall)
 
     /// A commit or an activity was dropped; see ``DroppedCall``.

@@ -1,11 +1,11 @@
-/// Whoever hosts a storage: a logger that is also given every state.
+/// The host of a storage: a logger that also receives every state.
 ///
-/// Law: told before loggers and subscribers, synchronously, in the order of versions. While it is
-/// told it looks and writes nothing. It is held weakly: a host owns what it hosts.
+/// Invariant: called before loggers and subscribers, synchronously, in the order of versions. It does
+/// not write during a call. It is held weakly: a host owns what it hosts.
 package protocol StorageObserver<State>: AnyObject, CyclerLogger {
     associatedtype State
 
-    /// Whether key changes are to be told; asked for every write. Default: yes.
+    /// Whether key changes are to be reported; read for every write. Default: yes.
     var wantsChanges: Bool { get }
 
     /// Something was committed: this is the state of this version.
@@ -22,9 +22,9 @@ extension StorageObserver {
 package protocol ActivityObserver<Activity>: AnyObject {
     associatedtype Activity: Sendable
 
-    /// An activity was told.
+    /// An activity was emitted.
     func emitted(_ activity: Activity, by call: CyclerCall)
 }
 
-/// Whoever hosts a cycler.
+/// The host of a cycler.
 package protocol CyclerObserver<State, Activity>: StorageObserver, ActivityObserver {}

@@ -6,7 +6,7 @@ public final class CyclerParent<Parent: Cycler> {
 
     private var retained: Parent?
 
-    // Law: a `ParentDoor<Parent.Action>`, set by the extension below, which knows that there are
+    // Invariant: a `ParentDoor<Parent.Action>`, set by the extension below, which knows that there are
     // actions.
     private var someDoor: AnyObject?
 

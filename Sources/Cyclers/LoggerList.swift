@@ -34,7 +34,7 @@ struct LoggerList {
         entries.removeAll { $0.departure == nil }
     }
 
-    /// Puts another logger in the place of one; answers whether that was there.
+    /// Puts another logger in the place of one; returns whether that was there.
     mutating func replace(_ number: UInt64, _ logger: any CyclerLogger) -> Bool {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }
         entries[index].logger = logger
@@ -42,11 +42,11 @@ struct LoggerList {
     }
 
     mutating func forgetDeparted() {
-        guard entries.contains(where: { $0.departure?.isNoted == true }) else { return }
-        entries.removeAll { $0.departure?.isNoted == true }
+        guard entries.contains(where: { $0.departure?.hasLeft == true }) else { return }
+        entries.removeAll { $0.departure?.hasLeft == true }
     }
 
-    /// Those who are there now: a logger that is told may add and remove others.
+    /// The present loggers: a logger that is called may add and remove others.
     var present: some Sequence<any CyclerLogger> { entries.lazy.map(\.logger) }
 
     mutating func finishAll() {

@@ -3,8 +3,8 @@
 /// Alone, each call is one version and one notification, and ``batchUpdate(_:)`` makes many of them
 /// one. Given to a commit, everything that is written becomes that commit's version.
 ///
-/// Writing is immediate; who is told while something is being told is told next, so that every
-/// subscriber sees every version once and in order. A subscriber that writes each time it is told,
+/// Writing is immediate; a value that is written during a delivery is delivered next, so that every
+/// subscriber sees every version once and in order. A subscriber that writes on each delivery,
 /// without an end, never lets the first call return.
 public final class MutableStorage<Value>: Storage<Value> {
     /// Puts another value in the place of the whole. Always a version, for an equal value too.
@@ -74,13 +74,13 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     /// Makes one version, and one notification, of all that `update` writes; of nothing, none.
     ///
-    /// When it throws, the value is what it was, and nobody is told.
+    /// When it throws, the value is unchanged, and nobody is notified.
     public func batchUpdate<Failure: Error>(
         _ update: (MutableStorage<Value>) throws(Failure) -> Void
     ) throws(Failure) {
         _ = try core.commit(nil, isBatch: true) { () throws(Failure) in try update(self) }
     }
 
-    /// The same storage for those who only read.
+    /// The same storage, to read only.
     public func asStorage() -> Storage<Value> { Storage(core: core) }
 }

@@ -11,7 +11,7 @@ struct Outbox<Entry> {
             head = 0
             return nil
         }
-        // Those who commit for every commit they are told keep it from ever being empty.
+        // Subscribers that commit on every commit keep it from ever being empty.
         if head >= 64, head * 2 >= entries.count {
             entries.removeFirst(head)
             head = 0

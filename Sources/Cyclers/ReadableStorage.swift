@@ -10,7 +10,7 @@ public protocol ReadableStorage<Value> {
     var reading: StorageReading<Value> { get }
 }
 
-/// The way to a storage's value and to those who are told of it.
+/// Access to a storage's value and its subscribers.
 public struct StorageReading<Value> {
     let value: () -> Value
     let subscribe: (Subscription<Value>) -> StorageToken
@@ -34,12 +34,12 @@ extension ReadableStorage {
             }))
     }
 
-    /// Ends a subscription: it is not called again, even if it is being told right now.
+    /// Ends a subscription: it is not called again, even during a delivery.
     ///
     /// Nothing happens for a token that is unknown or was removed before.
     public func remove(subscriber token: StorageToken) { reading.unsubscribe(token) }
 
-    /// What follows from this storage's value: its value is `transform` of the present one.
+    /// A storage that is derived from this one: its value is `transform` of this one's.
     ///
     /// ```swift
     /// let texts = viewModel.state.map(\.countText).distinct()
@@ -83,7 +83,7 @@ extension ReadableStorage {
 
     /// The value: now, then once per version, an equal one too. Ends with the storage.
     ///
-    /// Asked for inside a commit, it begins with what has been written so far.
+    /// Inside a commit, it begins with what has been written so far.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
     ///   gets `ReaderTooSlow` after those.

@@ -1,4 +1,4 @@
-/// A value that is read, and observed; whoever has the ``MutableStorage`` writes it.
+/// A value that can be read and observed. The ``MutableStorage`` can also write it.
 ///
 /// Usable alone, and the state of a ``Cycler``, which writes it by `commit`:
 ///
@@ -14,7 +14,7 @@
 public class Storage<Value>: ReadableStorage {
     let core: StorageCore<Value>
 
-    // What commits write through. Made once: a commit need not.
+    // Commits write through it. Made once, so that a commit need not.
     private(set) lazy var writer = MutableStorage<Value>(core: core)
 
     /// Makes a storage with its first value, which is version 0.
@@ -28,7 +28,7 @@ public class Storage<Value>: ReadableStorage {
     /// How many commits, batches and single updates have written something.
     public final var version: UInt64 { core.version }
 
-    /// What this storage tells, for derived ones.
+    /// The values of this storage, for derived ones.
     public final var reading: StorageReading<Value> {
         let core = core
         return StorageReading(
@@ -39,7 +39,7 @@ public class Storage<Value>: ReadableStorage {
 
     // MARK: Loggers
 
-    /// Adds a logger; several are told everything, in the order in which they were added.
+    /// Adds a logger. All loggers are called, in the order in which they were added.
     ///
     /// - Returns: what to remove or replace it by.
     @discardableResult

@@ -1,13 +1,13 @@
 // Design: no locks and no tasks. A core belongs to one isolation, that of the cycler that has it, and
 // the compiler sees to it: it is not Sendable.
 //
-// Writing is immediate, telling has an order. A *commit* collects what it did in `pending`; when the
+// Writing is immediate, delivery has an order. A *commit* collects what it did in `pending`; when the
 // outermost one ends well that goes to the outbox, and what it unsays by throwing does not. The
-// outbox is told entry by entry, by one teller at a time: a subscriber that commits while it is told
-// has its commit applied at once and told next. A synchronous dispatch is one *turn*: telling
+// outbox is delivered entry by entry, by one loop at a time: a subscriber that commits when it is called
+// has its commit applied at once and delivered next. A synchronous dispatch is one *turn*: delivery
 // waits for its end, so that what a subscriber does about its first commit comes after its last.
 
-/// The value of a storage, its version, and those who are told.
+/// The value of a storage, its version, and its observers.
 final class StorageCore<Value> {
     /// The present value; within a commit the working copy.
     private(set) var value: Value
@@ -33,14 +33,14 @@ final class StorageCore<Value> {
     private var depth = 0
     // Whether the innermost open commit has written; false while there is none.
     private var hasWritten = false
-    // Law: empty while `depth` is 0.
+    // Invariant: empty while `depth` is 0.
     private var pending: [StorageEntry<Value>] = []
     // A closure has a copy of the value, which will replace it: a commit in between would be lost.
     private var isLent = false
     // Synchronous dispatches within dispatches.
     private var turns = 0
     private var outbox = Outbox<StorageEntry<Value>>()
-    private var isTelling = false
+    private var isDelivering = false
 
     init(_ value: Value) { self.value = value }
 
@@ -55,7 +55,7 @@ final class StorageCore<Value> {
 
     // MARK: Writing
 
-    /// Runs `body` as one commit and answers whether it could be made.
+    /// Runs `body` as one commit and returns whether it could be made.
     ///
     /// - Parameters:
     ///   - call: nil for a write that is no `commit` and is not logged as one.
@@ -140,7 +140,7 @@ final class StorageCore<Value> {
         return .committed(version: version)
     }
 
-    // Leaves a commit: what the outermost one did is told, in this order: changes, the new value,
+    // Leaves a commit. What the outermost one did is delivered in this order: changes, the new value,
     // the outcome, activities.
     private func leave(_ call: CyclerCall?, _ outcome: CommitOutcome) {
         guard depth == 0 else {
@@ -155,12 +155,12 @@ final class StorageCore<Value> {
         }
         if let call, isLogged { outbox.append(.didMutate(call, outcome)) }
         for entry in collected where entry.isEmission { outbox.append(entry) }
-        tellAll()
+        deliverAll()
     }
 
     private var wantsChanges: Bool { !loggers.isEmpty || observer?.wantsChanges == true }
 
-    // MARK: Telling
+    // MARK: Delivery
 
     func log(_ entry: StorageEntry<Value>) {
         guard isLogged else { return }
@@ -179,42 +179,42 @@ final class StorageCore<Value> {
     private func hand(_ entry: StorageEntry<Value>) {
         guard depth == 0 else { return pending.append(entry) }
         outbox.append(entry)
-        tellAll()
+        deliverAll()
     }
 
-    private func tellAll() {
-        guard !isTelling, turns == 0, depth == 0 else { return }
-        isTelling = true
-        while let entry = outbox.takeFirst() { tell(entry) }
-        isTelling = false
+    private func deliverAll() {
+        guard !isDelivering, turns == 0, depth == 0 else { return }
+        isDelivering = true
+        while let entry = outbox.takeFirst() { deliver(entry) }
+        isDelivering = false
     }
 
-    private func tell(_ entry: StorageEntry<Value>) {
+    private func deliver(_ entry: StorageEntry<Value>) {
         switch entry {
         case .committed(let value, let version, let call):
             observer?.committed(value, version: version, by: call)
-            tellSubscribers(value, version)
+            notifySubscribers(value, version)
         case .emitted(let emission):
-            tellLoggers(entry)
-            emission.tellHub()
+            notifyLoggers(entry)
+            emission.deliverToHub()
         default:
-            tellLoggers(entry)
+            notifyLoggers(entry)
         }
     }
 
-    private func tellLoggers(_ entry: StorageEntry<Value>) {
-        if let observer { entry.tell(observer) }
+    private func notifyLoggers(_ entry: StorageEntry<Value>) {
+        if let observer { entry.report(to: observer) }
         guard !loggers.isEmpty else { return }
         loggers.forgetDeparted()
-        for logger in loggers.present { entry.tell(logger) }
+        for logger in loggers.present { entry.report(to: logger) }
     }
 
-    private func tellSubscribers(_ value: Value, _ version: UInt64) {
-        for index in subscribers.beginTelling() {
+    private func notifySubscribers(_ value: Value, _ version: UInt64) {
+        for index in subscribers.beginDelivery() {
             guard let one = subscribers.subscription(at: index, for: version) else { continue }
             if !one.take(value) { subscribers.leaves(at: index) }
         }
-        subscribers.endTelling()
+        subscribers.endDelivery()
     }
 
     // MARK: Turns
@@ -224,7 +224,7 @@ final class StorageCore<Value> {
         return DispatchID(number: lastDispatch)
     }
 
-    /// Begins the synchronous dispatch `dispatch`; answers what ``endTurn(_:)`` wants to know.
+    /// Begins the synchronous dispatch `dispatch`; returns what ``endTurn(_:)`` needs.
     func beginTurn(_ dispatch: DispatchID?) -> DispatchID? {
         turns += 1
         defer { currentDispatch = dispatch }
@@ -234,10 +234,10 @@ final class StorageCore<Value> {
     func endTurn(_ before: DispatchID?) {
         turns -= 1
         currentDispatch = before
-        tellAll()
+        deliverAll()
     }
 
-    // MARK: Those who are told
+    // MARK: Observers
 
     func subscribe(_ subscription: Subscription<Value>) -> StorageToken {
         let token = nextToken()
@@ -293,13 +293,15 @@ final class StorageCore<Value> {
 
     // MARK: Hosting
 
-    /// Puts another state in place; nobody is told. Requires that nothing is being written or told.
+    /// Replaces the state without notifying observers. Requires that nothing is being written or
+    /// delivered.
     func restore(_ value: Value, version: UInt64) {
         precondition(
-            depth == 0 && turns == 0 && !isTelling, "a state is restored between turns, not in one")
+            depth == 0 && turns == 0 && !isDelivering,
+            "a state is restored between turns, not in one")
         self.value = value
         self.version = version
-        subscribers.unsay(after: version)
+        subscribers.rollBack(after: version)
     }
 
     /// Ends streams; from now on commits and activities are dropped. The value can still be read.

@@ -1,4 +1,4 @@
-/// What is to be told about a storage, to its observer, its loggers and its subscribers.
+/// An event of a storage, for its observer, its loggers and its subscribers.
 enum StorageEntry<Value> {
     case willDispatch(CyclerCall)
     case didDispatch(CyclerCall, error: (any Error)?)
@@ -10,7 +10,7 @@ enum StorageEntry<Value> {
     case emitted(any Emission)
     case dropped(DroppedCall, CyclerCall)
 
-    /// Whether a commit that fails unsays this.
+    /// Whether a commit that fails rolls this back.
     var isPartOfCommit: Bool {
         switch self {
         case .changed, .replaced, .emitted: true
@@ -22,16 +22,16 @@ enum StorageEntry<Value> {
         if case .emitted = self { true } else { false }
     }
 
-    func tell(_ logger: any CyclerLogger) {
+    func report(to logger: any CyclerLogger) {
         switch self {
         case .willDispatch(let call): logger.willDispatch(call)
         case .didDispatch(let call, let error): logger.didDispatch(call, error: error)
         case .willMutate(let call): logger.willMutate(call)
         case .didMutate(let call, let outcome): logger.didMutate(call, outcome: outcome)
-        case .changed(let change): change.tell(logger)
+        case .changed(let change): change.report(to: logger)
         case .replaced(let root): logger.didReplace(root: root)
         case .committed: break
-        case .emitted(let emission): emission.tell(logger)
+        case .emitted(let emission): emission.report(to: logger)
         case .dropped(let dropped, let call): logger.didDrop(dropped, call)
         }
     }
@@ -39,7 +39,7 @@ enum StorageEntry<Value> {
 
 /// A key path that was written; its types are known to the conforming type alone.
 protocol KeyChange {
-    func tell(_ logger: any CyclerLogger)
+    func report(to logger: any CyclerLogger)
 }
 
 struct StorageChange<Root, Value>: KeyChange {
@@ -47,13 +47,13 @@ struct StorageChange<Root, Value>: KeyChange {
     let path: WritableKeyPath<Root, Value>
     let root: Root
 
-    func tell(_ logger: any CyclerLogger) { logger.didChange(value, for: path, root: root) }
+    func report(to logger: any CyclerLogger) { logger.didChange(value, for: path, root: root) }
 }
 
 /// An activity on its way to its hub.
 protocol Emission {
-    func tellHub()
-    func tell(_ logger: any CyclerLogger)
+    func deliverToHub()
+    func report(to logger: any CyclerLogger)
 }
 
 struct ActivityEmission<Activity: Sendable>: Emission {
@@ -62,6 +62,6 @@ struct ActivityEmission<Activity: Sendable>: Emission {
     let call: CyclerCall
     let hub: ActivityHub<Activity>
 
-    func tellHub() { hub.tell(activity, number, call) }
-    func tell(_ logger: any CyclerLogger) { logger.didEmit(activity, call) }
+    func deliverToHub() { hub.deliver(activity, number, call) }
+    func report(to logger: any CyclerLogger) { logger.didEmit(activity, call) }
 }

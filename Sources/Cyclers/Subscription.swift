@@ -1,12 +1,12 @@
 internal import Reactors
 import Synchronization
 
-/// Someone who is told the values of a storage.
+/// A subscriber to the values of a storage.
 struct Subscription<Value> {
-    /// Tells a value and answers whether there is someone to tell the next one to.
+    /// Delivers a value; returns whether the subscriber wants the next one.
     let take: (Value) -> Bool
 
-    /// Whether nobody is there any more, though nothing was told since.
+    /// Whether the subscriber has left since the last delivery.
     var isGone: () -> Bool = { false }
 
     /// The storage is gone.
@@ -19,17 +19,17 @@ extension Subscription where Value: Sendable {
         // Why a flag and not a removal: a reader leaves on whatever thread it is on, and a storage
         // belongs to one isolation, unknown to it.
         let departure = Departure()
-        feed.whenAbandoned { departure.note() }
+        feed.whenAbandoned { departure.markLeft() }
         self.init(
-            take: { feed.push($0) }, isGone: { departure.isNoted }, finish: { feed.finish() })
+            take: { feed.push($0) }, isGone: { departure.hasLeft }, finish: { feed.finish() })
     }
 }
 
 /// Set once, when a reader has left.
 final class Departure: Sendable {
-    private let hasLeft = Atomic(false)
+    private let left = Atomic(false)
 
-    var isNoted: Bool { hasLeft.load(ordering: .relaxed) }
+    var hasLeft: Bool { left.load(ordering: .relaxed) }
 
-    func note() { hasLeft.store(true, ordering: .relaxed) }
+    func markLeft() { left.store(true, ordering: .relaxed) }
 }

@@ -2,18 +2,18 @@
 struct SubscriptionList<Value> {
     private struct Entry {
         let number: UInt64
-        /// What it has seen or was never meant to see: told are later versions only.
+        /// The last version that it has seen or is not to see; later ones are delivered.
         var since: UInt64
-        /// nil once it was removed while someone was being told.
+        /// nil once it was removed during a delivery.
         var subscription: Subscription<Value>?
     }
 
-    // Law: sorted by `number`.
+    // Invariant: sorted by `number`.
     private var entries: [Entry] = []
-    private var isTelling = false
+    private var isDelivering = false
     private var hasGaps = false
-    /// When there are so many, those whose reader has left are looked for. Without it, readers that
-    /// come and go while nothing is written would gather.
+    /// At this count, subscriptions whose reader has left are removed. Without it, readers that come
+    /// and go while nothing is written would accumulate.
     private var sweepCount = 16
 
     var isEmpty: Bool { entries.isEmpty }
@@ -21,7 +21,7 @@ struct SubscriptionList<Value> {
     var count: Int { entries.count { $0.subscription != nil } }
 
     mutating func add(_ subscription: Subscription<Value>, _ number: UInt64, since: UInt64) {
-        if entries.count >= sweepCount, !isTelling {
+        if entries.count >= sweepCount, !isDelivering {
             entries.removeAll { $0.subscription?.isGone() ?? true }
             sweepCount = max(16, entries.count * 2)
         }
@@ -34,7 +34,7 @@ struct SubscriptionList<Value> {
     }
 
     private mutating func remove(at index: Int) {
-        if isTelling {
+        if isDelivering {
             entries[index].subscription = nil
             hasGaps = true
         } else {
@@ -42,15 +42,15 @@ struct SubscriptionList<Value> {
         }
     }
 
-    /// Versions after this one were unsaid, and will be told again when they come.
-    mutating func unsay(after version: UInt64) {
+    /// Versions after this one were rolled back, and are delivered again when they come.
+    mutating func rollBack(after version: UInt64) {
         for index in entries.indices { entries[index].since = min(entries[index].since, version) }
     }
 
-    // MARK: Telling, in steps: whoever is told may add and remove
+    // MARK: Delivery, in steps: a subscriber may add and remove others
 
-    mutating func beginTelling() -> Range<Int> {
-        isTelling = true
+    mutating func beginDelivery() -> Range<Int> {
+        isDelivering = true
         return entries.indices
     }
 
@@ -63,8 +63,8 @@ struct SubscriptionList<Value> {
         remove(at: index)
     }
 
-    mutating func endTelling() {
-        isTelling = false
+    mutating func endDelivery() {
+        isDelivering = false
         guard hasGaps else { return }
         hasGaps = false
         entries.removeAll { $0.subscription == nil }

@@ -1,6 +1,6 @@
 internal import Reactors
 
-// What an enum's cases are called, asked of its own decoding: Codable has no list of them.
+// The names of an enum's cases, found by its own decoding: Codable has no list of them.
 
 extension JSON {
     /// Whether an enum has a case that travels under this name; false for what is no enum.
@@ -82,7 +82,7 @@ extension JSON {
         text.append(UInt8(ascii: "}"))
         guard let document = try? JSONDocument(text) else { return probe }
         document.probe = probe
-        // What it reads does not matter, only what it asks for.
+        // Only the keys that it asks for matter, not the values.
         _ = try? document.value(type, at: 0)
         return probe
     }

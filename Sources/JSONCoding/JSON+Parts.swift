@@ -1,4 +1,4 @@
-// What can be said of JSON text without decoding it.
+// Questions about JSON text that need no decoding.
 
 extension JSON {
     /// Where the value that `pointer` names stands in `bytes`; nil if there is none.

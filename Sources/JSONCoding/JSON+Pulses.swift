@@ -12,7 +12,7 @@ extension JSON {
         let writer = JSONWriter(appendingTo: [])
         let found = PulseKeys()
         do {
-            let entry = try writer.sheet.enter(Value.self)
+            let entry = try writer.output.enter(Value.self)
             let base = JSONSlotEncoder(writer: writer, slot: entry.slot, type: Value.self)
             try value.encode(to: PulseKeysEncoder(base: base, found: found))
         } catch {

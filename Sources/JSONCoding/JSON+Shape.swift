@@ -18,7 +18,7 @@ extension JSON {
     ///
     /// Told by stored fields, so of a type that writes something else than these it may be wrong: it
     /// answers what to look at, not what to rely on. Of what it can't see into (classes,
-    /// existentials, enums with large payloads) it answers false.
+    /// existentials, enums with large payloads) it returns false.
     package static func alwaysEncodes(_ type: any Any.Type) -> Bool {
         alwaysEncodes(type, around: [])
     }

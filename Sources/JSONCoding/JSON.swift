@@ -69,7 +69,7 @@ package enum JSON {
     ) throws(JSONEncodingFailure) {
         if appendScalar(value, to: &out) { return }
         let writer = space.writer(appendingTo: out)
-        // Law: one reference to the bytes while they grow, or every append would copy them.
+        // Invariant: one reference to the bytes while they grow, or every append would copy them.
         out = []
         defer { out = writer.takeBytes() }
         try writer.encodeRoot(value)

@@ -1,4 +1,4 @@
-// What a decoder throws is Swift's own error, because a type's `init(from:)` may look at it;
+// A decoder throws Swift's own error, because a type's `init(from:)` may look at it;
 // `JSON.decode` makes a refusal of it.
 
 extension JSONDocument {

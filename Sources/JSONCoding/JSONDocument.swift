@@ -9,7 +9,7 @@ final class JSONDocument {
     private var indexes: [Int: JSONKeyIndex] = [:]
     /// The node at which an error arose that carries no path of its own.
     private(set) var blamed: Int?
-    /// What is wrong with the `type` of the enum that is being read: to be thrown instead of what
+    /// The fault of the `type` of the enum that is being read: to be thrown instead of what
     /// Swift's synthesised code makes of having no case to choose.
     var tagError: DecodingError?
     /// Only while an enum is asked for its cases.

@@ -6,11 +6,11 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     let writer: JSONWriter
     let frame: Int
 
-    var codingPath: [any CodingKey] { writer.sheet.path(of: frame) }
-    var count: Int { writer.sheet.count(of: frame) }
+    var codingPath: [any CodingKey] { writer.output.path(of: frame) }
+    var count: Int { writer.output.count(of: frame) }
 
-    private func write(_ value: (inout JSONSheet) throws -> Void) throws {
-        try writer.sheet.element(frame, value)
+    private func write(_ value: (inout JSONOutput) throws -> Void) throws {
+        try writer.output.element(frame, value)
     }
 
     func encodeNil() throws { try write { $0.appendNull() } }
@@ -32,14 +32,14 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     func encode(_ value: Float) throws { try write { try $0.append(value) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        let mark = writer.sheet.begin(frame)
+        let mark = writer.output.begin(frame)
         do {
             try writer.encode(value)
         } catch {
-            writer.sheet.rollBack(mark, because: error)
+            writer.output.rollBack(mark, because: error)
             throw error
         }
-        writer.sheet.finish(mark)
+        writer.output.finish(mark)
     }
 
     // MARK: Containers
@@ -60,9 +60,9 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     }
 
     private func open(_ kind: JSONFrame.Kind) -> Int {
-        let mark = writer.sheet.begin(frame)
-        let opened = writer.sheet.open(kind, in: frame)
-        writer.sheet.finish(mark)
+        let mark = writer.output.begin(frame)
+        let opened = writer.output.open(kind, in: frame)
+        writer.output.finish(mark)
         return opened
     }
 }

@@ -1,4 +1,4 @@
-/// What a saved value is read over: members of objects that it lacks are taken from here.
+/// Defaults for a saved value: members of objects that it lacks are taken from here.
 ///
 /// Design: asked only where a member is missing that the type can't do without, so that a value
 /// that has everything costs nothing more. The place in this document is found by the path; inside

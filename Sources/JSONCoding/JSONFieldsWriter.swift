@@ -13,12 +13,12 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let frame: Int
     let role: Role
 
-    var codingPath: [any CodingKey] { writer.sheet.path(of: frame) }
+    var codingPath: [any CodingKey] { writer.output.path(of: frame) }
 
-    private func write(_ key: Key, _ value: (inout JSONSheet) throws -> Void) throws {
+    private func write(_ key: Key, _ value: (inout JSONOutput) throws -> Void) throws {
         if role != .plain { try refuse(key) }
         let name = key.stringValue
-        try writer.sheet.member(frame, name, value)
+        try writer.output.member(frame, name, value)
     }
 
     private func refuse(_ key: Key) throws {
@@ -99,14 +99,14 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
         if role != .plain { try refuse(key) }
         let name = key.stringValue
-        let mark = writer.sheet.begin(frame, key: name)
+        let mark = writer.output.begin(frame, key: name)
         do {
             try writer.encode(value)
         } catch {
-            writer.sheet.rollBack(mark, because: error)
+            writer.output.rollBack(mark, because: error)
             throw error
         }
-        writer.sheet.finish(mark)
+        writer.output.finish(mark)
     }
 
     // MARK: Containers
@@ -115,7 +115,7 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
         keyedBy _: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
         if role == .tag {
-            writer.sheet.beginCase(key.stringValue, in: frame)
+            writer.output.beginCase(key.stringValue, in: frame)
             return KeyedEncodingContainer(
                 JSONFieldsWriter<NestedKey>(writer: writer, frame: frame, role: .body))
         }
@@ -137,14 +137,14 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func open(_ kind: JSONFrame.Kind, _ key: String) -> Int {
-        if role == .tag { writer.sheet.note(JSONTag.notAnEnum) }
-        if role == .body, key == JSONTag.name { writer.sheet.note(JSONTag.reserved) }
-        if kind != .slot, let same = writer.sheet.opened(kind, under: key, in: frame) {
+        if role == .tag { writer.output.note(JSONTag.notAnEnum) }
+        if role == .body, key == JSONTag.name { writer.output.note(JSONTag.reserved) }
+        if kind != .slot, let same = writer.output.opened(kind, under: key, in: frame) {
             return same
         }
-        let mark = writer.sheet.begin(frame, key: key)
-        let opened = writer.sheet.open(kind, in: frame)
-        writer.sheet.finish(mark)
+        let mark = writer.output.begin(frame, key: key)
+        let opened = writer.output.open(kind, in: frame)
+        writer.output.finish(mark)
         return opened
     }
 }

@@ -10,7 +10,7 @@ struct JSONFrame {
         case array, object
     }
 
-    /// What belongs together when the container is sorted as it closes.
+    /// The ranges that move together when the container is sorted as it closes.
     enum Order: UInt8 {
         /// Nothing: it stays as written.
         case written
@@ -19,7 +19,7 @@ struct JSONFrame {
 
     var kind = Kind.slot
     var order = Order.written
-    /// Law: the open frames are `JSONSheet.innermost`, its parent, and so on.
+    /// Invariant: the open frames are `JSONOutput.innermost`, its parent, and so on.
     var isOpen = true
     /// The frame around this one; -1 for the root.
     let parent: Int

@@ -23,7 +23,7 @@ struct JSONNode {
     /// Elements of an array, members of an object.
     var count: UInt32 = 0
 
-    /// What a refusal calls the value.
+    /// The name of the value in a refusal.
     var phrase: String {
         switch kind {
         case .null: "null"

@@ -3,7 +3,7 @@ private protocol JSONUnordered {}
 extension Set: JSONUnordered {}
 extension Dictionary: JSONUnordered {}
 
-extension JSONSheet {
+extension JSONOutput {
     /// Has the slot's container sorted as it closes, if the order of the type means nothing.
     ///
     /// Why: equal states must have equal bytes, for a journal that is replayed and for streams

@@ -1,7 +1,7 @@
-extension JSONSheet {
+extension JSONOutput {
     /// The way from the root to the value that begins at `offset`, read from the text before it.
     ///
-    /// Why so: a path is asked for when something fails, and the text tells it. Keeping one up
+    /// Why so: a path is asked for when something fails, and the text has it. Maintaining one up
     /// to date would cost every member of every value.
     func path(to offset: Int) -> [any CodingKey] {
         var path: [JSONPathKey] = []

@@ -4,7 +4,7 @@
     internal import Foundation
 #endif
 
-extension JSONSheet {
+extension JSONOutput {
     mutating func append(_ value: Bool) {
         JSONText.append(value, to: &out)
     }

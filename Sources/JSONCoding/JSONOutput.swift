@@ -3,9 +3,9 @@
 /// Design: a type may open several containers and write to them in any order, while text only
 /// grows at its end. Nearly all types write in order, so that is the path without detours: a
 /// container is a frame, and writing to one closes those that were opened inside it. Writing to
-/// a closed one cuts the text there, writes, and puts the rest back (`JSONSheet+Cut`).
+/// a closed one cuts the text there, writes, and puts the rest back (`JSONOutput+Insertion`).
 /// Frames live as long as the `encode(to:)` call that opened them.
-struct JSONSheet {
+struct JSONOutput {
     var out: [UInt8]
     /// Where this value begins: what is before it belongs to the caller.
     private(set) var origin: Int
@@ -59,7 +59,7 @@ struct JSONSheet {
     /// Arrays and objects around the value that is due at the end of the text.
     var depth: Int { innermost < 0 ? 0 : frames[innermost].depth }
 
-    /// What was around a slot when it was opened.
+    /// The surroundings of a slot when it was opened.
     struct Entry {
         let slot: Int
         let innermost: Int
@@ -91,20 +91,21 @@ struct JSONSheet {
 
     // MARK: Elements
 
-    /// What must be known to undo an element, or to end it.
+    /// The information to undo an element, or to end it.
     struct Mark {
         let frame: Int
         let length: Int
         let frameCount: Int
         let barrier: Int
-        let cut: Cut?
+        let insertion: Insertion?
     }
 
     /// Makes the end of the text the place for the frame's next element.
     mutating func begin(_ frame: Int) -> Mark {
-        let cut = reach(frame)
+        let insertion = reach(frame)
         let mark = Mark(
-            frame: frame, length: out.count, frameCount: frames.count, barrier: barrier, cut: cut)
+            frame: frame, length: out.count, frameCount: frames.count, barrier: barrier,
+            insertion: insertion)
         guard frame < frames.count else { return mark }
         if frames[frame].count > 0 { out.append(UInt8(ascii: ",")) }
         frames[frame].count += 1
@@ -121,23 +122,23 @@ struct JSONSheet {
 
     /// Writes a member whose value is no container.
     mutating func member(
-        _ frame: Int, _ key: String, _ value: (inout JSONSheet) throws -> Void
+        _ frame: Int, _ key: String, _ value: (inout JSONOutput) throws -> Void
     ) throws {
         try fill(begin(frame, key: key), value)
     }
 
     /// Writes an element that is no container.
-    mutating func element(_ frame: Int, _ value: (inout JSONSheet) throws -> Void) throws {
+    mutating func element(_ frame: Int, _ value: (inout JSONOutput) throws -> Void) throws {
         try fill(begin(frame), value)
     }
 
     /// Writes the only value of a slot, which is no container.
-    mutating func scalar(_ slot: Int, _ value: (inout JSONSheet) throws -> Void) throws {
+    mutating func scalar(_ slot: Int, _ value: (inout JSONOutput) throws -> Void) throws {
         try fill(beginScalar(slot), value)
     }
 
     private mutating func fill(
-        _ mark: Mark, _ value: (inout JSONSheet) throws -> Void
+        _ mark: Mark, _ value: (inout JSONOutput) throws -> Void
     ) throws {
         do {
             try value(&self)
@@ -149,7 +150,7 @@ struct JSONSheet {
     }
 
     mutating func finish(_ mark: Mark) {
-        if let cut = mark.cut { restore(cut, mark) }
+        if let insertion = mark.insertion { endInsertion(insertion, mark) }
     }
 
     /// Removes an element whose value could not be encoded: the type may have another in mind.
@@ -169,13 +170,15 @@ struct JSONSheet {
     }
 
     /// Makes `frame` the innermost one. Returns what was cut off for it, if it had been closed.
-    private mutating func reach(_ frame: Int) -> Cut? {
+    private mutating func reach(_ frame: Int) -> Insertion? {
         if frame == innermost { return nil }
         guard frame < frames.count, frame >= barrier else {
             note("a container is used outside of the encode(to:) that it was made for")
             return nil
         }
-        guard frames[frame].isOpen else { return cut(at: frames[frame].end, reopening: frame) }
+        guard frames[frame].isOpen else {
+            return beginInsertion(at: frames[frame].end, reopening: frame)
+        }
         while innermost > frame { close() }
         return nil
     }
@@ -244,10 +247,11 @@ struct JSONSheet {
                 debugDescription: "a value encodes itself in two ways at once")
             throw EncodingError.invalidValue(Any.self, context)
         }
-        let cut = frames[slot].isOpen ? nil : cut(replacing: slot)
+        let insertion = frames[slot].isOpen ? nil : beginInsertion(replacing: slot)
         frames[slot].kind = .scalar
         return Mark(
-            frame: slot, length: out.count, frameCount: frames.count, barrier: barrier, cut: cut)
+            frame: slot, length: out.count, frameCount: frames.count, barrier: barrier,
+            insertion: insertion)
     }
 
     /// The case of a `TaggedCodable` enum: opens its object with the `type` in it.

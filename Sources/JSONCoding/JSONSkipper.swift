@@ -1,6 +1,6 @@
 /// Finds its way in JSON text without reading it: for text that this module has written.
 ///
-/// Law: whatever the bytes are, it stays within them; in text that is no JSON it finds nothing
+/// Invariant: whatever the bytes are, it stays within them; in text that is no JSON it finds nothing
 /// or something meaningless.
 enum JSONSkipper {
     /// The place after the value that begins at `place`; nil if the text ends before it does.

@@ -9,27 +9,27 @@ struct JSONSlotEncoder: Encoder {
     /// The type whose value fills the slot, where it is known.
     var type: (any Any.Type)?
 
-    var codingPath: [any CodingKey] { writer.sheet.path(of: slot) }
+    var codingPath: [any CodingKey] { writer.output.path(of: slot) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy _: Key.Type) -> KeyedEncodingContainer<Key> {
         if let type, type is any TaggedCodable.Type {
-            writer.sheet.fill(slot, with: .tag)
+            writer.output.fill(slot, with: .tag)
             return KeyedEncodingContainer(
                 JSONFieldsWriter<Key>(writer: writer, frame: slot, role: .tag))
         }
-        writer.sheet.fill(slot, with: .object)
+        writer.output.fill(slot, with: .object)
         // A dictionary's key holds its text; keys that fit a word are fields' names.
         if MemoryLayout<Key>.size > MemoryLayout<Int>.size {
-            writer.sheet.sortAtEnd(slot, of: type)
+            writer.output.sortAtEnd(slot, of: type)
         }
         return KeyedEncodingContainer(
             JSONFieldsWriter<Key>(writer: writer, frame: slot, role: .plain))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        writer.sheet.fill(slot, with: .array)
-        writer.sheet.sortAtEnd(slot, of: type)
+        writer.output.fill(slot, with: .array)
+        writer.output.sortAtEnd(slot, of: type)
         return JSONElementsWriter(writer: writer, frame: slot)
     }
 
@@ -37,8 +37,8 @@ struct JSONSlotEncoder: Encoder {
 }
 
 extension JSONSlotEncoder: SingleValueEncodingContainer {
-    private func write(_ value: (inout JSONSheet) throws -> Void) throws {
-        try writer.sheet.scalar(slot, value)
+    private func write(_ value: (inout JSONOutput) throws -> Void) throws {
+        try writer.output.scalar(slot, value)
     }
 
     func encodeNil() throws { try write { $0.appendNull() } }
@@ -60,13 +60,13 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
     func encode(_ value: Float) throws { try write { try $0.append(value) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        let mark = try writer.sheet.beginScalar(slot)
+        let mark = try writer.output.beginScalar(slot)
         do {
             try writer.encode(value)
         } catch {
-            writer.sheet.rollBack(mark, because: error)
+            writer.output.rollBack(mark, because: error)
             throw error
         }
-        writer.sheet.finish(mark)
+        writer.output.finish(mark)
     }
 }

@@ -16,7 +16,7 @@ enum JSONTag {
     }
 
     /// The case that the `type` names, as the list of keys that Swift asks for. If the enum has
-    /// none of that name, the list is empty and the document is told why: the caller can't throw.
+    /// none of that name, the list is empty and the document records why: the caller can't throw.
     static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
         // Here and nowhere else is there an optional of a type that is known to the caller only:
         // each such place costs a look-up of that type, 400 instructions.
@@ -28,7 +28,7 @@ enum JSONTag {
         return [key]
     }
 
-    /// What an enum asks for while it is read, for ``JSON/casesWithReservedField(_:)``.
+    /// The keys that an enum asks for while it is read, for ``JSON/casesWithReservedField(_:)``.
     final class Probe {
         /// It has a case of the name that it was given.
         var isCase = false

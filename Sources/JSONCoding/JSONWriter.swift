@@ -1,22 +1,22 @@
-/// Lets a value encode itself onto a sheet.
+/// Lets a value encode itself onto a output.
 ///
-/// Design: encoders and containers share the sheet, so it lies in a class; they change it in
+/// Design: encoders and containers share the output, so it lies in a class; they change it in
 /// whole steps, because each access to it is checked for overlap. No step runs a value's code.
 final class JSONWriter {
-    var sheet: JSONSheet
+    var output: JSONOutput
 
     init(appendingTo out: [UInt8]) {
-        sheet = JSONSheet(appendingTo: out)
+        output = JSONOutput(appendingTo: out)
     }
 
     func begin(appendingTo out: [UInt8]) {
-        sheet.begin(appendingTo: out)
+        output.begin(appendingTo: out)
     }
 
     /// Hands the bytes out without a copy.
     func takeBytes() -> [UInt8] {
         var bytes: [UInt8] = []
-        swap(&bytes, &sheet.out)
+        swap(&bytes, &output.out)
         return bytes
     }
 
@@ -25,25 +25,25 @@ final class JSONWriter {
         do {
             try encode(value)
         } catch {
-            let failure = sheet.misuse ?? sheet.failure(for: error)
-            sheet.clear()
+            let failure = output.misuse ?? output.failure(for: error)
+            output.clear()
             throw failure
         }
-        guard let misuse = sheet.misuse else { return }
-        sheet.clear()
+        guard let misuse = output.misuse else { return }
+        output.clear()
         throw misuse
     }
 
     /// Writes one value at the end of the text. After an error the caller rolls back.
     func encode<Value: Encodable>(_ value: Value) throws {
-        if JSONSheet.isSpecial(Value.self) { return try sheet.appendSpecial(value) }
-        let entry = try sheet.enter(Value.self)
+        if JSONOutput.isSpecial(Value.self) { return try output.appendSpecial(value) }
+        let entry = try output.enter(Value.self)
         try value.encode(to: JSONSlotEncoder(writer: self, slot: entry.slot, type: Value.self))
-        try sheet.leave(entry)
+        try output.leave(entry)
     }
 }
 
-/// What an encoding needs while it runs, for the next one to use again.
+/// The buffers of an encoding, for the next one to reuse.
 package struct JSONEncodingSpace {
     private var writer: JSONWriter?
 

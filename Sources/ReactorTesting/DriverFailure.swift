@@ -1,9 +1,9 @@
-/// What a ``TestDriver`` found: something came that was not asserted, or did not come.
+/// A fault that a ``TestDriver`` found: something came that was not asserted, or did not come.
 ///
 /// It has the place of the call that found it, in the pieces that both Swift Testing's
 /// `SourceLocation` and XCTest's `file:line:` are made of.
 public struct DriverFailure: Error, Sendable, CustomStringConvertible {
-    /// What is wrong, in whole sentences; several lines, where two values are compared.
+    /// The fault, in whole sentences; several lines where two values are compared.
     public let message: String
 
     /// Where the driver was called.

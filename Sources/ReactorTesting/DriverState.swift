@@ -1,8 +1,8 @@
 internal import Reactors
 import Synchronization
 
-/// What a session did and a driver has not looked at yet.
-final class DriverBook<R: Reactor>: SessionFollower {
+/// The events of a session that a driver has not compared yet.
+final class DriverState<R: Reactor>: SessionFollower {
     /// Something that has to be asserted.
     enum Event {
         case mutation(R.Mutation, version: UInt64, state: R.State)
@@ -26,20 +26,20 @@ final class DriverBook<R: Reactor>: SessionFollower {
         }
     }
 
-    private struct Book {
+    private struct Contents {
         var initialState: R.State?
         var lines: [Line] = []
-        // How much was told, asserted or not.
+        // The number of events, asserted or not.
         var count = 0
         var waiting: [(seen: Int, wake: AsyncStream<Never>.Continuation)] = []
     }
 
     // Why a lock: the session writes in its own isolation, the test reads in another.
-    private let book = Mutex(Book())
+    private let contents = Mutex(Contents())
 
     // MARK: The session's side
 
-    func began(with state: R.State) { book.withLock { $0.initialState = state } }
+    func began(with state: R.State) { contents.withLock { $0.initialState = state } }
 
     func happened(_ entry: ActionLogEntry<R>, state: R.State?) {
         add(Self.line(for: entry, state))
@@ -53,7 +53,7 @@ final class DriverBook<R: Reactor>: SessionFollower {
         switch entry.event {
         case .received, .rejected, .recorded: return .turn(entry.action)
         case .mutation(let mutation, let version):
-            guard let state else { preconditionFailure("a follower is told the state") }
+            guard let state else { preconditionFailure("a follower gets the state") }
             event = .mutation(mutation, version: version, state: state)
         case .activity(let activity): event = .activity(activity)
         case .effectFailed(_, let error): event = .failure(.effect, error)
@@ -65,37 +65,37 @@ final class DriverBook<R: Reactor>: SessionFollower {
     }
 
     private func add(_ line: Line?) {
-        let waiting = book.withLock { book in
-            book.count += 1
-            if let line { book.lines.append(line) }
-            defer { book.waiting = [] }
-            return book.waiting
+        let waiting = contents.withLock { contents in
+            contents.count += 1
+            if let line { contents.lines.append(line) }
+            defer { contents.waiting = [] }
+            return contents.waiting
         }
         for waiter in waiting { waiter.wake.finish() }
     }
 
     // MARK: The test's side
 
-    var initialState: R.State? { book.withLock { $0.initialState } }
+    var initialState: R.State? { contents.withLock { $0.initialState } }
 
-    /// How much was told so far: what ``wait(for:)`` goes on from.
-    var count: Int { book.withLock { $0.count } }
+    /// The number of events so far, from which ``wait(for:)`` continues.
+    var count: Int { contents.withLock { $0.count } }
 
     /// The first item that was not asserted.
     func takeNext() -> Item? {
-        book.withLock { book in
-            book.lines.removeAll { $0.item == nil }
-            return book.lines.isEmpty ? nil : book.lines.removeFirst().item
+        contents.withLock { contents in
+            contents.lines.removeAll { $0.item == nil }
+            return contents.lines.isEmpty ? nil : contents.lines.removeFirst().item
         }
     }
 
-    /// What came before the turn of the action, and those of its mutations that were applied in
+    /// The events before the turn of the action, and those of its mutations that were applied in
     /// that turn, up to `version`; the rest stays.
     func takeTurn(of action: UInt64, upTo version: UInt64) -> (before: [Item], own: [Item]) {
-        book.withLock { book in
+        contents.withLock { contents in
             var (before, own, rest): ([Item], [Item], [Line]) = ([], [], [])
             var hasBegun = false
-            for line in book.lines {
+            for line in contents.lines {
                 switch line {
                 case .turn(let number): hasBegun = hasBegun || number == action
                 case .item(let item) where item.action == action && item.isMutation(upTo: version):
@@ -104,24 +104,24 @@ final class DriverBook<R: Reactor>: SessionFollower {
                 case .item: rest.append(line)
                 }
             }
-            book.lines = rest
+            contents.lines = rest
             return (before, own)
         }
     }
 
-    /// Returns when more was told than `seen`, or when the calling task is cancelled.
+    /// Returns when there are more events than `seen`, or when the calling task is cancelled.
     func waitForMore(than seen: Int) async {
         let (stream, wake) = AsyncStream<Never>.makeStream()
-        let isThere = book.withLock { book in
-            if book.count == seen { book.waiting.append((seen, wake)) }
-            return book.count != seen
+        let isThere = contents.withLock { contents in
+            if contents.count == seen { contents.waiting.append((seen, wake)) }
+            return contents.count != seen
         }
         if isThere { wake.finish() }
         for await _ in stream {}
     }
 }
 
-extension DriverBook.Item {
+extension DriverState.Item {
     fileprivate func isMutation(upTo last: UInt64) -> Bool {
         guard case .mutation(_, let version, _) = event else { return false }
         return version <= last

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that moves when a test says so, and tells when somebody sleeps on it.
+/// A clock that moves when a test advances it, and reports when a task sleeps on it.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -46,10 +46,10 @@ public final class ManualClock: Clock, Sendable {
         let wake: AsyncStream<Never>.Continuation
     }
 
-    private struct Book {
+    private struct State {
         var now = Instant(sinceStart: .zero)
         var sleepers: [Sleeper] = []
-        // Who is on the way to sleep. Law: one that is cancelled before it sleeps leaves this, and
+        // Who is on the way to sleep. Invariant: one that is cancelled before it sleeps leaves this, and
         // finds itself missing.
         var beginning: Set<UInt64> = []
         var lastSleeper: UInt64 = 0
@@ -71,28 +71,28 @@ public final class ManualClock: Clock, Sendable {
 
     // Why a lock: sleepers come from any task. Without it one could fall asleep between the look at
     // who is due and the step of time.
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     /// Makes a clock that stands at its beginning.
     public init() {}
 
     /// The present moment.
-    public var now: Instant { book.withLock { $0.now } }
+    public var now: Instant { state.withLock { $0.now } }
 
     /// Zero: every sleeper wakes at exactly its time.
     public var minimumResolution: Duration { .zero }
 
     /// How many tasks sleep now.
-    public var sleeperCount: Int { book.withLock { $0.sleepers.count } }
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// Returns when the clock was advanced to the deadline.
     ///
     /// - Throws: `CancellationError`, at once, when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let number = book.withLock { book in
-            book.lastSleeper += 1
-            book.beginning.insert(book.lastSleeper)
-            return book.lastSleeper
+        let number = state.withLock { state in
+            state.lastSleeper += 1
+            state.beginning.insert(state.lastSleeper)
+            return state.lastSleeper
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { wake in
@@ -122,40 +122,40 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Returns when at least so many tasks sleep, or when the calling task is cancelled.
+    /// Returns when at least `count` tasks sleep, or when the calling task is cancelled.
     public func waitForSleepers(_ count: Int) async {
         let (stream, wake) = AsyncStream<Never>.makeStream()
-        let isContent = book.withLock { book in
-            let isContent = book.sleepers.count >= count
-            if !isContent { book.watchers.append(Watcher(count: count, wake: wake)) }
+        let isContent = state.withLock { state in
+            let isContent = state.sleepers.count >= count
+            if !isContent { state.watchers.append(Watcher(count: count, wake: wake)) }
             return isContent
         }
         if isContent { wake.finish() }
         for await _ in stream {}
     }
 
-    /// Calls this whenever a task has fallen asleep.
+    /// Calls this whenever a task begins to sleep.
     func follow(_ tell: @escaping @Sendable () -> Void) {
-        book.withLock { $0.follower = tell }
+        state.withLock { $0.follower = tell }
     }
 
     private func advance(_ next: (Instant) -> Instant) {
-        let due = book.withLock { book in
-            let now = next(book.now)
-            book.now = now
-            let due = book.sleepers.filter { $0.deadline <= now }
-            book.sleepers.removeAll { $0.deadline <= now }
+        let due = state.withLock { state in
+            let now = next(state.now)
+            state.now = now
+            let due = state.sleepers.filter { $0.deadline <= now }
+            state.sleepers.removeAll { $0.deadline <= now }
             return due.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
         }
         for sleeper in due { sleeper.wake.resume() }
     }
 
     private func add(_ sleeper: Sleeper) {
-        let verdict: Verdict = book.withLock { book in
-            guard book.beginning.remove(sleeper.number) != nil else { return .cancelled }
-            guard sleeper.deadline > book.now else { return .due }
-            book.sleepers.append(sleeper)
-            return .asleep(book.takeContentWatchers(), book.follower)
+        let verdict: Verdict = state.withLock { state in
+            guard state.beginning.remove(sleeper.number) != nil else { return .cancelled }
+            guard sleeper.deadline > state.now else { return .due }
+            state.sleepers.append(sleeper)
+            return .asleep(state.takeContentWatchers(), state.follower)
         }
         switch verdict {
         case .cancelled: sleeper.wake.resume(throwing: CancellationError())
@@ -167,12 +167,12 @@ public final class ManualClock: Clock, Sendable {
     }
 
     private func cancel(_ number: UInt64) {
-        let sleeper: Sleeper? = book.withLock { book in
-            if book.beginning.remove(number) != nil { return nil }
-            guard let index = book.sleepers.firstIndex(where: { $0.number == number }) else {
+        let sleeper: Sleeper? = state.withLock { state in
+            if state.beginning.remove(number) != nil { return nil }
+            guard let index = state.sleepers.firstIndex(where: { $0.number == number }) else {
                 return nil
             }
-            return book.sleepers.remove(at: index)
+            return state.sleepers.remove(at: index)
         }
         sleeper?.wake.resume(throwing: CancellationError())
     }

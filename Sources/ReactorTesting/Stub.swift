@@ -12,10 +12,10 @@ public import Reactors
 /// #expect(await stub.actions == [.increase])
 /// ```
 ///
-/// Whatever reads the session goes on reading: states and pulses come as if the reactor had made
+/// Whatever reads the session continues reading: states and pulses come as if the reactor had made
 /// them. While it is enabled nothing of the reactor runs: its effects were cancelled, what its
 /// sources bring is dropped. Its own state waits: after ``disable()`` it is shown again, and the
-/// next action goes on from it.
+/// next action continues from it.
 ///
 /// Every copy, and every stub of the same host, is the same stub.
 public struct Stub<R: Reactor>: Sendable {
@@ -29,7 +29,7 @@ public struct Stub<R: Reactor>: Sendable {
         get async { await host.isStubbed }
     }
 
-    /// What was sent since the stub was last enabled, in order; at least the newest 10 000 actions.
+    /// The actions that were sent since the stub was last enabled, in order; at least the newest 10 000 actions.
     public var actions: [R.Action] {
         get async { await host.stubbedActions }
     }
@@ -41,12 +41,12 @@ public struct Stub<R: Reactor>: Sendable {
 
     /// Puts the reactor back in, with the state that it had. What was recorded can still be read.
     ///
-    /// Readers of the state are told once, if another one was shown; readers of pulses are not.
+    /// Readers of the state are notified once, if another one was shown; readers of pulses are not.
     public func disable() async { await host.setStubbed(false) }
 
     /// Changes the state that is shown: readers have it when this returns.
     ///
-    /// Every call is one version. A pulse is told if it was assigned: `{ $0.alert = "x" }` tells
+    /// Every call is one version. A pulse is an event if it was assigned: `{ $0.alert = "x" }` reports
     /// it, `{ $0 = State(alert: "x") }`, a new state, does not.
     ///
     /// - Throws: ``StubNotEnabled``; also when the session has ended.

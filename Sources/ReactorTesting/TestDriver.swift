@@ -20,7 +20,7 @@ public import Reactors
 /// A pulse is a part of the state: `$0.alert = "x"` says that it was assigned once.
 ///
 /// It reports what came and was not asserted, what was asserted and did not come, a state that is
-/// another, and effects that still run at the end. After a report it goes on from what really is, so
+/// another, and effects that still run at the end. After a report it continues from what really is, so
 /// that one mistake is one report. Not for several tasks: one test, one driver.
 public final class TestDriver<R: Reactor>
 where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
@@ -30,7 +30,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// The session's clock.
     public let clock: ManualClock
 
-    let book: DriverBook<R>
+    let driverState: DriverState<R>
     private let report: (DriverFailure) -> Void
     private let origin: CallPlace
     private var asserted: R.State?
@@ -52,19 +52,19 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column, report: @escaping (DriverFailure) -> Void
     ) {
-        let book = DriverBook<R>()
-        self.book = book
+        let driverState = DriverState<R>()
+        self.driverState = driverState
         self.clock = clock
         self.report = report
         origin = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        host = ReactorHost(reactor, clock: clock, topics: topics, now: nil, follower: book)
-        clock.follow { book.poke() }
+        host = ReactorHost(reactor, clock: clock, topics: topics, now: nil, follower: driverState)
+        clock.follow { driverState.poke() }
     }
 
     /// The state as it was asserted last; in the beginning, the one that is shown first.
     public var state: R.State {
-        guard let state = asserted ?? book.initialState else {
-            preconditionFailure("a session tells its first state when it begins")
+        guard let state = asserted ?? driverState.initialState else {
+            preconditionFailure("a session reports its first state when it begins")
         }
         return state
     }
@@ -195,19 +195,19 @@ extension TestDriver {
         _ action: R.Action, at place: CallPlace
     ) async -> (result: SendResult, state: R.State?) {
         let (result, number) = await host.sendNumbered(action)
-        let turn = book.takeTurn(of: number, upTo: result.version)
+        let turn = driverState.takeTurn(of: number, upTo: result.version)
         for item in turn.before { unasserted(item, at: place) }
         guard case .mutation(_, _, let state)? = turn.own.last?.event else { return (result, nil) }
         return (result, state)
     }
 
     // Decided after the session's turn: in the middle of one, nothing may run and yet more come.
-    private func next(_ wanted: String, at place: CallPlace) async -> DriverBook<R>.Item? {
+    private func next(_ wanted: String, at place: CallPlace) async -> DriverState<R>.Item? {
         while true {
-            let seen = book.count
-            if let item = book.takeNext() { return item }
+            let seen = driverState.count
+            if let item = driverState.takeNext() { return item }
             let running = await host.runningCount
-            if book.count != seen { continue }
+            if driverState.count != seen { continue }
             if running == (0, 0) {
                 fail("Expected \(wanted), but nothing runs that could bring it.", at: place)
                 return nil
@@ -216,17 +216,17 @@ extension TestDriver {
                 fail("Expected \(wanted), and was cancelled while waiting.", at: place)
                 return nil
             }
-            await book.waitForMore(than: seen)
+            await driverState.waitForMore(than: seen)
         }
     }
 
     // How many steps run that do not end by themselves.
     private func settle() async -> Int {
         while true {
-            let seen = book.count
+            let seen = driverState.count
             let running = await host.runningCount.steps
             if running == 0 || clock.sleeperCount >= running || Task.isCancelled { return running }
-            await book.waitForMore(than: seen)
+            await driverState.waitForMore(than: seen)
         }
     }
 
@@ -243,22 +243,22 @@ extension TestDriver {
             at: place)
     }
 
-    private func mistake(_ item: DriverBook<R>.Item, for wanted: String, at place: CallPlace) {
+    private func mistake(_ item: DriverState<R>.Item, for wanted: String, at place: CallPlace) {
         fail("Expected \(wanted), but next came \(item.text).", at: place)
         adopt(item)
     }
 
-    private func unasserted(_ item: DriverBook<R>.Item, at place: CallPlace) {
+    private func unasserted(_ item: DriverState<R>.Item, at place: CallPlace) {
         fail("Not asserted: \(item.text).", at: place)
         adopt(item)
     }
 
-    private func adopt(_ item: DriverBook<R>.Item) {
+    private func adopt(_ item: DriverState<R>.Item) {
         if case .mutation(_, _, let state) = item.event { asserted = state }
     }
 
     private func reportUnasserted(at place: CallPlace) {
-        while let item = book.takeNext() { unasserted(item, at: place) }
+        while let item = driverState.takeNext() { unasserted(item, at: place) }
     }
 
     private func fail(_ message: String, at place: CallPlace) {
@@ -266,7 +266,7 @@ extension TestDriver {
     }
 }
 
-extension DriverBook.Item {
+extension DriverState.Item {
     fileprivate var text: String {
         switch event {
         case .mutation(let mutation, _, _): "the mutation \(mutation)"

@@ -37,7 +37,7 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
         public let id: EffectID?
     }
 
-    /// What can happen. The first word of each comment is its name where a log is sent: contract's
+    /// The events. The first word of each comment is its name where a log is sent: contract's
     /// kinds, as in `GET …/log`.
     public enum Event: Sendable {
         /// `action.received`: taken, and what `transform(action:)` made of it.
@@ -84,6 +84,6 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
     /// When: what the host's `now` answered.
     public let time: Duration
 
-    /// What happened.
+    /// The event.
     public let event: Event
 }

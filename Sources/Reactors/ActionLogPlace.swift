@@ -1,6 +1,6 @@
 /// Counts what happens in a session.
 ///
-/// Law: it counts whether somebody reads or not, so a position means the same to every reader.
+/// Invariant: it counts whether somebody reads or not, so a position means the same to every reader.
 struct ActionLogPlace {
     private var number: UInt64 = 0
     private var part: UInt32 = 0

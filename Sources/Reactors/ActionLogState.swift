@@ -1,11 +1,11 @@
-/// Who reads a host's action log, and what they are told.
+/// The readers of a host's action log, and their entries.
 ///
 /// Used only while somebody reads: what an action costs that nobody reads about is the two counts of
 /// ``ActionLogPlace`` and one question.
-final class ActionLogBook<R: Reactor> {
+final class ActionLogState<R: Reactor> {
     typealias Entry = ActionLogEntry<R>
 
-    // Whoever reads the log: `take` answers whether it goes on.
+    // A reader of the log: `take` returns whether it continues.
     struct Reader {
         let take: (Entry) -> Bool
         let finish: () -> Void

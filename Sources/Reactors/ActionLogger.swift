@@ -1,4 +1,4 @@
-/// Is told what happens in a session: every entry of its action log, in order.
+/// Receives the events of a session: every entry of its action log, in order.
 ///
 /// ```swift
 /// struct Printer<R: Reactor>: ActionLogger {
@@ -9,7 +9,7 @@
 /// ```
 ///
 /// It runs in a task of its own, beside the session, one entry after the other. A slow one slows
-/// nothing: what does not fit into its buffer is left out, and it is told how much that was.
+/// nothing: what does not fit into its buffer is left out, and the logger gets their number.
 public protocol ActionLogger<R>: Sendable {
     /// The reactor whose sessions it logs.
     associatedtype R: Reactor
@@ -17,7 +17,7 @@ public protocol ActionLogger<R>: Sendable {
     /// Takes one entry.
     func log(_ entry: ActionLogEntry<R>) async
 
-    /// Is told that entries were left out here, between the entry before and the one that follows,
+    /// Called when entries were left out here, between the entry before and the one that follows,
     /// because the buffer was full. Default: nothing.
     func missed(_ count: Int) async
 }

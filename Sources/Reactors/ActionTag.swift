@@ -1,6 +1,6 @@
-/// Names an action within its session, so that all that follows from it can be told apart.
+/// Names an action within its session, so that all that follows from it can be distinguished.
 ///
-/// Whoever hosts the session chooses the numbers; the machine only hands them back.
+/// The host of the session chooses the numbers; the machine only returns them.
 @usableFromInline
 package struct ActionTag: Hashable, Sendable {
     /// The number, 0 for ``none``.
@@ -11,7 +11,7 @@ package struct ActionTag: Hashable, Sendable {
     @inlinable
     package init(_ number: UInt64) { self.number = number }
 
-    /// What no action led to: a mutation from a source, a look at the state.
+    /// Not caused by an action: a mutation from a source, a look at the state.
     @inlinable
     package static var none: ActionTag { ActionTag(0) }
 }
@@ -22,11 +22,11 @@ package struct RunID: Hashable, Sendable {
     let number: UInt64
 }
 
-/// What became of an action.
+/// The outcome of an action.
 @usableFromInline
 package enum Disposition: Hashable, Sendable {
     /// Its synchronous part is applied and reached `version`. When it `isSettled`, no step of it is
-    /// running; otherwise the observer is told `settled` once.
+    /// running; otherwise the observer gets `settled` once.
     case accepted(version: UInt64, isSettled: Bool)
 
     /// `transform(action:)` refused it, or failed; nothing happened.

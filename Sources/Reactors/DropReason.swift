@@ -1,4 +1,4 @@
-/// Why something that a step or a source sent, or a step itself, came to nothing.
+/// Why something that a step or a source sent, or a step itself, was discarded.
 public enum DropReason: String, Hashable, Sendable {
     /// The step that sent it had ended or was cancelled, or the session has ended.
     case ended

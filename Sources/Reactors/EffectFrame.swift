@@ -10,7 +10,7 @@ final class EffectFrame {
     let depth: Int
     private var steps: ArraySlice<EffectPart>
 
-    // Law: cancellations up to this count do not reach the steps that are left. Never above the
+    // Invariant: cancellations up to this count do not reach the steps that are left. Never above the
     // parent's: a cancellation raises it here and in all frames further up.
     var born: UInt64
 
@@ -34,7 +34,7 @@ final class EffectFrame {
 
     func dropRest() { steps = [] }
 
-    // What carrying out changes, for a turn that is taken back.
+    // The parts that a turn changes, to roll it back.
     struct Saved {
         fileprivate let steps: ArraySlice<EffectPart>
         fileprivate let born: UInt64

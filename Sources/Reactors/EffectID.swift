@@ -19,7 +19,7 @@ extension EffectID: CustomStringConvertible {
     public var description: String { name }
 }
 
-/// What happens when a step begins while another with its id runs.
+/// The rule for a step that begins while another with its id runs.
 public enum EffectPolicy: Sendable {
     /// Both run. The default.
     case merge
@@ -27,7 +27,7 @@ public enum EffectPolicy: Sendable {
     /// The running ones are cancelled, the new one runs.
     case latest
 
-    /// The new one is left out, the running one goes on; what follows the new one in its
+    /// The new one is left out, the running one continues; what follows the new one in its
     /// `.concat` is not held up.
     case first
 }

@@ -5,7 +5,7 @@
 /// One part of an effect that is more than mutations.
 @usableFromInline
 class EffectPart {
-    // Law: `concat` and `merge` have at least two parts, none of them empty or of their own kind.
+    // Invariant: `concat` and `merge` have at least two parts, none of them empty or of their own kind.
     enum Kind {
         case concat([EffectPart])
         case merge([EffectPart])

@@ -10,6 +10,6 @@ package struct EffectRun<R: Reactor>: Sendable {
     /// The action that it belongs to.
     package let action: ActionTag
 
-    /// What to run. Whatever the way it ends, the host calls `ended(_:failure:observer:)` once.
+    /// The code to run. However it ends, the host calls `ended(_:failure:observer:)` once.
     package let work: @Sendable (Sink<R.Mutation, R.Activity>) async throws -> Void
 }

@@ -1,8 +1,8 @@
-/// What a host's core told: who reads what, and what is to be done when the turn is over.
+/// The observer of a host's core: its readers, and the work that is due when the turn ends.
 ///
 /// Owned by one host and used inside it only.
 final class HostObserver<R: Reactor>: ReactorCoreObserver {
-    // A reader of something that follows from the state: `take` answers whether it goes on.
+    // A reader of something that follows from the state: `take` returns whether it continues.
     struct StateReader {
         enum Cause { case change, uncovering }
 
@@ -14,12 +14,12 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var activityReaders: [UInt64: ReactorStream<R.Activity>.Feed] = [:]
     private var failureReaders: [UInt64: ReactorStream<ReactorFailure>.Feed] = [:]
     private var lastReader: UInt64 = 0
-    private let log: ActionLogBook<R>
+    private let log: ActionLogState<R>
     private var place = ActionLogPlace()
-    // Why: a step that failed ends as well, and one entry tells it.
+    // Why: a step that failed ends as well, and one entry reports both.
     private var failedRun: RunID?
 
-    // Law: `log.isRead`; that or a reader of states; something in `started` or `cancelled`. Kept
+    // Invariant: `log.isRead`; that or a reader of states; something in `started` or `cancelled`. Kept
     // apart, since here, where the reactor's type is not known to the optimiser, each look at a
     // collection costs a look-up of its type: together half of the time of an action.
     private var isRead: Bool
@@ -31,7 +31,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var cancelled: [RunID] = []
 
     init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
-        log = ActionLogBook(now: now, follower: follower)
+        log = ActionLogState(now: now, follower: follower)
         isRead = follower != nil
         isWatched = isRead
     }
@@ -52,7 +52,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         return lastReader
     }
 
-    func add(_ reader: ActionLogBook<R>.Reader) -> UInt64 {
+    func add(_ reader: ActionLogState<R>.Reader) -> UInt64 {
         log.add(reader, as: nextReader())
         noteReaders()
         return lastReader

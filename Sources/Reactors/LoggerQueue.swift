@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What waits for a logger: as many entries as fit, and how many did not.
+/// The entries that wait for a logger, and the number of those that did not fit.
 final class LoggerQueue<Element: Sendable>: Sendable {
     /// Entries in order, and how many were left out after the last of them.
     struct Batch: Sendable {
@@ -10,10 +10,10 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         var isEmpty: Bool { elements.isEmpty && missed == 0 }
     }
 
-    private struct Book {
+    private struct State {
         var batch = Batch()
         var isOver = false
-        // Law: somebody waits only while the batch is empty and it is not over.
+        // Invariant: somebody waits only while the batch is empty and it is not over.
         var waiting: CheckedContinuation<Batch?, Never>?
 
         mutating func takeBatch() -> Batch {
@@ -25,7 +25,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     private let limit: Int
 
     // Why a lock: the session fills it, the logger's task empties it.
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     init(limit: Int) {
         precondition(limit > 0, "a logger needs room for one entry")
@@ -34,25 +34,25 @@ final class LoggerQueue<Element: Sendable>: Sendable {
 
     /// Never waits.
     func push(_ element: Element) {
-        let wake: (CheckedContinuation<Batch?, Never>, Batch)? = book.withLock { book in
-            guard !book.isOver else { return nil }
+        let wake: (CheckedContinuation<Batch?, Never>, Batch)? = state.withLock { state in
+            guard !state.isOver else { return nil }
             // Once one is left out, so is what follows, until the logger has taken the rest.
-            if book.batch.missed > 0 || book.batch.elements.count >= limit {
-                book.batch.missed += 1
+            if state.batch.missed > 0 || state.batch.elements.count >= limit {
+                state.batch.missed += 1
             } else {
-                book.batch.elements.append(element)
+                state.batch.elements.append(element)
             }
-            guard let waiting = book.waiting.take() else { return nil }
-            return (waiting, book.takeBatch())
+            guard let waiting = state.waiting.take() else { return nil }
+            return (waiting, state.takeBatch())
         }
         if let (waiting, batch) = wake { waiting.resume(returning: batch) }
     }
 
-    /// What is in it can still be taken.
+    /// Its content can still be read.
     func finish() {
-        let waiting = book.withLock { book in
-            book.isOver = true
-            return book.waiting.take()
+        let waiting = state.withLock { state in
+            state.isOver = true
+            return state.waiting.take()
         }
         waiting?.resume(returning: nil)
     }
@@ -60,10 +60,10 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     /// Everything that waits, as soon as something does; `nil` at the end. For one caller.
     func take() async -> Batch? {
         await withCheckedContinuation { continuation in
-            let answer: Batch?? = book.withLock { book in
-                if !book.batch.isEmpty { return book.takeBatch() }
-                if book.isOver { return .some(nil) }
-                book.waiting = continuation
+            let answer: Batch?? = state.withLock { state in
+                if !state.batch.isEmpty { return state.takeBatch() }
+                if state.isOver { return .some(nil) }
+                state.waiting = continuation
                 return nil
             }
             if let answer { continuation.resume(returning: answer) }

@@ -21,7 +21,7 @@ extension Pulse: Decodable where Value: Decodable {
 extension KeyedDecodingContainer {
     /// Reads a pulse of an optional; a missing key is `nil`, as for a plain optional field.
     ///
-    /// What Swift synthesises for a state picks this overload, because it is more special than
+    /// The code that Swift synthesises for a state picks this overload, because it is more special than
     /// the container's own, which would throw `keyNotFound`.
     @inlinable
     public func decode<Wrapped: Decodable>(

@@ -20,7 +20,7 @@ public struct Pulse<Value> {
     var stored: Value
 
     /// The moment of this pulse: compare two with `isAssignment(since:)`.
-    // Law: side by side with the value, and stored: `PulseField` reads it at a fixed offset.
+    // Invariant: side by side with the value, and stored: `PulseField` reads it at a fixed offset.
     @usableFromInline
     package internal(set) var mark: PulseMark
 

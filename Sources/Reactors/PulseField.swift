@@ -13,7 +13,7 @@ package protocol PulseValueVisitor {
 /// `_forEachFieldWithKeyPath`, read through it).
 @usableFromInline
 package struct PulseField<State>: Sendable {
-    /// What it is called on the wire: its coding key, once that is known; ``property`` until then.
+    /// The name on the wire: its coding key, once that is known; ``property`` until then.
     package private(set) var name: String
 
     /// The name in Swift without the wrapper's underscore: `alertMessage`.
@@ -68,7 +68,7 @@ package struct PulseField<State>: Sendable {
 /// Why apart: a copy of a whole field counts references.
 @usableFromInline
 package struct PulsePlace<State>: Sendable {
-    // Law: the offset is that of a stored field of exactly this type in a `State`, as
+    // Invariant: the offset is that of a stored field of exactly this type in a `State`, as
     // `MemoryLayout.offset(of:)` gave it.
     @usableFromInline
     let markOffset: Int
@@ -91,7 +91,7 @@ protocol PulseReading<State>: Sendable {
 }
 
 struct PulseReader<State, Value: Encodable>: PulseReading {
-    // Law: as in `PulseField`.
+    // Invariant: as in `PulseField`.
     let offset: Int
 
     func read(_ state: State, _ visitor: inout some PulseValueVisitor) {

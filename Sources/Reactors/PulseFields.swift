@@ -32,7 +32,7 @@ extension String {
 package protocol PulseShape {
     static var valueShape: any Any.Type { get }
 
-    /// Tells this pulse from every other one.
+    /// Distinguishes this pulse from every other one.
     var shapeMark: PulseMark { get }
 }
 

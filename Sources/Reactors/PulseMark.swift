@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells two moments of a pulse apart: how often it was assigned, and since which `init`.
+/// Distinguishes two moments of a pulse: how often it was assigned, and since which `init`.
 ///
 /// Contract §2: a count compared alone loses "replace the state, then assign": both states then
 /// have a pulse with count 1.

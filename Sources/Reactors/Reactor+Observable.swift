@@ -1,4 +1,4 @@
-// What RxSwift users write, under their names. `Observable.just(…)` in a reactor's `mutate` is an
+// RxSwift's names for effects. `Observable.just(…)` in a reactor's `mutate` is an
 // effect of that reactor, so that a body that came from ReactorKit stays as it is.
 
 extension Reactor {

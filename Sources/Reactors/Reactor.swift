@@ -31,11 +31,11 @@
 /// ```
 ///
 /// The order for one action: `transform(action:)` → `mutate` → for each mutation of the effect
-/// `transform(mutation:)` → `reduce` → `transform(state:)` for those who look.
+/// `transform(mutation:)` → `reduce` → `transform(state:)` for readers.
 public protocol Reactor:
     _MutateSpelling, _MutateResult, _ReduceSpelling, _ReduceResult, _HookSpelling, SendableMetatype
 {
-    /// What the reactor knows. A struct, as a rule.
+    /// The state. Usually a struct.
     override associatedtype State: Sendable
 
     /// The state of version 0. Read once per session.
@@ -74,7 +74,7 @@ public protocol Reactor:
     /// Rewrites a mutation before `reduce` sees it; `nil` drops it.
     ///
     /// Default: the mutation itself. An error drops this one mutation and is a record; the rest
-    /// of its effect goes on.
+    /// of its effect continues.
     func transform(mutation: Mutation) throws -> Mutation?
 
     /// Decorates the state that is shown; `reduce` and `mutate` never see the result.
@@ -89,7 +89,7 @@ public protocol Reactor:
     /// Read once per session, when it starts. Default: none.
     var sources: [Source] { get }
 
-    // What follows matters where sessions are kept: a server with a journal in a file.
+    // The requirements below matter where sessions are stored: in a server with a journal in a file.
 
     /// The form that states and mutations have when they are saved.
     ///
@@ -109,7 +109,7 @@ public protocol Reactor:
     /// Default: reads it as it is. An error is as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
-    /// What becomes of an action whose effects were running when the process ended.
+    /// How an action is treated whose effects were running when the process ended.
     ///
     /// Default: ``Recovery/abandon``, which never does a thing twice. Either way it is a record.
     func recovery(of action: Action) -> Recovery

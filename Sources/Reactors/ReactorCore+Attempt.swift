@@ -1,12 +1,12 @@
 // A request that is taken back as a whole, before anybody has seen anything of it. Its turns are over
 // then; what they have ordered (tasks to start and to cancel) is dropped by the host.
 
-/// The running steps before a request, and the frames that it has gone on with.
+/// The running steps before a request, and the frames that it has continued with.
 struct StepsMark {
     fileprivate let steps: RunningSteps
     fileprivate var frames: [(frame: EffectFrame, saved: EffectFrame.Saved)] = []
 
-    // The frame and all around it: going on in one changes those further up. One that is saved
+    // The frame and all around it: continuing in one changes those further up. One that is saved
     // twice is restored to what it was first.
     mutating func save(_ frame: EffectFrame) {
         var next: EffectFrame? = frame

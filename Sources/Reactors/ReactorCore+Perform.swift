@@ -3,7 +3,7 @@
 
 // Where the interpreter stands.
 private struct Place {
-    // What waits for the present part.
+    // Continuations of the present part.
     var frame: EffectFrame?
     // The age of the present part: later cancellations of its name reach it.
     var born: UInt64
@@ -44,7 +44,7 @@ extension ReactorCore {
             .next(part), Place(frame: nil, born: steps.cancellations, action: tag), observer)
     }
 
-    // Goes on with what waited in `frame` for a step that is over.
+    // Continues with what waited in `frame` for a step that is over.
     func proceed<Observer: ReactorCoreObserver>(
         in frame: EffectFrame?, failed: Bool, _ tag: ActionTag, _ observer: Observer
     ) where Observer.R == R {
@@ -140,7 +140,7 @@ extension ReactorCore {
     ) -> Outcome where Observer.R == R {
         stepsTaken += 1
         guard stepsTaken <= Self.stepLimit else {
-            // What has not begun in this turn never does.
+            // A step that has not begun in this turn never does.
             for merge in place.opening { merge.dropRest() }
             place.opening = []
             return fail(EffectLimitReached.steps, place, observer)

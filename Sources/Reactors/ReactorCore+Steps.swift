@@ -1,9 +1,9 @@
-// What the tasks of running steps report, and the end of the session.
+// Reports from the tasks of running steps, and the end of the session.
 
 extension ReactorCore {
     /// Takes a mutation that a running step sent.
     ///
-    /// - Returns: whether the step was running; `false`: dropped, and the observer was told.
+    /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
     package func receive<Observer: ReactorCoreObserver>(
         _ mutation: R.Mutation, from run: EffectRun<R>, observer: Observer
     ) -> Bool where Observer.R == R {
@@ -19,7 +19,7 @@ extension ReactorCore {
 
     /// Takes an activity that a running step told.
     ///
-    /// - Returns: whether the step was running; `false`: dropped, and the observer was told.
+    /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
     package func receive<Observer: ReactorCoreObserver>(
         activity: R.Activity, from run: EffectRun<R>, observer: Observer
     ) -> Bool where Observer.R == R {
@@ -33,7 +33,7 @@ extension ReactorCore {
         return true
     }
 
-    /// A step's task has ended: what follows it in its effect goes on, under the same action.
+    /// A step's task has ended: what follows it in its effect continues, under the same action.
     ///
     /// Nothing happens for a step that was cancelled: that was its end, and an error thrown since
     /// then is no failure.
@@ -93,7 +93,7 @@ extension ReactorCore {
         reactor.reduce(state: &state, mutation: mutation)
     }
 
-    /// A source's stream has ended: the observer is told, the session lives.
+    /// A source's stream has ended: the observer is notified, the session continues.
     ///
     /// Nothing happens once the session has ended: that is why the stream did.
     package func ended<Observer: ReactorCoreObserver>(

@@ -2,7 +2,7 @@
 // what a test puts there, nothing of the reactor runs; its own state waits, unchanged, until the
 // stub is taken away. Readers and positions are the session's own, so nobody notices the exchange.
 
-/// What a stubbed session shows and has recorded.
+/// The state and the recorded actions of a stubbed session.
 @usableFromInline
 final class StubBook<R: Reactor> {
     @usableFromInline
@@ -73,7 +73,7 @@ extension ReactorCore {
     @usableFromInline
     package var isStub: Bool { isStubbed }
 
-    /// What the present recording holds, or else the last; at least the newest 10 000 actions.
+    /// The content of the present recording, or else of the last; at least the newest 10 000 actions.
     package var stubbedActions: [R.Action] { stub?.recording.actions ?? [] }
 
     @usableFromInline

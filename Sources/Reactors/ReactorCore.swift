@@ -4,7 +4,7 @@
 //
 // A turn is one call from outside. In a turn
 //  1. the synchronous part of what came in is applied, whole: nothing else comes in between;
-//  2. then what follows the steps that were cancelled meanwhile (their `.concat`s go on).
+//  2. then what follows the steps that were cancelled meanwhile (their `.concat`s continue).
 //
 // Inlinable on the way that an action with nothing but mutations takes, so that a reactor known to
 // the optimiser gets a specialised copy of it. (That needs `@usableFromInline` on the package types
@@ -45,7 +45,7 @@ package final class ReactorCore<R: Reactor> {
 
     var ended = false
 
-    // What a stubbed session shows and has recorded; kept, for reading, when it is no longer one.
+    // The state and recording of a stubbed session; kept for reading when the stub is off.
     var stub: StubBook<R>?
 
     var isStubbed = false
@@ -61,13 +61,13 @@ package final class ReactorCore<R: Reactor> {
     // How many steps the interpreter has begun in this turn.
     var stepsTaken = 0
 
-    // Law: a failing `transform(state:)` is reported once per version, however often it is looked at.
+    // Invariant: a failing `transform(state:)` is reported once per version, however often it is looked at.
     var failedLook: UInt64?
 
     /// Makes a session's core.
     ///
     /// - Parameters:
-    ///   - state: where to go on, from a snapshot. Default: the reactor's initial state.
+    ///   - state: where to continue, from a snapshot. Default: the reactor's initial state.
     ///   - version: the version of that state. Default: 0.
     package init(reactor: R, state: R.State? = nil, version: UInt64 = 0) {
         self.reactor = reactor
@@ -118,7 +118,7 @@ package final class ReactorCore<R: Reactor> {
 
     /// The state as it is shown: decorated by `transform(state:)`.
     ///
-    /// When that fails, the state as it is; the observer is told once per version. A stubbed
+    /// When that fails, the state as it is; the observer is notified once per version. A stubbed
     /// session shows what was put into it.
     @inlinable
     package func visibleState<Observer: ReactorCoreObserver>(

@@ -1,6 +1,6 @@
-/// Whoever carries out what a core decides. Every call comes from inside a call into the core.
+/// Carries out what a core decides. Every call comes from inside a call into the core.
 ///
-/// Law: while one of these runs, the core is in the middle of a turn: look at it, call nothing of
+/// Invariant: while one of these runs, the core is in the middle of a turn: look at it, call nothing of
 /// it but `visibleState(observer:)`. `start` and `cancel` are decisions to be acted upon when the
 /// step is committed, in their order.
 @usableFromInline
@@ -11,7 +11,7 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `core.version` are new.
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>)
 
-    /// An activity was told.
+    /// An activity was emitted.
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>)
 
     /// User code failed; the session lives.
@@ -26,7 +26,7 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// All steps of an action that was not settled when it was received have ended.
     func settled(_ action: ActionTag)
 
-    // What follows is for the action log; the defaults do nothing.
+    // For the action log; the defaults do nothing.
 
     /// `transform(action:)` let an action through, perhaps another than it was given.
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag)
@@ -47,16 +47,16 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// As `cancel(_:action:)`, which the default calls, with the step's name.
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
 
-    /// A source's stream ended without a failure; the session goes on without it.
+    /// A source's stream ended without a failure; the session continues without it.
     func sourceEnded(_ name: String)
 
-    // What a stub leads to; the defaults do nothing.
+    // For stubs; the defaults do nothing.
 
     /// A stubbed session has recorded an action, and nothing else.
     func recorded(_ action: R.Action, tag: ActionTag)
 
     /// A stubbed session shows another state: `core.version` and `core.visibleState(observer:)`
-    /// are new, `core.state` is what it was. A pulse is told by its marks, as for a mutation.
+    /// are new, `core.state` is what it was. A pulse is found by its marks, as for a mutation.
     func injected(core: ReactorCore<R>)
 
     /// A session that is no longer stubbed shows its own state again, which is a version. No pulse

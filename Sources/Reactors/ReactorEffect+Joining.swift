@@ -22,12 +22,12 @@ extension ReactorEffect {
 
     /// Side by side: all begin in their order, and it ends when the last has ended.
     ///
-    /// When one fails, the others go on; then what follows the whole does not happen.
+    /// When one fails, the others continue; then what follows the whole does not happen.
     public static func merge(_ effects: ReactorEffect...) -> ReactorEffect { merge(effects) }
 
     /// Side by side: all begin in their order, and it ends when the last has ended.
     ///
-    /// When one fails, the others go on; then what follows the whole does not happen.
+    /// When one fails, the others continue; then what follows the whole does not happen.
     public static func merge(_ effects: [ReactorEffect]) -> ReactorEffect {
         var parts: [EffectPart] = []
         parts.reserveCapacity(effects.count)

@@ -28,12 +28,12 @@ extension ReactorEffect {
     }
 
     /// Ends with an error: the rest of the `.concat`s around it does not happen, what was applied
-    /// stays, the steps beside it in a `.merge` go on. The session lives and records the failure.
+    /// stays, the steps beside it in a `.merge` continue. The session lives and records the failure.
     public static func error(_ error: any Error) -> ReactorEffect {
         ReactorEffect(part: .error(error))
     }
 
-    /// Tells an activity.
+    /// Emits an activity.
     public static func emit(_ activity: Activity) -> ReactorEffect {
         ReactorEffect(leaf: .emit(activity))
     }

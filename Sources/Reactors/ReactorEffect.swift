@@ -2,7 +2,7 @@
 // Everything in it is synchronous but `.run`. Not Sendable: it is made and carried out inside one
 // session, so a `.deferred` closure may use the reactor.
 
-/// What an action leads to: mutations, activities, asynchronous steps, in order or side by side.
+/// The results of an action: mutations, activities, asynchronous steps, in order or side by side.
 ///
 /// Inside a reactor it is written `Effect<Mutation>`. Everything that needs no waiting is applied
 /// before the call that brought the action returns.
@@ -19,7 +19,7 @@ public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Senda
     @inlinable
     init(_ node: Node) { self.node = node }
 
-    // Law: what a plain reactor returns (`just`, `none`) needs no allocation.
+    // Invariant: what a plain reactor returns (`just`, `none`) needs no allocation.
     @usableFromInline
     enum Node {
         case none

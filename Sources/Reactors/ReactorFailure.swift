@@ -17,7 +17,7 @@ public struct ReactorFailure: Error, Sendable {
     /// Where it happened.
     public let place: Place
 
-    /// What was thrown.
+    /// The thrown error.
     public let error: any Error
 
     /// The name of the asynchronous step that threw, if it has one.

@@ -10,15 +10,15 @@ extension ReactorHost {
             feed.finish()
             return stream
         }
-        let reader = ActionLogBook<R>.Reader(take: { feed.push($0) }, finish: { feed.finish() })
+        let reader = ActionLogState<R>.Reader(take: { feed.push($0) }, finish: { feed.finish() })
         forgetWhenAbandoned(feed, observer.add(reader))
         return stream
     }
 
-    /// Tells a logger everything from now on, until it is removed or the session ends; what waits
+    /// Sends a logger everything from now on, until it is removed or the session ends; what waits
     /// for it then it is still told.
     ///
-    /// Several loggers are told the same, in the same order. Adding one replaces none.
+    /// Several loggers get the same, in the same order. Adding one replaces none.
     ///
     /// - Parameters:
     ///   - logger: is called for every entry.
@@ -28,7 +28,7 @@ extension ReactorHost {
     @discardableResult
     public func add(_ logger: some ActionLogger<R>, buffer limit: Int = 1024) -> LoggerToken {
         let queue = LoggerQueue<ActionLogEntry<R>>(limit: limit)
-        let reader = ActionLogBook<R>.Reader(
+        let reader = ActionLogState<R>.Reader(
             take: { entry in
                 queue.push(entry)
                 return true
@@ -47,7 +47,7 @@ extension ReactorHost {
         return LoggerToken(reader: observer.add(reader))
     }
 
-    /// Tells a logger nothing more but what waits for it. An unknown token changes nothing.
+    /// Sends a logger only what already waits for it. An unknown token changes nothing.
     public func remove(_ logger: LoggerToken) {
         observer.finish(logger.reader)
     }

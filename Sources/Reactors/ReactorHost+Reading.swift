@@ -71,7 +71,7 @@ extension ReactorHost {
         return stream
     }
 
-    /// What user code in this session throws from now on.
+    /// The errors of user code in this session from now on.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 failures.
     public func failures(buffer limit: Int = 256) -> ReactorStream<ReactorFailure> {

@@ -1,4 +1,4 @@
-// What `Stub` in ReactorTesting is made of; a server offers the same.
+// The parts of `Stub` in ReactorTesting; a server has the same.
 
 extension ReactorHost {
     /// Takes the reactor out, or puts it back in: see `ReactorCore.beginStub` and `endStub`.
@@ -14,7 +14,7 @@ extension ReactorHost {
     /// Whether the reactor is taken out.
     package var isStubbed: Bool { core.isStub }
 
-    /// What the present recording holds, or else the last.
+    /// The content of the present recording, or else of the last.
     package var stubbedActions: [R.Action] { core.stubbedActions }
 
     /// Changes the state that a stubbed session shows. Returns whether it is one.

@@ -1,5 +1,5 @@
 // Design: an actor around a `ReactorCore`. One call is one turn, so actions are applied one after the
-// other, whole, whoever sends them, and a reader that answers an event with an action comes after the
+// other, whole, whatever their sender, and a reader that answers an event with an action comes after the
 // turn that it saw. Effects and sources are tasks that know the host weakly.
 
 /// Runs one session of a reactor in this process.
@@ -21,7 +21,7 @@ public actor ReactorHost<R: Reactor> {
     private var lastTag: UInt64 = 0
     private var openSources: Int
 
-    // Those who wait for the running steps to end: a stream without elements ends with its task.
+    // Callers that wait for the running steps to end: a stream without elements ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
     /// Starts a session: reads the initial state, takes what the sources have at present, and
@@ -101,7 +101,7 @@ public actor ReactorHost<R: Reactor> {
     @discardableResult
     public func send(_ action: R.Action) -> SendResult { sendNumbered(action).result }
 
-    /// As ``send(_:)``, and tells the action's number.
+    /// As ``send(_:)``, and returns the action's number.
     package func sendNumbered(_ action: R.Action) -> (result: SendResult, number: UInt64) {
         lastTag += 1
         let number = lastTag

@@ -1,6 +1,6 @@
 /// A stream from outside that a session listens to. Inside a reactor it is written `Source`.
 ///
-/// It is started once, when the session starts, whoever reads; it ends with the session. When the
+/// It is started once, when the session starts, with or without readers; it ends with the session. When the
 /// stream ends or fails before that, the session lives and records it.
 ///
 /// A session whose sources are all over can leave memory. When it comes back, after that or after a
@@ -11,14 +11,14 @@
 /// it before the session's first state is visible: the initial state, then the present values in
 /// the order of the sources, then the first reader.
 public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
-    /// What a stream brings into the session.
+    /// An element that a stream brings into the session.
     package enum Element: Sendable {
         case action(Action)
         case mutation(Mutation)
     }
 
     /// Reads a stream to its end. The closure waits until the session has taken the element and
-    /// answers whether to go on.
+    /// returns whether to continue.
     package typealias Reading =
         @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
 
@@ -30,7 +30,7 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
 
     /// A source that listens.
     package struct Opening: Sendable {
-        /// What it has at once: taken before the session's first state is visible.
+        /// The element it has at once: applied before the session's first state is visible.
         package let present: Element?
         /// Reads what comes later.
         package let read: Reading

@@ -1,9 +1,9 @@
-/// A reader did not keep up: more was told than its buffer holds.
+/// A reader did not keep up: more was delivered than its buffer holds.
 ///
-/// What the buffer held was delivered, in order and without a gap; then the stream ends with this.
+/// The content of the buffer was delivered, in order and without a gap; then the stream ends with this.
 public struct ReaderTooSlow: Error, Hashable, Sendable {}
 
-/// What a host tells one reader: states, values of a pulse, activities, failures.
+/// A host's stream for one reader: states, values of a pulse, activities, failures.
 ///
 /// For one reader: iterate it once. It starts when the call that made it returns, so nothing after
 /// that is missed, and ends when the host does. Abandoning the iteration, or cancelling its task,
@@ -19,10 +19,10 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
 
     private let base: Base
 
-    /// Iterates over what the host tells.
+    /// Iterates over the host's stream.
     public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 
-    /// Iterates over what the host tells.
+    /// Iterates over the host's stream.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: Base.Iterator
 
@@ -33,7 +33,7 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
             do {
                 return try await base.next(isolation: actor)
             } catch {
-                // Law: the feed ends a stream with this error or with none.
+                // Invariant: the feed ends a stream with this error or with none.
                 throw ReaderTooSlow()
             }
         }

@@ -1,4 +1,4 @@
-/// What becomes of an action whose effects were running when the process ended.
+/// How an action is treated whose effects were running when the process ended.
 public enum Recovery: Sendable {
     /// Its effects are not run again; a failure that says so is recorded. The default: whatever
     /// an effect does in the world outside happens once at most.

@@ -5,11 +5,11 @@ final class RunningSteps {
     struct Entry {
         let effectID: EffectID?
         let action: ActionTag
-        // What waits for the step, `nil` when nothing does.
+        // The continuation of the step, `nil` if there is none.
         let frame: EffectFrame?
     }
 
-    // What follows a step that was cancelled: gone on with when the present synchronous part ends.
+    // Continuations of cancelled steps: they run when the present synchronous part ends.
     struct Continuation {
         let frame: EffectFrame?
         let action: ActionTag
@@ -18,7 +18,7 @@ final class RunningSteps {
     // Precedent: no session of ours needs more at once; a task costs about a kilobyte.
     static var runningLimit: Int { 1000 }
 
-    // Law: true when nothing runs and nothing is due: the hot path asks this and nothing else.
+    // Invariant: true when nothing runs and nothing is due: the hot path asks this and nothing else.
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]
@@ -107,7 +107,7 @@ final class RunningSteps {
         sweepAt = max(64, cancelled.count * 2)
     }
 
-    // What was is again. Numbers are not used twice all the same.
+    // The earlier values are restored, but numbers are not used twice.
     func takeBack(to earlier: RunningSteps) {
         assign(earlier)
     }

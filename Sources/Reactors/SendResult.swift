@@ -1,4 +1,4 @@
-/// What became of an action that was sent to a host.
+/// The outcome of an action that was sent to a host.
 public struct SendResult: Hashable, Sendable {
     /// Whether the reactor took it: `false` when `transform(action:)` rejected it or failed, and
     /// when the session has ended.

@@ -1,4 +1,4 @@
-/// Is told everything that happens in a host at once, inside the turn. Call nothing of the host.
+/// Receives everything that happens in a host at once, inside the turn. Call nothing of the host.
 package protocol SessionFollower<R>: AnyObject, Sendable {
     associatedtype R: Reactor
 

@@ -8,7 +8,7 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     public let clock: any Clock<Duration>
 
     private let deliver: @Sendable (Mutation) async -> Bool
-    private let tell: @Sendable (Activity) async -> Bool
+    private let emitActivity: @Sendable (Activity) async -> Bool
 
     package init(
         clock: any Clock<Duration>,
@@ -17,7 +17,7 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     ) {
         self.clock = clock
         deliver = send
-        tell = emit
+        emitActivity = emit
     }
 
     /// Applies a mutation and returns when that is done: in a server, when it is committed.
@@ -31,11 +31,11 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     @discardableResult
     public func callAsFunction(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
 
-    /// Tells an activity and returns when that is done.
+    /// Emits an activity and returns when that is done.
     ///
     /// - Returns: whether it was taken; `false` after the end or the cancellation of this step.
     @discardableResult
-    public func emit(_ activity: Activity) async -> Bool { await tell(activity) }
+    public func emit(_ activity: Activity) async -> Bool { await emitActivity(activity) }
 
     /// Whether this step was cancelled. Steps need not ask: what they send is dropped anyway.
     public var isCancelled: Bool { Task.isCancelled }

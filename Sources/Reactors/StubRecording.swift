@@ -1,4 +1,4 @@
-/// What a stubbed session was sent.
+/// The actions that were sent to a stubbed session.
 package struct StubRecording<Action> {
     // Precedent: no test looks at more; beyond it the oldest are forgotten.
     private static var limit: Int { 10_000 }

@@ -1,4 +1,4 @@
-/// Names what many sessions of a process listen to, and the type of what they are told.
+/// Names a topic that many sessions of a process listen to, and the type of its values.
 ///
 /// ```swift
 /// extension Topic where Element == User { static let currentUser = Topic("currentUser") }

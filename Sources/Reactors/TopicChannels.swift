@@ -1,6 +1,6 @@
 /// The readers of all topics of a bus. Used under its lock.
 struct TopicChannels {
-    /// Reads one value, and answers how to publish it.
+    /// Reads one value, and returns how to publish it.
     typealias Decoding = @Sendable (any TopicDecoder) throws -> Publication
     typealias Publication = @Sendable (inout TopicChannels, TopicDelivery) -> Void
 
@@ -24,7 +24,7 @@ struct TopicChannels {
         override var hasValue: Bool { newest != nil }
     }
 
-    // Law: no channel is empty, but one that remembers.
+    // Invariant: no channel is empty, but one that remembers.
     private var channels: [String: [Channel]] = [:]
     private var lastReader: UInt64 = 0
     private var publications: UInt64 = 0

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What became of a value that was published.
+/// The outcome of a published value.
 public final class TopicDelivery: Sendable {
-    private struct Book {
+    private struct State {
         var handed = 0
         // Shares that are neither applied nor given up.
         var open = 0
@@ -12,12 +12,12 @@ public final class TopicDelivery: Sendable {
     }
 
     // Why a lock: sessions report from wherever they run.
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     init() {}
 
     /// How many sessions it was given to.
-    public var sessions: Int { book.withLock { $0.handed } }
+    public var sessions: Int { state.withLock { $0.handed } }
 
     /// Returns when every session that it was given to has applied it (in a server: committed it)
     /// or has ended, or when the calling task is cancelled.
@@ -26,31 +26,31 @@ public final class TopicDelivery: Sendable {
     @discardableResult
     public func applied() async -> Int {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
-        let isDone = book.withLock { book in
-            if book.open > 0 { book.waiting.append(continuation) }
-            return book.open == 0
+        let isDone = state.withLock { state in
+            if state.open > 0 { state.waiting.append(continuation) }
+            return state.open == 0
         }
         if isDone { continuation.finish() }
         for await _ in stream {}
-        return book.withLock { $0.applied }
+        return state.withLock { $0.applied }
     }
 
     /// Whether sessions that start later take it too.
-    package var isRemembered: Bool { book.withLock { $0.isRemembered } }
+    package var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
-    func noteRemembered() { book.withLock { $0.isRemembered = true } }
+    func noteRemembered() { state.withLock { $0.isRemembered = true } }
 
-    func hand() { book.withLock { $0.handed += 1 } }
+    func hand() { state.withLock { $0.handed += 1 } }
 
-    fileprivate func open() { book.withLock { $0.open += 1 } }
+    fileprivate func open() { state.withLock { $0.open += 1 } }
 
     fileprivate func close(applied: Bool) {
-        let waiting = book.withLock { book in
-            book.open -= 1
-            if applied { book.applied += 1 }
-            guard book.open == 0 else { return [AsyncStream<Never>.Continuation]() }
-            defer { book.waiting = [] }
-            return book.waiting
+        let waiting = state.withLock { state in
+            state.open -= 1
+            if applied { state.applied += 1 }
+            guard state.open == 0 else { return [AsyncStream<Never>.Continuation]() }
+            defer { state.waiting = [] }
+            return state.waiting
         }
         for waiter in waiting { waiter.finish() }
     }

@@ -20,7 +20,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
 
     /// Hands on every value until the session wants no more.
     ///
-    /// - Parameter deliver: returns when the session has taken the value; whether to go on.
+    /// - Parameter deliver: returns when the session has taken the value; whether to continue.
     func read(_ deliver: (Element) async -> Bool) async throws {
         for try await envelope in stream {
             guard await deliver(envelope.element) else { return }

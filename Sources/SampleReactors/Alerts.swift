@@ -11,7 +11,7 @@ public final class Alerts: Reactor {
         case doSomeAction
     }
 
-    /// What changes.
+    /// A change.
     public enum Mutation: TaggedCodable, Sendable {
         /// Sets the message.
         case setAlertMessage(message: String?)
@@ -19,7 +19,7 @@ public final class Alerts: Reactor {
         case countAction
     }
 
-    /// What is seen.
+    /// The state.
     public struct State: Codable, Sendable {
         /// The message to show.
         @Pulse public var alertMessage: String?

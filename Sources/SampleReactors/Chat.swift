@@ -1,16 +1,16 @@
 public import Reactors
 
-/// A room: messages are state, who is typing is an activity, which is told and not kept.
+/// A room: messages are state, who is typing is an activity, which is sent and not stored.
 public struct Chat: Reactor {
     /// `{"type":"say","author":"ada","text":"Hi"}`, `{"type":"typing","author":"ada"}`
     public enum Action: TaggedCodable, Sendable {
         /// Says something. An empty text is turned down.
         case say(author: String, text: String)
-        /// Tells that somebody is typing.
+        /// Reports that somebody is typing.
         case typing(author: String)
     }
 
-    /// What changes.
+    /// A change.
     public enum Mutation: TaggedCodable, Sendable {
         /// Adds a message.
         case append(Message)
@@ -18,7 +18,7 @@ public struct Chat: Reactor {
         enum AppendCodingKeys: String, CodingKey { case _0 = "message" }
     }
 
-    /// What happens without a trace in the state.
+    /// An event that is not stored in the state.
     public enum Activity: TaggedCodable, Sendable {
         /// Somebody is typing.
         case typing(author: String)
@@ -30,11 +30,11 @@ public struct Chat: Reactor {
         public var number: Int
         /// Who said it.
         public var author: String
-        /// What was said.
+        /// The text.
         public var text: String
     }
 
-    /// What is seen: the last hundred messages, and the newest as an event.
+    /// The state: the last hundred messages, and the newest as an event.
     public struct State: Codable, Sendable {
         /// The newest message.
         @Pulse public var newest: Message?

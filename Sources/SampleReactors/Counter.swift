@@ -11,13 +11,13 @@ public final class Counter: ActionCycler {
         case decrement(number: Int)
     }
 
-    /// What is told and not kept.
+    /// An event that is sent and not stored.
     public enum Activity: TaggedCodable, Sendable {
         /// It was incremented, and is beyond ten.
         case didReachBigNumber
     }
 
-    /// What is seen.
+    /// The state.
     public struct State: Codable, Sendable {
         /// The number.
         public fileprivate(set) var count = 0
@@ -37,7 +37,7 @@ public final class Counter: ActionCycler {
         }
     }
 
-    /// Adds, and tells when that leads beyond ten.
+    /// Adds, and emits an activity when the result is beyond ten.
     public func increment(number: Int) {
         dispatch("increment") { context in
             context.commit { state in

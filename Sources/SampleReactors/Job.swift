@@ -1,11 +1,11 @@
 public import Reactors
 
-/// A long-running piece of work that tells how far it is, can be cancelled, and comes in two
+/// A long-running piece of work that reports its progress, can be cancelled, and comes in two
 /// manners: the latest start wins, or the first one does.
 public struct Job: Reactor {
     /// `{"type":"start","steps":10}`, `{"type":"startIfIdle","steps":10}`, `{"type":"cancel"}`
     public enum Action: TaggedCodable, Sendable {
-        /// Starts a job of so many steps, 1 to 1000 of 100 ms each; one under way is cancelled.
+        /// Starts a job of the given number of steps, 1 to 1000 of 100 ms each; one under way is cancelled.
         case start(steps: Int)
         /// Starts one only if none is under way.
         case startIfIdle(steps: Int)
@@ -13,11 +13,11 @@ public struct Job: Reactor {
         case cancel
     }
 
-    /// What changes.
+    /// A change.
     public enum Mutation: TaggedCodable, Sendable {
-        /// A job of so many steps has begun.
+        /// A job has begun, of the given number of steps.
         case begin(steps: Int)
-        /// So many steps are done.
+        /// The number of finished steps.
         case advance(done: Int)
         /// All steps are done.
         case finish
@@ -37,7 +37,7 @@ public struct Job: Reactor {
         case cancelled
     }
 
-    /// What is seen.
+    /// The state.
     public struct State: Codable, Sendable {
         /// How the present job stands; an event each time one begins or ends.
         @Pulse public var phase = Phase.idle
@@ -53,7 +53,7 @@ public struct Job: Reactor {
     /// Makes one for a session.
     public init() {}
 
-    /// What is running is cancelled by its name, `work`.
+    /// A running job is cancelled by its id, `work`.
     public func mutate(state: State, action: Action) -> Effect<Mutation> {
         switch action {
         case .start(let steps):

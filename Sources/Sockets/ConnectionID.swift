@@ -1,7 +1,7 @@
 /// Names one connection of one loop for as long as it lives there.
 ///
 /// `slot` is dense (0, 1, 2, … and reused), so a handler can keep its own parallel array. The
-/// generation tells a connection from an earlier one in the same slot: a stale id reaches nobody.
+/// generation distinguishes a connection from an earlier one in the same slot: a stale id finds none.
 package struct ConnectionID: Hashable, Sendable {
     /// Index of the connection in its loop's table; below the greatest number open at once.
     package let slot: UInt32

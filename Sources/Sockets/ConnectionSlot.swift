@@ -1,4 +1,4 @@
-/// What the loop knows of one connection: a few words, no reference, nothing to release.
+/// The state of one connection: a few words, no reference, nothing to release.
 ///
 /// Deadlines lie beside it in the timer wheel (24 bytes), so a connection costs 44 bytes here all
 /// in all.
@@ -24,7 +24,7 @@ struct ConnectionSlot {
         static let failed = Flags(rawValue: 128)
         /// Closed by the handler, to which it exists no more; the rest of the input is dropped.
         static let lingering = Flags(rawValue: 256)
-        /// In the list of connections that go on without a new event.
+        /// In the list of connections that continue without a new event.
         static let queued = Flags(rawValue: 512)
     }
 

@@ -4,7 +4,7 @@
 /// the runtime watches for as long as it lasts; ten times for one request. Here a slot is read and
 /// written as the plain words that it is.
 @safe final class ConnectionSlots {
-    /// Law: the first `count` are initialised. No pointer to them leaves this class.
+    /// Invariant: the first `count` are initialised. No pointer to them leaves this class.
     private var memory: UnsafeMutableBufferPointer<ConnectionSlot>
     /// How many there are; none is ever taken away.
     private(set) var count = 0

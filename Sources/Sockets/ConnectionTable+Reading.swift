@@ -14,7 +14,7 @@ extension ConnectionTable {
         if !slots[index].flags.contains(.peerFinished) { poller.setReading(false, connection) }
     }
 
-    /// Undoes `pauseReading`; what has arrived meanwhile is told in the next pass.
+    /// Undoes `pauseReading`; bytes that arrived meanwhile are delivered in the next pass.
     package func resumeReading(_ connection: ConnectionID) {
         guard let index = usable(connection), slots[index].flags.contains(.paused) else { return }
         slots[index].flags.remove(.paused)

@@ -90,7 +90,7 @@ extension ConnectionTable {
 
     private func awaitRoom(_ index: Int) {
         slots[index].flags.insert(.awaitsRoom)
-        // Room that was told of before is used up by now.
+        // Room that was reported before is used up by now.
         slots[index].flags.remove(.roomArrived)
         poller.awaitRoom(id(at: index))
     }

@@ -2,7 +2,7 @@
 ///
 /// Not Sendable: it is used only on its loop, that is in callbacks of the `LoopHandler` and in jobs
 /// given to the loop. A method given a stale id does nothing. No method calls the handler; what it
-/// causes is told later.
+/// causes is reported later.
 package final class ConnectionTable {
     /// How to close a connection.
     package enum Closing: Sendable {
@@ -26,10 +26,10 @@ package final class ConnectionTable {
     let slots = ConnectionSlots()
     /// First of the free slots, each of which names the next; -1 ends the list.
     private var firstFree: Int32 = -1
-    /// Connections that go on in the next pass without a new event. Law: each is in it once
+    /// Connections that continue in the next pass without a new event. Invariant: each is in it once
     /// (`queued`).
     var ready: [ConnectionID] = []
-    var deadlines: DeadlineBook
+    var deadlines: LoopDeadlines
 
     /// The moment this round began, on the monotonic clock.
     package var now: LoopInstant { roundBegan }
@@ -53,7 +53,7 @@ package final class ConnectionTable {
         self.load = load
         self.roundBegan = .read()
         self.roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
-        self.deadlines = DeadlineBook(at: .read())
+        self.deadlines = LoopDeadlines(at: .read())
     }
 
     /// Ends the round with the present pass, for a handler that has done much and has more to do: what
@@ -92,7 +92,7 @@ package final class ConnectionTable {
         ConnectionID(slot: UInt32(index), generation: slots[index].generation)
     }
 
-    /// Takes a descriptor in. When the poller refuses it, the connection exists and is told to be
+    /// Adds a descriptor. When the poller refuses it, the connection exists and is reported to be
     /// broken.
     func insert(_ descriptor: Int32, peerHasFinished: Bool = false) -> ConnectionID {
         let index = takeFreeSlot()
@@ -133,7 +133,7 @@ package final class ConnectionTable {
         return index
     }
 
-    // MARK: What goes on without an event
+    // MARK: What continues without an event
 
     /// Puts the connection into the next pass.
     func queue(_ index: Int) {
@@ -143,7 +143,7 @@ package final class ConnectionTable {
         askForRound()
     }
 
-    /// Marks the connection broken; the handler is told in the next pass, never from in here.
+    /// Marks the connection broken; the handler is notified in the next pass, never from here.
     func fail(_ index: Int, _ code: Int32) {
         guard !slots[index].flags.contains(.failed) else { return }
         slots[index].flags.insert(.failed)

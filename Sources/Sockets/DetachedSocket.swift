@@ -3,7 +3,7 @@
 /// Dropping it closes the connection. Bytes that the kernel holds for it stay where they are.
 package struct DetachedSocket: ~Copyable, Sendable {
     let descriptor: Int32
-    /// Carried along so that `peerFinished` is told once in a connection's life, not once a loop.
+    /// Carried along so that `peerFinished` is reported once per connection, not once per loop.
     let peerHasFinished: Bool
 
     /// Takes ownership of a connected, non-blocking stream socket.

@@ -5,7 +5,7 @@
 // - a write source runs only while somebody waits for room.
 //
 // A suspended source does not run its cancel handler, and one released while suspended traps:
-// whoever cancels also resumes. A descriptor is closed only when its sources' cancel handlers have
+// the code that cancels also resumes. A descriptor is closed only when its sources' cancel handlers have
 // run: before that its number must not be given to somebody else.
 import Dispatch
 
@@ -33,7 +33,7 @@ final class DispatchPoller: Poller {
     /// too.
     private let cancellations = DispatchGroup()
 
-    // What a source saw and what a read gives are two moments; only EAGAIN or the end is final.
+    // A source's event and the read are two moments; only EAGAIN or the end is final.
     var shortReadMeansDrained: Bool { false }
 
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void) {
@@ -91,7 +91,7 @@ final class DispatchPoller: Poller {
     }
 
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32 {
-        // The sources go on using their number until they are cancelled; the connection moves on
+        // The sources continue using their number until they are cancelled; the connection moves on
         // under another.
         let copy = try SocketCalls.duplicate(descriptor)
         cancel(id, thenClose: descriptor)

@@ -9,7 +9,7 @@
 
     /// All connections of a loop in one epoll instance, under one Dispatch source.
     @safe final class EpollPoller: Poller {
-        /// Events taken in one system call; 12 bytes each.
+        /// Events read by one system call; 12 bytes each.
         private static let capacity = 512
 
         // EPOLLET is 1 << 31, which C gives as a signed or an unsigned number as it likes. EPOLLPRI

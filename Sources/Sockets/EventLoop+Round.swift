@@ -17,12 +17,12 @@ extension EventLoop {
             pass(handler)
         } while closeRound(handler) && passes < Self.passLimit && !table.isRoundYielded
         table.isInRound = false
-        // Events that are left over wake us by themselves, connections that are to go on do not.
+        // Events that are left over wake us by themselves, connections that are to continue do not.
         if !table.ready.isEmpty { scheduleRound() }
         armTimer()
     }
 
-    /// Gives the handler its chance to flush, if it was told anything. True when there may be more
+    /// Lets the handler flush, if it was called. True when there may be more
     /// to do.
     private func closeRound(_ handler: Handler) -> Bool {
         guard isRoundOpen else { return !table.ready.isEmpty }
@@ -31,7 +31,7 @@ extension EventLoop {
         return true
     }
 
-    /// Takes in what is there now. Whatever it causes is for the next pass.
+    /// Reads what is there now. Events that it causes are for the next pass.
     private func pass(_ handler: Handler) {
         var mayHaveMore = true
         while mayHaveMore {
@@ -42,13 +42,13 @@ extension EventLoop {
                 serve(event.id, handler)
             }
         }
-        goOn(handler)
+        serveContinuing(handler)
         runInbox(handler)
         fireDeadlines(handler)
     }
 
     /// Serves the connections that had more to do than was done in the last pass.
-    private func goOn(_ handler: Handler) {
+    private func serveContinuing(_ handler: Handler) {
         guard !table.ready.isEmpty else { return }
         var waiting: [ConnectionID] = []
         swap(&waiting, &table.ready)
@@ -98,7 +98,7 @@ extension EventLoop {
 
     // MARK: What begins a round
 
-    /// A collecting poller has events (nil), or a telling one brings its event.
+    /// A collecting poller has events (nil), or another poller brings its event.
     func pollerFired(_ event: PollEvent?) {
         guard let event else {
             round()

@@ -1,5 +1,5 @@
 extension EventLoop {
-    /// Does for one connection what its flags say: tell that it broke, that there is room, what it
+    /// Serves one connection by its flags: report that it broke, that there is room, what it
     /// sent.
     func serve(_ id: ConnectionID, _ handler: Handler) {
         guard let index = table.live(id) else { return }

@@ -1,8 +1,8 @@
 // One serial Dispatch queue, one poller, one handler, and the connections that belong to them.
 //
-// Life goes in rounds. A round is begun by the poller, the inbox or the timer; it takes in what has
-// happened, tells the handler, and lets it flush once at the end (`roundEnded`). So load turns into
-// batches by itself, and an idle loop answers at once. Everything of a loop happens on its queue;
+// Life goes in rounds. A round is begun by the poller, the inbox or the timer; it reads what has
+// happened, calls the handler, and lets it flush once at the end (`roundEnded`). So load turns into
+// batches by itself, and an idle loop responds at once. Everything of a loop happens on its queue;
 // what comes from elsewhere comes through the inbox.
 package import Dispatch
 
@@ -30,7 +30,7 @@ package actor EventLoop<Handler: LoopHandler> {
     /// nil before the loop has started and after it has stopped.
     var handler: Handler?
 
-    /// Something was told to the handler since the last `roundEnded`.
+    /// The handler was called since the last `roundEnded`.
     var isRoundOpen = false
     /// A round is on the queue already.
     var isRoundScheduled = false
@@ -88,7 +88,7 @@ package actor EventLoop<Handler: LoopHandler> {
     /// meanwhile run in one batch, then `roundEnded`. From any thread, the loop's own callbacks
     /// included.
     ///
-    /// The inbox has no bound and drops nothing: whoever posts must have one.
+    /// The inbox has no bound and drops nothing: the posting code must have one.
     /// - Returns: false when the loop has stopped; the job will not run.
     @discardableResult
     package nonisolated func enqueue(_ job: @escaping @Sendable (Handler) -> Void) -> Bool {
@@ -96,7 +96,7 @@ package actor EventLoop<Handler: LoopHandler> {
     }
 
     /// Takes over a connection, from any thread. `then` is called instead of `opened`, before
-    /// anything that the connection has to tell; what it has sent meanwhile comes after, in order.
+    /// any event of the connection; what it has sent meanwhile comes after, in order.
     ///
     /// - Returns: false when the loop has stopped; the connection is closed and `then` not called.
     @discardableResult

@@ -5,7 +5,7 @@ package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// picks a free one.
     case tcp(host: String, port: UInt16)
     /// A Unix socket at `path` (at most 107 bytes, 103 on Darwin), with these permission bits.
-    /// Whoever may write may connect: 0o660 by default, the owner and its group.
+    /// Permission to write is permission to connect: 0o660 by default, the owner and its group.
     case unix(path: String, mode: UInt16 = 0o660)
 
     /// `127.0.0.1:8080`, `[::1]:8080` or `unix:/run/x.sock`.

@@ -18,7 +18,7 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     ///   - loops: who serves; at least one. They are kept alive, not stopped.
     ///   - backlog: connections the kernel completes ahead of us; the system may cap it
     ///     (`net.core.somaxconn`).
-    ///   - maximumConnections: of all these loops together, whoever gave them the connections.
+    ///   - maximumConnections: of all these loops together, from any listener.
     /// - Throws: when the name cannot be resolved, or the address not be bound.
     package convenience init(
         _ address: ListenAddress, loops: [EventLoop<Handler>], backlog: Int = 4_096,

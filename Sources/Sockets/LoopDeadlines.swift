@@ -1,5 +1,5 @@
 /// The deadlines of a loop's connections and its few named timers, on one scale of coarse ticks.
-struct DeadlineBook {
+struct LoopDeadlines {
     /// 2²⁶ ns, about 67 ms: fine enough for time-outs and heartbeats, coarse enough to fire for
     /// many at once.
     static let tickShift = Int64(26)

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What happens on a loop, told to the one object that decides what to do about it.
+/// The events of a loop, for the one object that handles them.
 ///
 /// It is not Sendable: it is made on its loop, called only there, and released there. Every
 /// callback may call every method of the `ConnectionTable`, also for the connection that it is

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What other threads hand to a loop, in order.
+/// Work that other threads give to a loop, in order.
 ///
-/// No bound of its own: nothing is dropped and nobody waits. Whoever posts has one (connections,
+/// No bound of its own: nothing is dropped and nobody waits. The posting code has one (connections,
 /// sessions, commits in flight), and a job is a closure's worth of memory.
 final class LoopInbox<Handler: LoopHandler>: Sendable {
     /// A socket that a listener accepted.
@@ -23,7 +23,7 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         var items: [Item] = []
         /// A wake-up is on its way and has not begun.
         var isWaking = false
-        /// Law: once true nothing comes in any more, so what is taken after it is the rest.
+        /// Invariant: once true nothing comes in any more, so what is taken after it is the rest.
         var isClosed = false
     }
 
@@ -31,7 +31,7 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
     // left" and "asleep".
     private let state = Mutex(State())
 
-    /// What became of a post.
+    /// The outcome of a post.
     enum Receipt {
         case taken
         /// Taken, and the loop must be woken.

@@ -19,9 +19,9 @@ package enum PollerKind: String, CaseIterable, Sendable {
     }
 }
 
-/// What a poller saw on one connection.
+/// Readiness of one connection.
 struct PollEvent {
-    /// What may be done now; several at once are usual.
+    /// The possible operations; usually several at once.
     struct Readiness: OptionSet {
         let rawValue: UInt8
         /// A read would give bytes, the end, or an error.
@@ -42,7 +42,7 @@ struct PollEvent {
 /// its loop.
 ///
 /// Two ways in, so that neither kind pays for the other: `poll` for a poller that collects events,
-/// `fired(event)` for one that is told each by itself.
+/// `fired(event)` for a poller that reports each event by itself.
 protocol Poller: AnyObject {
     /// Whether a read that gave less than was asked for emptied the socket, if `readToEnd` was not
     /// said.
@@ -55,10 +55,10 @@ protocol Poller: AnyObject {
     /// Appends the events at hand, without waiting. True when there may be more at once.
     func poll(into events: inout [PollEvent]) -> Bool
 
-    /// Takes a connection in. Readiness that exists already is told like any other.
+    /// Adds a connection. Existing readiness is reported like any other.
     func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure)
 
-    /// The connection is (not) to be read. A poller that tells only changes has nothing to do.
+    /// The connection is (not) to be read. A poller that reports only changes has nothing to do.
     func setReading(_ wanted: Bool, _ id: ConnectionID)
 
     /// A write came to an end for want of room: say when there is some.
@@ -74,7 +74,7 @@ protocol Poller: AnyObject {
     /// with.
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32
 
-    /// Stops telling, and leaves `group` once everything is cancelled and closed. No call may
+    /// Stops reporting, and leaves `group` once everything is cancelled and closed. No call may
     /// follow.
     func stop(_ group: DispatchGroup)
 }

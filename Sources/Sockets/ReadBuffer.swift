@@ -3,7 +3,7 @@
 /// A raw allocation and not an array: the bytes are lent to the handler while the loop's other
 /// state changes.
 @safe final class ReadBuffer {
-    /// Valid from init to deinit. Law: written only by a read, and no read happens while a handler
+    /// Valid from init to deinit. Invariant: written only by a read, and no read happens while a handler
     /// looks at it.
     let memory: UnsafeMutableRawBufferPointer
 

@@ -11,7 +11,7 @@ import Synchronization
 /// default.
 ///
 /// Everything is allowed in the call, unlike in a signal handler. Signals that come while one is
-/// being told may be told once. It begins a moment after `init` (see `untilWatching`); before that
+/// being reported may be reported once. It begins a moment after `init` (see `untilWatching`); before that
 /// a signal does what it always did. After `cancel` the signals do nothing, they are not back at
 /// their default: a second SIGTERM must not cut short the end that the first began.
 package final class SignalWatcher: Sendable {
@@ -66,7 +66,7 @@ package final class SignalWatcher: Sendable {
         return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Returns when every signal that comes from now on will be told.
+    /// Returns when every signal that comes from now on will be reported.
     package func untilWatching() async {
         await withCheckedContinuation { continuation in
             registering.notify(queue: queue) { continuation.resume() }

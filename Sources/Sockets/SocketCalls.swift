@@ -11,9 +11,9 @@
 
 /// Thin, typed doors to the kernel.
 enum SocketCalls {
-    /// What a read or write came to.
+    /// The outcome of a read or write.
     enum Outcome: Equatable {
-        /// So many bytes; 0 from a read is the end of the peer's stream.
+        /// The number of bytes; 0 from a read is the end of the peer's stream.
         case moved(Int)
         /// Nothing now (`EAGAIN`).
         case wouldBlock
@@ -47,7 +47,7 @@ enum SocketCalls {
         }
     }
 
-    /// sendmsg(2): writev(2) cannot be told not to raise SIGPIPE.
+    /// sendmsg(2): writev(2) has no flag against SIGPIPE.
     static func transmit(_ descriptor: Int32, _ pieces: UnsafeMutableBufferPointer<iovec>)
         -> Outcome
     {

@@ -14,7 +14,7 @@ package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertibl
     /// The value of `errno`; for `getaddrinfo` its own result.
     package let code: Int32
 
-    /// What the operation was about, such as an address or a path; empty where nothing is.
+    /// The object of the operation, such as an address or a path; empty where nothing is.
     package let detail: String
 
     /// The system's own sentence for `code`.

@@ -13,7 +13,7 @@ struct TimerWheel {
     struct Entry {
         /// The tick at which the key is due, or `none`.
         var deadline: Int64
-        /// The tick whose bucket holds the entry, or `none` when no bucket does. Law: never after
+        /// The tick whose bucket holds the entry, or `none` when no bucket does. Invariant: never after
         /// `deadline` unless the deadline is cleared.
         var scheduled: Int64
         var next: Int32

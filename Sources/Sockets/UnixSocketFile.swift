@@ -1,7 +1,7 @@
 // A Unix socket is also a file, which outlives the process that made it. A file that nobody answers
 // on is a crashed run's and is replaced; one that somebody answers on is a running server's and is
 // left alone, as is anything that is no socket. Two servers that start on the same stale file at
-// the same moment can still both believe they own it; whoever starts servers keeps them from that.
+// the same moment can still both believe they own it; do not start two servers on one path.
 #if canImport(Glibc)
     import Glibc
 #else

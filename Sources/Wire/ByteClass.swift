@@ -12,7 +12,7 @@ struct ByteClass {
     /// RFC 3986 §3.2.2: reg-name, that is unreserved, sub-delims and `%`.
     static let hostName = ByteClass(low: 0x2bff_7ff2_0000_0000, high: 0x47ff_fffe_87ff_fffe)
 
-    /// What a request target may hold: visible ASCII without `"`, `#`, `<`, `>` and `\`.
+    /// The bytes of a request target: visible ASCII without `"`, `#`, `<`, `>` and `\`.
     ///
     /// Why wider than RFC 3986 §2: browsers send `[ ] ^ { | }` and the grave accent in a query as
     /// they are (URL standard, query percent-encode set), so refusing them would refuse pages that

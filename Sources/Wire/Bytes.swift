@@ -39,7 +39,7 @@ extension [UInt8] {
 
 /// Tests of eight bytes at once.
 ///
-/// Each answers a word whose lowest set bit is the top bit of the first byte that matches; bits
+/// Each returns a word whose lowest set bit is the top bit of the first byte that matches; bits
 /// above that one may be wrong, so only "none" and "the first" can be read from it.
 enum Lanes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101

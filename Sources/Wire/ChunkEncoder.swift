@@ -5,7 +5,7 @@
 package enum ChunkEncoder {
     /// The end of the body: a chunk of no bytes, and no trailer fields (RFC 9112 §7.1).
     package static let last: [UInt8] = Array("0\r\n\r\n".utf8)
-    /// What follows the content of each chunk.
+    /// The bytes after the content of each chunk.
     package static let endBytes = 2
 
     /// Appends the line before the content of a chunk.

@@ -1,4 +1,4 @@
-/// What is wrong with a chunked body.
+/// The fault of a chunked body.
 package enum ChunkFault: Error, Sendable, Equatable {
     /// Not hexadecimal digits and CR LF, or more than 16 digits.
     case malformedSize

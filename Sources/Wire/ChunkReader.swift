@@ -20,7 +20,7 @@ struct ChunkReader: Sendable {
         case lastFeed
     }
 
-    /// What is allowed; bytes.
+    /// The limits, in bytes.
     struct Limits {
         var extensionBytes: Int
         var trailerBytes: Int
@@ -28,7 +28,7 @@ struct ChunkReader: Sendable {
 
     private var part = Part.sizeStart
     private var extensions = ChunkExtension()
-    /// Law: at most 16 in `size`, so that zeros cannot go on for ever.
+    /// Invariant: at most 16 in `size`, so that zeros cannot continue for ever.
     private var digits: UInt8 = 0
     private var extensionBytes: UInt32 = 0
     private var trailerBytes: UInt32 = 0

@@ -1,4 +1,4 @@
-/// What is wrong with a field line, in a head or a trailer.
+/// The fault of a field line, in a head or a trailer.
 package struct FieldFault: Error, Sendable, Equatable {
     package enum Kind: UInt8, Sendable, CaseIterable {
         /// A line that ends in LF without CR.

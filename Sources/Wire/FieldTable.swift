@@ -17,7 +17,7 @@ struct FieldTable: Sendable {
     }
 
     private(set) var entries: [Entry] = []
-    /// Law: bit n is set iff an entry is the known field with raw value n.
+    /// Invariant: bit n is set iff an entry is the known field with raw value n.
     private var present: UInt64 = 0
 
     mutating func reset() {
@@ -76,7 +76,7 @@ struct FieldTable: Sendable {
         throw nameFault(at: index, line, number: number, in: bytes)
     }
 
-    /// What is wrong with a name that does not end at a colon.
+    /// The fault of a name that does not end at a colon.
     private static func nameFault(
         at index: Int, _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
     ) -> FieldFault {

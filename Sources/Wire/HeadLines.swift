@@ -6,7 +6,7 @@
 struct HeadLines: Sendable {
     /// Where the line that is not complete begins.
     private(set) var lineStart = 0
-    /// Law: no LF in `lineStart..<scanned`.
+    /// Invariant: no LF in `lineStart..<scanned`.
     private var scanned = 0
     /// How many lines were taken.
     private(set) var count = 0

@@ -1,7 +1,7 @@
 /// Finding a known field by its name's bytes.
 ///
 /// Design: a name is at most four words of eight lower-cased bytes, first byte lowest, zeros
-/// behind the end; so one comparison tells eight letters, and nothing is hashed or allocated. The
+/// behind the end; so one comparison covers eight letters, and nothing is hashed or allocated. The
 /// numbers below are the names; a test packs every `KnownField.name` again and compares.
 extension KnownField {
     /// A lower-cased name of up to 32 bytes, packed.

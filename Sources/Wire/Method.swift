@@ -1,4 +1,4 @@
-/// What a request wants done (RFC 9110 §9).
+/// The method of a request (RFC 9110 §9).
 package enum Method: UInt8, Sendable, CaseIterable {
     case get
     case head

@@ -1,4 +1,4 @@
-/// What the fields say about the message: its host, its body's length, whether the connection
+/// The meaning of the fields for the message: its host, its body's length, whether the connection
 /// stays (RFC 9112 §3.2, §6, §9.3; RFC 9110 §10.1.1).
 extension RequestHead {
     /// Checks a complete head and draws the conclusions from it.

@@ -86,7 +86,7 @@ struct RequestLine: Sendable {
         return 1
     }
 
-    /// A carriage return is told as what it is, wherever it turns up.
+    /// A carriage return is reported as such, wherever it is.
     private static func fault(
         _ other: RequestRefusal, at index: Int, _ range: Range<Int>, in bytes: Span<UInt8>
     ) -> RequestRefusal {

@@ -8,7 +8,7 @@
 /// Invariant: every line is judged when it is complete and in its order, and no byte is skipped
 /// that was not looked at.
 package struct RequestReader: Sendable {
-    /// What a call came to.
+    /// The outcome of a call.
     package enum Progress: Sendable, Equatable {
         /// All input is consumed and the request is not complete.
         case needsMore

@@ -21,8 +21,8 @@ package enum ResponseEncoder {
     ///   - lines: the fields beside Date, Content-Length and Connection, which are written here.
     ///   - date: the formatted date, or nothing to leave Date out.
     ///   - close: whether the connection is closed behind this response.
-    ///   - minorVersion: the request's; an HTTP/1.0 peer is told when the connection stays.
-    ///   - headOnly: whether this answers HEAD: the length is told, the body is not sent.
+    ///   - minorVersion: the request's; an HTTP/1.0 peer gets a field if the connection stays.
+    ///   - headOnly: whether this responds to HEAD: the length is sent, the body is not.
     package static func append(
         status: Int, lines: FieldLines, body: Span<UInt8>, date: [UInt8], close: Bool,
         minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
@@ -50,7 +50,7 @@ package enum ResponseEncoder {
     ///   - head: what `appendHead` wrote.
     ///   - body: sent whole: this answers no HEAD.
     ///   - close: whether the connection is closed behind this response.
-    ///   - minorVersion: the request's; an HTTP/1.0 peer is told when the connection stays.
+    ///   - minorVersion: the request's; an HTTP/1.0 peer gets a field if the connection stays.
     package static func append(
         head: [UInt8], body: Span<UInt8>, close: Bool, minorVersion: Int, to out: inout [UInt8]
     ) {

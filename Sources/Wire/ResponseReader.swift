@@ -4,7 +4,7 @@
 /// lies in the caller's head and body. A body is appended as it comes, so that a stream's reader
 /// can take what is there and empty it.
 package struct ResponseReader: Sendable {
-    /// What a call came to.
+    /// The outcome of a call.
     package enum Progress: Sendable, Equatable {
         /// All input is consumed. The body may have grown.
         case needsMore

@@ -1,9 +1,9 @@
 /// Status lines (RFC 9112 §4).
 ///
-/// The version is HTTP/1.1 whatever the request's is: RFC 9110 §6.2, it tells what the sender
+/// The version is HTTP/1.1 whatever the request's is: RFC 9110 §6.2, it says what the sender
 /// can do.
 package enum StatusLine {
-    /// Law: the line of 200, which is nearly every answer, ready made.
+    /// Invariant: the line of 200, which is nearly every answer, ready made.
     private static let success: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
 
     /// Appends the line with its CR LF.

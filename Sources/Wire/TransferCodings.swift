@@ -1,10 +1,10 @@
-/// What the fields Transfer-Encoding of a message amount to (RFC 9112 §6.1, §7).
+/// The transfer codings of a message (RFC 9112 §6.1, §7).
 enum TransferCodings {
     /// `chunked` and nothing else.
     case chunked
     /// An empty element, a parameter on chunked, chunked twice, or no list at all.
     case malformed
-    /// The last coding is not chunked, so that the length cannot be told.
+    /// The last coding is not chunked, so that the length is unknown.
     case notFinal
     /// chunked is last, but a coding that is not implemented comes before it.
     case unknown

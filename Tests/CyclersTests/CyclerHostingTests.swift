@@ -84,7 +84,7 @@ struct CyclerHostingTests {
         #expect(await loop.post(.add(1)) == .applied(version: 2))
     }
 
-    @Test func `a failure after the first suspension is told, and the session goes on`() async {
+    @Test func `a failure after the first suspension is told, and the session continues`() async {
         #expect(await loop.post(.failLater) == .applied(version: 0))
         loop.gate.open()
         await loop.settled()

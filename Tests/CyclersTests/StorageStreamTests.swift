@@ -44,7 +44,7 @@ struct StorageStreamTests {
         #expect(try await values.next(1).map(\.a) == [3])
     }
 
-    @Test func `a reader that is too slow is told so, others go on`() async throws {
+    @Test func `a reader that is too slow is told so, others continue`() async throws {
         var slow = Reading(tally.state.values(buffer: 2))
         var quick = Reading(tally.state.values())
         for _ in 1...3 { tally.add(1) }

@@ -45,7 +45,7 @@ struct ResponseReaderTests {
             statuses: [200], bodies: ["x"], ended: 1)
     }
 
-    @Test func `a response without a length goes on until the close`() throws {
+    @Test func `a response without a length continues until the close`() throws {
         try expect(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: x\n\n",
             statuses: [200], bodies: ["data: x\n\n"], ended: 0)

@@ -71,13 +71,13 @@ struct TortureTests {
         ledger.shown(history[1], at: 2, of: 0)
         #expect(faults(ledger, history) == [])
         ledger.shown(history[0], at: 2, of: 0)
-        #expect(faults(ledger, history).contains(.unsaid))
+        #expect(faults(ledger, history).contains(.rolledBack))
     }
 
-    @Test func `what was shown and is gone was unsaid`() {
+    @Test func `a record that was shown and is gone was rolled back`() {
         var (ledger, history) = ledger([1])
         ledger.shown(TorturePost.action(0, 1), at: 2, of: 0)
-        #expect(faults(ledger, history).isSuperset(of: [.unsaid, .backwards]))
+        #expect(faults(ledger, history).isSuperset(of: [.rolledBack, .backwards]))
     }
 
     @Test func `another answer to the same request is a fault`() {

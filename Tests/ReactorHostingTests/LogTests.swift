@@ -38,7 +38,7 @@ struct LogTests {
         }
         reader.allow(2)
         await output.flush()
-        let note = "(lines dropped here, for nobody read the log in time: 1)\n"
+        let note = "[1 log lines dropped: the log reader was too slow]\n"
         #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)")
         output.append(Array("last\n".utf8))
         reader.allow(1)

@@ -51,7 +51,7 @@ struct StubTests {
         #expect(seen == ["Hello", "Hello", "tokijh"])
     }
 
-    @Test func `case 106: the real state waits while the stub is on, and goes on after it`()
+    @Test func `case 106: the real state waits while the stub is on, and continues after it`()
         async throws
     {
         await host.send(.increase)

@@ -34,7 +34,7 @@ struct TestDriverTests {
         #expect(!(await driver.host.send(.stop).accepted))
     }
 
-    @Test func `another state is reported once, with both, and the driver goes on from the real`()
+    @Test func `another state is reported once, with both, and the driver continues from the real`()
         async
     {
         let driver = makeDriver()

@@ -43,7 +43,7 @@ struct FailureTests {
     }
 
     @Test
-    func `beside a failure the other steps of a merge go on, what follows it does not happen`() {
+    func `beside a failure the other steps of a merge continue, what follows it does not happen`() {
         probe.perform(
             .concat(
                 .merge(

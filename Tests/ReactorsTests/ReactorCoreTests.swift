@@ -164,7 +164,7 @@ struct ReactorCoreTests {
         #expect(rebuilt.version == probe.core.version)
     }
 
-    @Test func `a restored state goes on from its version, without its effects`() {
+    @Test func `a restored state continues from its version, without its effects`() {
         probe.perform(.concat(.just("a"), .step("s"), .just("never")))
         probe.core.restore(state: ["old"], version: 41, observer: probe)
         #expect(probe.cancelled == [probe.started[0].id])

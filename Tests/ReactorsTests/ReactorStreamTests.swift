@@ -18,7 +18,7 @@ struct ReactorStreamTests {
         #expect(await host.readerCount == 1)
     }
 
-    @Test func `case 30: a reader that leaves is forgotten, the others go on`() async throws {
+    @Test func `case 30: a reader that leaves is forgotten, the others continue`() async throws {
         var stays = Reading(await host.pulse(\.$a))
         let leaves = await host.pulse(\.$a)
         let leaving = Task { for try await _ in leaves {} }

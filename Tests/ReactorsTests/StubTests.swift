@@ -48,7 +48,7 @@ struct StubTests {
         #expect(probe.core.state.value == 0)
     }
 
-    @Test func `case 106: the real state waits, and the next action goes on from it`() {
+    @Test func `case 106: the real state waits, and the next action continues from it`() {
         struct Adder: Reactor {
             typealias Action = Int
             let initialState = 0

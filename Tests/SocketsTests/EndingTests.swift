@@ -27,7 +27,8 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The peer's end is told once, and writing goes on`(_ poller: PollerKind) async throws {
+        func `The peer's end is told once, and writing continues`(_ poller: PollerKind) async throws
+        {
             let host = try Host(poller)
             let client = try host.connect()
             let id = try await host.opened()

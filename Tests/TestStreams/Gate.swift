@@ -2,26 +2,26 @@ import Synchronization
 
 /// Holds effects until a test lets them go.
 package final class Gate: Sendable {
-    private struct Book {
+    private struct State {
         var isOpen = false
         var arrived = 0
         var held: [CheckedContinuation<Void, Never>] = []
         var watchers: [(count: Int, wake: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     package init() {}
 
     /// Waits, deaf to cancellation, until the gate is open.
     package func pass() async {
         await withCheckedContinuation { wake in
-            let (isOpen, watchers) = book.withLock { book in
-                book.arrived += 1
-                if !book.isOpen { book.held.append(wake) }
-                let due = book.watchers.filter { $0.count <= book.arrived }.map(\.wake)
-                book.watchers.removeAll { $0.count <= book.arrived }
-                return (book.isOpen, due)
+            let (isOpen, watchers) = state.withLock { state in
+                state.arrived += 1
+                if !state.isOpen { state.held.append(wake) }
+                let due = state.watchers.filter { $0.count <= state.arrived }.map(\.wake)
+                state.watchers.removeAll { $0.count <= state.arrived }
+                return (state.isOpen, due)
             }
             if isOpen { wake.resume() }
             for watcher in watchers { watcher.resume() }
@@ -31,9 +31,9 @@ package final class Gate: Sendable {
     /// Returns when `count` effects have arrived at the gate.
     package func hasArrivals(_ count: Int) async {
         await withCheckedContinuation { wake in
-            let ready = book.withLock { book in
-                guard book.arrived < count else { return true }
-                book.watchers.append((count, wake))
+            let ready = state.withLock { state in
+                guard state.arrived < count else { return true }
+                state.watchers.append((count, wake))
                 return false
             }
             if ready { wake.resume() }
@@ -41,10 +41,10 @@ package final class Gate: Sendable {
     }
 
     package func open() {
-        let held = book.withLock { book in
-            book.isOpen = true
-            defer { book.held = [] }
-            return book.held
+        let held = state.withLock { state in
+            state.isOpen = true
+            defer { state.held = [] }
+            return state.held
         }
         for wake in held { wake.resume() }
     }

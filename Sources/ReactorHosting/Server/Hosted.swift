@@ -44,7 +44,7 @@ public struct Hosted: Sendable {
             })
     }
 
-    /// What the compiler names where one of the four types cannot travel.
+    /// The compiler's message where one of the four types cannot travel.
     @available(
         *, unavailable,
         message: "Action, Mutation, State and Activity of a hosted reactor must be Codable"
@@ -66,7 +66,7 @@ public struct Hosted: Sendable {
     ///
     /// Every commit is a version, and the record of it is the whole state. What an action does
     /// before it first waits is applied when it is answered; the rest runs like an effect: after
-    /// each wait it goes on when what it has committed before is in the journal. An action that
+    /// each wait it continues when what it has committed before is in the journal. An action that
     /// fails before it first waits is refused with 422, or in a batch told as rejected, and changes
     /// nothing.
     ///
@@ -88,7 +88,7 @@ public struct Hosted: Sendable {
         }
     }
 
-    /// What the compiler names where one of the three types cannot travel.
+    /// The compiler's message where one of the three types cannot travel.
     @available(
         *, unavailable, message: "Action, State and Activity of a hosted Cycler must be Codable"
     )

@@ -18,7 +18,7 @@ struct JournalCommand: ParsableCommand {
         ])
 
     /// Turns what went wrong into a sentence and exit status 1.
-    private static func tellFaults(of path: String, _ act: () throws -> Void) throws {
+    private static func reportFaults(of path: String, _ act: () throws -> Void) throws {
         do {
             try act()
         } catch let fault as JournalFileFault {
@@ -43,7 +43,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "The journal's file.") var file: String
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 let report = try JournalCheck(file).run(.onTerminal("checking", "sessions"))
                 for problem in report.problems { Standard.out(problem + "\n") }
                 let rest = report.problemCount - report.problems.count
@@ -63,7 +63,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "The journal's file.") var file: String
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 Standard.out(try JournalStatistics(of: file).table)
             }
         }
@@ -81,7 +81,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "The journal's file.") var file: String
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 try JournalExport(file).run(.onTerminal("exporting", "sessions")) { lines in
                     guard Standard.out(lines) else {
                         Standard.error("error: standard output takes no more\n")
@@ -109,7 +109,7 @@ struct JournalCommand: ParsableCommand {
         var acceptUnmarked = false
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 let importing = try JournalImport(into: file, acceptsUnmarked: acceptUnmarked)
                 do {
                     while let line = readLine() { try importing.take(Array(line.utf8)) }
@@ -133,7 +133,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "The journal's file.") var file: String
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 let sizes = try JournalCompaction(file).run()
                 Standard.out("\(sizes.before) bytes before, \(sizes.after) after\n")
             }
@@ -149,7 +149,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "The file to make.") var copy: String
 
         func run() throws {
-            try JournalCommand.tellFaults(of: file) {
+            try JournalCommand.reportFaults(of: file) {
                 try JournalBackup(file).run(to: copy, .onTerminal("copying", "pages"))
             }
         }

@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Takes log lines from any thread and writes them in their order, on a queue of its own.
+/// Accepts log lines from any thread and writes them in order, on a queue of its own.
 ///
-/// Why: a pipe that nobody reads holds up whoever writes to it, and event loops must not be. Up to
-/// 1 MiB waits; lines beyond that are dropped, and where they would stand is told how many.
+/// Why: a write to a pipe that nobody reads blocks, and an event loop must not block. Up to 1 MiB
+/// waits; further lines are dropped, and a line in their place has their number.
 final class LogOutput: Sendable {
-    private struct Book {
+    private struct State {
         var waiting: [UInt8] = []
         var dropped = 0
         var isWriting = false
@@ -17,10 +17,10 @@ final class LogOutput: Sendable {
     private let limitBytes: Int
     private let write: @Sendable ([UInt8]) -> Void
     private let queue = DispatchQueue(label: "log", qos: .utility)
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limitBytes: of lines that wait while others are written.
+    ///   - limitBytes: bytes of lines that wait while others are written.
     ///   - write: writes all of it, however long that takes.
     init(limitBytes: Int = 1_048_576, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.limitBytes = limitBytes
@@ -29,23 +29,23 @@ final class LogOutput: Sendable {
 
     /// - Parameter line: whole, with the line feed at its end.
     func append(_ line: [UInt8]) {
-        let starts = book.withLock { book in
-            guard book.waiting.count + line.count <= limitBytes else {
-                book.dropped += 1
+        let starts = state.withLock { state in
+            guard state.waiting.count + line.count <= limitBytes else {
+                state.dropped += 1
                 return false
             }
-            if book.dropped > 0 {
-                book.waiting += Self.note(book.dropped)
-                book.dropped = 0
+            if state.dropped > 0 {
+                state.waiting += Self.droppedLine(state.dropped)
+                state.dropped = 0
             }
-            book.waiting += line
-            defer { book.isWriting = true }
-            return !book.isWriting
+            state.waiting += line
+            defer { state.isWriting = true }
+            return !state.isWriting
         }
         if starts { queue.async { [self] in writeWaiting() } }
     }
 
-    /// Returns when all of it is written, or after a second.
+    /// Returns when everything is written, or after a second.
     func flush() async {
         let (ends, end) = AsyncStream<Void>.makeStream()
         queue.async { end.finish() }
@@ -55,14 +55,14 @@ final class LogOutput: Sendable {
 
     private func writeWaiting() {
         while true {
-            let lines = book.withLock { book in
+            let lines = state.withLock { state in
                 var lines: [UInt8] = []
-                swap(&lines, &book.waiting)
-                if book.dropped > 0 {
-                    lines += Self.note(book.dropped)
-                    book.dropped = 0
+                swap(&lines, &state.waiting)
+                if state.dropped > 0 {
+                    lines += Self.droppedLine(state.dropped)
+                    state.dropped = 0
                 }
-                book.isWriting = !lines.isEmpty
+                state.isWriting = !lines.isEmpty
                 return lines
             }
             guard !lines.isEmpty else { return }
@@ -70,7 +70,7 @@ final class LogOutput: Sendable {
         }
     }
 
-    private static func note(_ count: Int) -> [UInt8] {
-        Array("(lines dropped here, for nobody read the log in time: \(count))\n".utf8)
+    private static func droppedLine(_ count: Int) -> [UInt8] {
+        Array("[\(count) log lines dropped: the log reader was too slow]\n".utf8)
     }
 }

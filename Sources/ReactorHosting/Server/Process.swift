@@ -6,7 +6,7 @@
 
 /// The standard streams, written at once and whole.
 enum Standard {
-    // Where nobody reads the stream any more there is nobody to tell.
+    // A stream without a reader needs no report.
     static func out(_ text: String) { _ = write(Array(text.utf8), to: 1) }
     static func error(_ text: String) { error(Array(text.utf8)) }
     static func error(_ bytes: [UInt8]) { _ = write(bytes, to: 2) }
@@ -67,7 +67,7 @@ enum ProcessEnvironment {
 /// `RLIMIT_NOFILE`: a server needs a descriptor for each connection, and the usual soft limit of
 /// 1024 is for programs that use select(2).
 enum DescriptorLimit {
-    /// What connections leave over, besides one for each loop: for the journal's files, the
+    /// Descriptors that are not for connections, besides one for each loop: for the journal's files, the
     /// standard streams, and Dispatch. Dispatch opens a file of `/proc` now and then to see whether
     /// its threads run, and ends the process when it gets no descriptor for that (libdispatch,
     /// `_dispatch_workq_count_runnable_workers`). Precedent: Redis keeps 32.
@@ -94,7 +94,7 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// How many connections a process of so many descriptors can have; one at least.
+    /// The number of connections that a process with `descriptors` can have; one at least.
     static func connections(descriptors: Int, loops: Int) -> Int {
         max(1, descriptors - kept - loops)
     }
@@ -113,7 +113,7 @@ enum AddressSpaceLimit {
         private static let resource = RLIMIT_AS
     #endif
 
-    /// What is wrong with the limit, in one sentence; nil if nothing is.
+    /// The fault of the limit, in one sentence; nil if it suffices.
     static var fault: String? {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return nil }

@@ -85,7 +85,7 @@ struct ServerCommand: ParsableCommand {
         return await Self.serve(hosted, configuration)
     }
 
-    /// What ends a server cleanly. SIGHUP is what a terminal sends that is closed; where the process
+    /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
     /// was started with it ignored, as nohup(1) does, it stays ignored.
     private static var endingSignals: [Int32] {
         [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])

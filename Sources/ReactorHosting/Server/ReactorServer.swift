@@ -88,7 +88,7 @@ public struct StartFailure: Error, CustomStringConvertible, Sendable {
 /// Why a server ended without closing its journal: its disk does not answer, or a reactor does not
 /// return.
 ///
-/// What was acknowledged is in the journal. The file is closed, and its lock released, as soon as
+/// Acknowledged records are in the journal. The file is closed, and its lock released, as soon as
 /// the disk answers, or when the process ends.
 public struct StopFailure: Error, CustomStringConvertible, Sendable {
     /// One sentence.

@@ -4,60 +4,60 @@
 
 /// Refuses near misses of the hooks when a reactor is compiled.
 public protocol _HookSpelling: _ReactorState {
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ActionStreamArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _ActionStreamResult
     /// A near miss; Reactor does not call it.
     func transform(action stream: _ActionStreamArgument) async throws -> _ActionStreamResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _MutationStreamArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _MutationStreamResult
     /// A near miss; Reactor does not call it.
     func transform(mutation stream: _MutationStreamArgument) async throws -> _MutationStreamResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _StateStreamArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _StateStreamResult
     /// A near miss; Reactor does not call it.
     func transform(state stream: _StateStreamArgument) async throws -> _StateStreamResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledRecoveryArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _UnlabelledRecoveryResult
     /// A near miss; Reactor does not call it.
     func recovery(_ action: _UnlabelledRecoveryArgument) async throws -> _UnlabelledRecoveryResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ForRecoveryArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _ForRecoveryResult
     /// A near miss; Reactor does not call it.
     func recovery(for action: _ForRecoveryArgument) async throws -> _ForRecoveryResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InstanceMigrateStateArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InstanceMigrateStateResult
     /// A near miss; Reactor does not call it.
     func migrate(
         state saved: _InstanceMigrateStateArgument
     ) async throws -> _InstanceMigrateStateResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InstanceMigrateMutationArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InstanceMigrateMutationResult
     /// A near miss; Reactor does not call it.
     func migrate(
         mutation saved: _InstanceMigrateMutationArgument
     ) async throws -> _InstanceMigrateMutationResult
 
-    /// What it is.
+    /// Its type.
     associatedtype _InstanceStateVersion
     /// A near miss; Reactor does not read it.
     var stateVersion: _InstanceStateVersion { get }

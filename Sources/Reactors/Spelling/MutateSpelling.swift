@@ -3,51 +3,51 @@
 
 /// Refuses near misses of `mutate` when a reactor is compiled.
 public protocol _MutateSpelling: _ReactorState {
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledMutateArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _UnlabelledMutateResult
     /// A near miss; Reactor does not call it.
     func mutate(_ action: _UnlabelledMutateArgument) async throws -> _UnlabelledMutateResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledStateMutateState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledStateMutateArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _UnlabelledStateMutateResult
     /// A near miss; Reactor does not call it.
     func mutate(
         _ state: _UnlabelledStateMutateState, _ action: _UnlabelledStateMutateArgument
     ) async throws -> _UnlabelledStateMutateResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _HalfLabelledMutateState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _HalfLabelledMutateArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _HalfLabelledMutateResult
     /// A near miss; Reactor does not call it.
     func mutate(
         _ state: _HalfLabelledMutateState, action: _HalfLabelledMutateArgument
     ) async throws -> _HalfLabelledMutateResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ReversedMutateArgument
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ReversedMutateState
-    /// What it returns.
+    /// The type of the result.
     associatedtype _ReversedMutateResult
     /// A near miss; Reactor does not call it.
     func mutate(
         action: _ReversedMutateArgument, state: _ReversedMutateState
     ) async throws -> _ReversedMutateResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutMutateState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutMutateArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InoutMutateResult
     /// A near miss; Reactor does not call it.
     func mutate(

@@ -5,7 +5,7 @@
 // more special default of the protocol's static requirement, which is unavailable: the conformance is
 // an error, and its message is ours (seen on 6.3.1; `.ci/near-misses` compiles each of them).
 //
-// What cannot be found this way: a wrong base name; `mutate` or `reduce` that is right but `async`,
+// Not found this way: a wrong base name; `mutate` or `reduce` that is right but `async`,
 // since the default fits the requirement that is not. A method with the labels of a near miss and
 // other types is let be, unless it is private: Swift takes it for the witness and wants it to be as
 // accessible as the reactor.
@@ -17,14 +17,14 @@
 ///
 /// A protocol of its own, so that the near misses are looked for when the state is known.
 public protocol _ReactorState: ReactorTypes {
-    /// What the reactor knows.
+    /// The state.
     associatedtype State: Sendable
 
     /// The state of version 0.
     var initialState: State { get }
 }
 
-/// What a near miss takes and returns where a reactor has none.
+/// The parameters and the result of a near miss that the reactor does not have.
 public struct _Absent: Sendable {
     init() {}
 }

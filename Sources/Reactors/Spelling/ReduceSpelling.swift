@@ -3,110 +3,110 @@
 
 /// Refuses near misses of `reduce` when a reactor is compiled.
 public protocol _ReduceSpelling: _ReactorState {
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _PluralReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _PluralReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _PluralReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         state: _PluralReduceState, mutations mutation: _PluralReduceArgument
     ) async throws -> _PluralReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutPluralReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutPluralReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InoutPluralReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         state: inout _InoutPluralReduceState, mutations mutation: _InoutPluralReduceArgument
     ) async throws -> _InoutPluralReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _UnlabelledReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _UnlabelledReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         _ state: _UnlabelledReduceState, _ mutation: _UnlabelledReduceArgument
     ) async throws -> _UnlabelledReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutUnlabelledReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutUnlabelledReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InoutUnlabelledReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         _ state: inout _InoutUnlabelledReduceState, _ mutation: _InoutUnlabelledReduceArgument
     ) async throws -> _InoutUnlabelledReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _HalfLabelledReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _HalfLabelledReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _HalfLabelledReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         _ state: _HalfLabelledReduceState, mutation: _HalfLabelledReduceArgument
     ) async throws -> _HalfLabelledReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutHalfLabelledReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutHalfLabelledReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InoutHalfLabelledReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         _ state: inout _InoutHalfLabelledReduceState, mutation: _InoutHalfLabelledReduceArgument
     ) async throws -> _InoutHalfLabelledReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ActionReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _ActionReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _ActionReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         state: _ActionReduceState, action: _ActionReduceArgument
     ) async throws -> _ActionReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutActionReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _InoutActionReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _InoutActionReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         state: inout _InoutActionReduceState, action: _InoutActionReduceArgument
     ) async throws -> _InoutActionReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _IntoReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _IntoReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _IntoReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(
         into state: inout _IntoReduceState, action: _IntoReduceArgument
     ) async throws -> _IntoReduceResult
 
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _IntoMutationReduceState
-    /// What it is given.
+    /// The type of a parameter.
     associatedtype _IntoMutationReduceArgument
-    /// What it returns.
+    /// The type of the result.
     associatedtype _IntoMutationReduceResult
     /// A near miss; Reactor does not call it.
     func reduce(

@@ -2,13 +2,13 @@
 
 /// Refuses a `mutate` with a wrong result when a reactor is compiled.
 public protocol _MutateResult: _ReactorState {
-    /// What `mutate(action:)` returns; of the default, an effect.
+    /// The result of `mutate(action:)`; of the default, an effect.
     associatedtype _MutateValue
-    /// What `mutate(action:)` throws.
+    /// The type of error of `mutate(action:)`.
     associatedtype _MutateFailure: Error
-    /// What `mutate(state:action:)` returns; of the default, an effect.
+    /// The result of `mutate(state:action:)`; of the default, an effect.
     associatedtype _StateMutateValue
-    /// What `mutate(state:action:)` throws.
+    /// The type of error of `mutate(state:action:)`.
     associatedtype _StateMutateFailure: Error
 
     /// `Reactor`'s requirement, whatever it returns.
@@ -43,13 +43,13 @@ where
 
 /// Refuses a `reduce` with a wrong result when a reactor is compiled.
 public protocol _ReduceResult: _ReactorState {
-    /// What `reduce(state:mutation:)` returns; of the default, a state.
+    /// The result of `reduce(state:mutation:)`; of the default, a state.
     associatedtype _ReduceValue
-    /// What it throws.
+    /// The type of its error.
     associatedtype _ReduceFailure: Error
-    /// What the form that changes the state in place returns; of the default, nothing.
+    /// The result of the form that changes the state in place; of the default, none.
     associatedtype _InPlaceValue
-    /// What that throws.
+    /// The type of its error.
     associatedtype _InPlaceFailure: Error
 
     /// `Reactor`'s requirement, whatever it returns.

@@ -1,4 +1,4 @@
-/// What is checked of each event.
+/// The checks of each event.
 struct DeliveryChecks: Equatable, Sendable {
     var ids: IDScheme = .consecutive
     /// Whether events carry marks.

@@ -7,7 +7,7 @@
 struct Mark: Equatable {
     /// The number of bytes a mark takes.
     static let length = 21
-    /// The number of publishers that can be told apart.
+    /// The number of publishers that can be distinguished.
     static let publisherLimit = 1 << 16
 
     /// Microseconds on the tool's own clock, cut to 32 bits.

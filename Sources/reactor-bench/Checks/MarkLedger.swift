@@ -21,7 +21,7 @@ struct MarkLedger {
 
     /// Takes a mark that `subscriber` received.
     ///
-    /// After a gap the ledger goes on from the new number, so that one loss is counted once.
+    /// After a gap the ledger continues from the new number, so that one loss is counted once.
     @inline(__always)
     mutating func take(_ mark: Mark, subscriber: Int) -> OrderVerdict {
         guard Int(mark.publisher) < publishers else { return .malformed }

@@ -14,7 +14,7 @@ struct OrderChecker {
 
     /// Takes the next event's id and says whether it continues the last.
     ///
-    /// A missing id is passed as nil and is malformed. After a gap the checker goes on from the
+    /// A missing id is passed as nil and is malformed. After a gap the checker continues from the
     /// new id, so that one loss is counted once.
     @inline(__always)
     mutating func take(_ id: EventID?, scheme: IDScheme) -> OrderVerdict {

@@ -1,4 +1,4 @@
-/// What an id says about the event before it.
+/// The relation of an id to the one before it.
 enum OrderVerdict: Equatable {
     case inOrder
     /// Something between the last event and this one is missing.

@@ -1,4 +1,4 @@
-/// What a server may say of itself, whatever it was asked.
+/// The responses that a server may send to any request.
 enum AnswerRules {
     /// Contract §4, §5: overloaded, draining or full are answers; that it failed is none.
     ///
@@ -14,7 +14,7 @@ enum AnswerRules {
     /// Nobody knows whether it was applied: its key finds out.
     static func isUnknown(_ status: Int) -> Bool { status == 504 }
 
-    /// What follows the first `mark` of a body, up to a quotation mark or the end of a line.
+    /// The text after the first `mark` of a body, up to a quotation mark or the end of a line.
     static func text(after mark: String, in body: [UInt8]) -> String? {
         guard let start = place(after: mark, in: body) else { return nil }
         let rest = body[start...]

@@ -33,6 +33,6 @@ enum ClientLoss: Equatable {
     case closed(inAnswer: Bool)
     /// It was reset, or failed in another way.
     case failed
-    /// What came is no HTTP.
+    /// The received bytes are no HTTP.
     case unreadable(ResponseFault)
 }

@@ -32,7 +32,7 @@
             var closes: Bool { response.closes }
         }
 
-        /// What is gathered of a body unless something else is said.
+        /// The default limit of a collected body.
         static let gatheredBytes = 65_536
         private static let bufferBytes = 262_144
 
@@ -58,7 +58,7 @@
             memories.append(ClientMemory())
         }
 
-        /// What the `Host` field says; empty while there is no server.
+        /// The value of the `Host` field; empty while there is no server.
         var host: String { target?.host ?? "" }
 
         // MARK: The server comes and goes
@@ -143,7 +143,7 @@
                 switch outcome {
                 case .bytes(let count): connections[index].sent += count
                 case .wouldBlock: break
-                // It may have answered all the same: the reading tells.
+                // It may have answered nevertheless: the reading shows it.
                 case .closed, .failed: connections[index].sent = unsent.count
                 }
             }
@@ -280,7 +280,7 @@
 
         // MARK: What was sent
 
-        /// What these connections sent and were answered last, oldest first.
+        /// The last requests and responses of these connections, oldest first.
         borrowing func recollection(of places: [Int]) -> [String] {
             places.filter(memories.indices.contains).flatMap { index in
                 memories[index].lines.map { "\(index): \($0)" }

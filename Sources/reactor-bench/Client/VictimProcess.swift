@@ -64,7 +64,7 @@
 
         func send(_ signal: Int32) { if !isGone { kill(pid, signal) } }
 
-        /// What it has of memory now; 0 once it has ended.
+        /// Its memory in use; 0 once it has ended.
         var residentBytes: UInt64 {
             guard !isGone, let text = ProcFile.text("/proc/\(pid)/statm") else { return 0 }
             let fields = text.split(separator: " ")

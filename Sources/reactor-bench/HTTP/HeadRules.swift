@@ -1,4 +1,4 @@
-// What a server must not send, though most clients would read it.
+// Forms that a server must not send, though most clients would read them.
 
 /// The rules of an answer's head that have no bearing on where its body ends.
 enum HeadRules {

@@ -1,4 +1,4 @@
-/// What the reader found next.
+/// The next part of a response.
 enum ResponseStep: Equatable {
     /// All bytes are used; more are needed.
     case needMore

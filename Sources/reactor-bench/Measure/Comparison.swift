@@ -6,7 +6,7 @@ struct Comparison {
     private var units: [String: FigureUnit] = [:]
     /// Values by figure, then by run.
     private var values: [String: [[Double]]] = [:]
-    /// What was wrong, with the name of the run.
+    /// The faults, with the name of the run.
     private(set) var problems: [String] = []
 
     /// An empty comparison of the runs with these names.

@@ -1,4 +1,4 @@
-/// What a figure counts, and how it is shown.
+/// The unit of a figure, and its format.
 enum FigureUnit: String {
     case count
     case perSecond = "1/s"
@@ -40,7 +40,7 @@ struct Figure {
         return fixed(bytes / 1_048_576, 1) + " MB"
     }
 
-    /// `value` with so many decimals; without Foundation there is no format string.
+    /// `value` with `decimals` decimals; without Foundation there is no format string.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite, value.magnitude < 1e15 else { return "\(value)" }
         var scale = 1.0

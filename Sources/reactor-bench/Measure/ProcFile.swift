@@ -20,7 +20,7 @@
             return String(decoding: text, as: UTF8.self)
         }
 
-        /// What a link leads to; nil when it cannot be read.
+        /// The target of a link; nil when it cannot be read.
         static func target(ofLink path: String) -> String? {
             var buffer = [CChar](repeating: 0, count: 4_096)
             let count = unsafe readlink(path, &buffer, buffer.count)

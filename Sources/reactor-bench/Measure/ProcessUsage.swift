@@ -1,4 +1,4 @@
-// What a server process costs, as the kernel counts it: CPU in clock ticks (proc_pid_stat(5)),
+// The cost of a server process, as the kernel counts it: CPU in clock ticks (proc_pid_stat(5)),
 // memory from smaps_rollup, descriptors from /proc/PID/fd; the process and all its descendants.
 #if os(Linux)
     import Glibc
@@ -9,7 +9,7 @@
         var cpu: UInt64 = 0
         /// Resident bytes, shared pages counted in each process.
         var resident: UInt64 = 0
-        /// Resident bytes, shared pages divided among those who share them.
+        /// Resident bytes, shared pages divided among the processes that share them.
         var proportional: UInt64 = 0
         /// Resident bytes that belong to the process alone.
         var unshared: UInt64 = 0

@@ -1,11 +1,11 @@
-/// What a run found.
+/// The result of a run.
 struct Report {
-    /// What was measured, against what: one line.
+    /// The measurement and its target, in one line.
     var title: String
     var figures: [Figure] = []
-    /// What is wrong; empty when the run counts.
+    /// The faults; empty when the run counts.
     var problems: [String] = []
-    /// What a reader should know, but what spoils nothing.
+    /// Notes that do not invalidate the run.
     var notes: [String] = []
 
     /// Adds a figure.

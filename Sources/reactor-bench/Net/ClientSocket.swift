@@ -4,7 +4,7 @@
 
     /// The calls on one client socket. It owns nothing: pools hold descriptors and close them.
     enum ClientSocket {
-        /// What a call on a non-blocking socket came to.
+        /// The outcome of a call on a non-blocking socket.
         enum Outcome: Equatable {
             case bytes(Int)
             case wouldBlock

@@ -4,9 +4,9 @@
     import CEpoll
     import Glibc
 
-    /// What a descriptor is ready for.
+    /// The readiness of a descriptor.
     struct Readiness {
-        /// What was given at `add`.
+        /// The token that was given at `add`.
         var token: UInt64
         var isReadable: Bool
         var isWritable: Bool
@@ -16,7 +16,7 @@
     ///
     /// Safe though `epoll_event` holds a union: the union is written and read as a number only.
     @safe struct Poller: ~Copyable {
-        /// What to wait for.
+        /// The readiness to wait for.
         enum Interest {
             case reading
             case readingAndWriting

@@ -6,7 +6,7 @@
 
 /// Words for error numbers.
 enum SystemText {
-    /// What `strerror` says, with the number.
+    /// The text of `strerror`, with the number.
     static func message(for code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text) + " (\(code))"

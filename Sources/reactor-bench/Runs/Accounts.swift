@@ -8,7 +8,7 @@
         /// When the last delivery came.
         private(set) var lastDelivery = Clock.now()
 
-        /// What is wrong, a sentence each.
+        /// The faults, a sentence each.
         var problems: [String] {
             var problems: [String] = []
             if missing > 0 { problems.append("\(missing) deliveries missing at the timeout") }

@@ -11,7 +11,7 @@ struct DeliveryLedger: EventSink {
     private(set) var received: [UInt64]
     /// Whether each subscriber's stream said `event: end`.
     private(set) var hasEnded: [Bool]
-    /// What was counted.
+    /// The counts.
     var tally = DeliveryTally()
 
     private var current = 0

@@ -1,4 +1,4 @@
-/// What a pool of subscribers has counted.
+/// The counts of a pool of subscribers.
 struct DeliveryTally {
     /// Events that were checked, whatever the verdict.
     var deliveries: UInt64 = 0
@@ -35,7 +35,7 @@ struct DeliveryTally {
         }
     }
 
-    /// What is wrong with the run, a sentence each.
+    /// The faults of the run, a sentence each.
     var problems: [String] {
         let counted: [(UInt64, String)] = [
             (gaps, "gaps"), (doubles, "events received twice"),

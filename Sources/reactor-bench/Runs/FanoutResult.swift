@@ -1,5 +1,5 @@
 #if os(Linux)
-    /// What one fan-out came to.
+    /// The result of one fan-out.
     struct FanoutResult {
         var title: String
         var published = RequestTally()

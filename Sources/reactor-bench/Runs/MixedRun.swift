@@ -14,7 +14,7 @@
             preset = target.options.preset
         }
 
-        /// Something that is done so many times a second.
+        /// Something that is done at a rate per second.
         private struct Beat {
             private let interval: UInt64
             private var next: UInt64
@@ -153,7 +153,7 @@
             if after.sockets > before.sockets {
                 report.problems.append("\(after.sockets - before.sockets) sockets still open")
             }
-            // A journal opens its file a few times, once each; what leaks goes on leaking.
+            // A journal opens its file a few times, once each; what leaks continues leaking.
             let files = Double(after.descriptors - after.sockets)
             if files > Double(before.descriptors - before.sockets) + 8 {
                 report.problems.append("files still open: \(Int(files)) descriptors are no sockets")

@@ -1,5 +1,5 @@
 #if os(Linux)
-    /// What a pool of requesters is to do.
+    /// The plan of a pool of requesters.
     struct RequestPlan {
         /// Which stream (session) a request is about.
         enum StreamChoice {

@@ -17,7 +17,7 @@
             var inFlight = 0
             var oldest = 0
             var turn = 0
-            /// What a full socket buffer did not take.
+            /// The bytes that a full socket buffer did not accept.
             var unsent: [UInt8] = []
         }
 
@@ -38,7 +38,7 @@
         private var nextDue: UInt64 = 0
         private var isStopped = true
 
-        /// What was counted.
+        /// The counts.
         var tally = RequestTally()
         /// The number of requests sent, since the beginning.
         private(set) var sent = 0
@@ -100,7 +100,7 @@
             plan.rate == nil || isStopped || idle.isEmpty || sent >= plan.limit ? .max : nextDue
         }
 
-        /// Sends what has fallen due in an open loop.
+        /// Sends what is due in an open loop.
         mutating func pump(_ poller: borrowing Poller) throws(BenchError) {
             guard let rate = plan.rate, !isStopped else { return }
             let now = Clock.now()

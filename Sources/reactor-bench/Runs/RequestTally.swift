@@ -1,4 +1,4 @@
-/// What a pool of requesters has counted since it was last reset.
+/// The counts of a pool of requesters since it was last reset.
 struct RequestTally {
     /// Responses with an expected status.
     var accepted: UInt64 = 0
@@ -15,7 +15,7 @@ struct RequestTally {
     /// How often each unexpected status came.
     var statuses: [Int: UInt64] = [:]
 
-    /// What is wrong with the run, a sentence each.
+    /// The faults of the run, a sentence each.
     var problems: [String] {
         var problems: [String] = []
         for (status, count) in statuses.sorted(by: { $0.key < $1.key }) {

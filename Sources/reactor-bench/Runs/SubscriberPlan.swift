@@ -1,5 +1,5 @@
 #if os(Linux)
-    /// What a pool of subscribers is to do.
+    /// The plan of a pool of subscribers.
     struct SubscriberPlan {
         var template: RequestTemplate
         var count: Int
@@ -10,7 +10,7 @@
         var connectsInFlight = 256
         /// Whether a stream counts as established by its head alone, or by its first body bytes.
         var awaitsFirstBytes = true
-        /// The last so many subscribers never read; their receive buffers are as small as the
+        /// The number of subscribers, the last ones, that never read; their receive buffers are as small as the
         /// kernel makes them.
         var stalled = 0
         /// Whether a stalled stream that the server closed is opened again.

@@ -71,7 +71,7 @@ enum StormBodies {
             ? "1" : odd.randomElement(using: &random) ?? "1"
     }
 
-    /// What is no action: broken, deep, huge, doubled, of another encoding.
+    /// Bodies that are no action: broken, deep, huge, doubled, of another encoding.
     static func hostile(_ random: inout SeededNumbers) -> [UInt8] {
         let depth = [3, 126, 127, 128, 129, 1_000].randomElement(using: &random) ?? 3
         switch Int.random(in: 0..<14, using: &random) {

@@ -14,7 +14,7 @@ struct StormCrew {
     /// Of the first server: what it took is sent again to later ones.
     private(set) var limits: [String: String] = [:]
     private var kept = 1
-    /// Messages of the ledger that were told.
+    /// Messages of the ledger that were reported.
     private var told = 0
 
     /// - Parameter number: no other crew of the run has it.
@@ -44,7 +44,7 @@ struct StormCrew {
         witness.serverStarted()
     }
 
-    /// What a member sends next; nil: nothing for now.
+    /// The next request of a member; nil: none for now.
     mutating func request(
         _ member: Int, host: String, _ random: inout SeededNumbers
     ) -> [UInt8]? {
@@ -58,7 +58,7 @@ struct StormCrew {
         }
     }
 
-    /// What is wrong with an answer, or with all that were there so far.
+    /// The fault of a response, or of all responses so far.
     mutating func answered(_ member: Int, _ status: Int, _ body: [UInt8]) -> [String] {
         switch member {
         case ..<posters.count: posters[member].answered(status, body, &ledger)

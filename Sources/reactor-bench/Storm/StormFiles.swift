@@ -19,7 +19,7 @@
             return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
 
-        /// What `--help` prints.
+        /// The output of `--help`.
         func help() throws(BenchError) -> String {
             var process = try VictimProcess([program, "--help"])
             let text = process.outputToEnd()
@@ -28,12 +28,12 @@
             return text
         }
 
-        /// What `journal check` finds.
+        /// The faults that `journal check` finds.
         func check() throws(BenchError) -> [String] {
             try judge("journal check", [program, "journal", "check", journal])
         }
 
-        /// What is wrong with a journal that is made of the text of this one.
+        /// The faults of a journal that is imported from an export of this one.
         func checkExport() throws(BenchError) -> [String] {
             defer { remove(copy) }
             return try judge(

@@ -1,4 +1,4 @@
-// What is no HTTP, or no request of anybody.
+// Bytes that are no HTTP, or no valid request.
 
 /// Makes what a server refuses before it looks for a route, or right there.
 enum StormGarbage {

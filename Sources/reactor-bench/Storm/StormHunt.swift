@@ -23,7 +23,7 @@ struct StormHunt {
     private var reactor = "alerts"
     private let number: Int
     private var prey = 0
-    /// What its first post was answered with.
+    /// The response to its first post.
     private var firstAnswer: [UInt8] = []
     private var isDeleted = false
     /// Parts that are connected, and parts whose answers are due.
@@ -78,7 +78,7 @@ struct StormHunt {
 
     func isPresent(_ part: Part) -> Bool { present.contains(part) }
 
-    /// What is to be sent now that this part is connected, and has no answer due.
+    /// The next request of this part, which is connected and has no response due.
     mutating func connected(
         _ part: Part, host: String, _ random: inout SeededNumbers
     ) -> [(part: Part, bytes: [UInt8])] {
@@ -112,7 +112,7 @@ struct StormHunt {
         _ part: Part, _ status: Int, _ body: [UInt8], now: UInt64, _ random: inout SeededNumbers
     ) -> String? {
         present.remove(part)
-        // What is left of an earlier session.
+        // The rest of an earlier session.
         guard due.contains(part) else { return nil }
         let isLater = AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status)
         switch phase {

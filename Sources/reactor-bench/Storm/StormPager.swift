@@ -23,7 +23,7 @@ struct StormPager {
         return line + Array("&limit=\(limit) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
     }
 
-    /// What is wrong with the answer.
+    /// The fault of the response.
     mutating func answered(_ status: Int, _ body: [UInt8]) -> String? {
         guard let after else { return "\(status) that no page was asked for" }
         self.after = nil

@@ -12,7 +12,7 @@ struct StormRequest {
 /// Makes requests.
 struct StormRequests {
     var host: String
-    /// What the server hosts.
+    /// The hosted reactors.
     static let reactors = ["alerts", "counter", "chat", "job"]
 
     /// The names of sessions; each begins with its reactor's. One that is deleted has another
@@ -25,7 +25,7 @@ struct StormRequests {
     private var renamed = 0
     /// Records that the server keeps: the edge of its memory is that far behind.
     var keptRecords: Int
-    /// Positions that were told, of each session; the newest 16.
+    /// Positions from responses, of each session; the newest 16.
     private var positions: [String: [String]] = [:]
 
     init(host: String, sessions: Int, keptRecords: Int) {

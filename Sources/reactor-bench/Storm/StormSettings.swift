@@ -1,6 +1,6 @@
 /// The settings with which a storm starts its server: mostly small, so that each limit is met.
 struct StormSettings {
-    /// What is drawn from for each round; the first value of each is the one that a storm without
+    /// The values for each round; the first value of each is the one that a storm without
     /// luck has. A test compares the names with the server's own table.
     static let choices: [(name: String, values: [String])] = [
         ("loops", ["2", "1", "3"]),
@@ -30,7 +30,7 @@ struct StormSettings {
         ("log-level", ["critical"]),
     ]
 
-    /// What a storm decides in another way, or leaves alone: where the server listens, and its file.
+    /// Settings that a storm chooses in another way, or not at all: where the server listens, and its file.
     static let others: Set<String> = ["host", "port", "unix", "journal"]
 
     let isFile: Bool
@@ -49,7 +49,7 @@ struct StormSettings {
         }
     }
 
-    /// What decides whether a post is refused for its size.
+    /// The settings by which a post is refused for its size.
     var limits: [String: String] {
         values.filter { ["batch-limit", "body-limit", "body-budget"].contains($0.key) }
     }

@@ -1,4 +1,4 @@
-// Among all that noise one client counts, one request at a time: what it was told stays true.
+// Among all that noise one client counts, one request at a time: its responses stay true.
 
 /// The one who posts to a session of its own, and knows what has to be there.
 ///
@@ -43,7 +43,7 @@ struct StormWitness {
     /// The server is another process: it looks first.
     mutating func serverStarted() { if errand != .create { errand = .read } }
 
-    /// What is wrong with the answer.
+    /// The fault of the response.
     mutating func answered(_ status: Int, _ body: [UInt8]) -> [String] {
         // Overloaded, draining, or the key's first request is under way: again.
         if AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status) || status == 409 {

@@ -2,7 +2,7 @@
 struct Endpoint: Equatable {
     var host: String
     var port: UInt16
-    /// What stands in front of every path, without its last slash; mostly empty.
+    /// The prefix of every path, without its last slash; mostly empty.
     var prefix: String
 
     /// Reads `http://host[:port][/prefix]`; nil for anything else, https included.
@@ -34,6 +34,6 @@ struct Endpoint: Equatable {
         self.port = port
     }
 
-    /// What the `Host` field says.
+    /// The value of the `Host` field.
     var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,4 +1,4 @@
-/// What a template may name.
+/// The placeholders of a template.
 enum Placeholder: String, CaseIterable {
     /// The connection's index, from 0.
     case connection = "i"

@@ -1,4 +1,4 @@
-// What the servers that are measured side by side call the same things.
+// The names of the same things at the servers that are compared.
 import ArgumentParser
 
 /// A server whose requests the tool knows.

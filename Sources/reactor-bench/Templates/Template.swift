@@ -1,7 +1,7 @@
 // Text with places that are filled in per request. Only the known names are places: every other
 // brace is itself, because the most common body is JSON.
 
-/// What the placeholders stand for in one request.
+/// The values of the placeholders in one request.
 struct TemplateValues {
     var connection = 0
     var number = 0

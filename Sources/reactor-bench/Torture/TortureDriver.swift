@@ -153,7 +153,7 @@
             }
         }
 
-        /// What the historians read.
+        /// The streams that the historians read.
         var histories: [[UInt64]] { readers.filter(\.keepsActions).map(\.actions) }
     }
 #endif

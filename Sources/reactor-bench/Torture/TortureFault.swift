@@ -1,4 +1,4 @@
-/// What a server that keeps its promises never lets `torture` find.
+/// The broken promises that `torture` can find.
 enum TortureFault: String, CaseIterable {
     /// An acknowledged action is not in the history, or not at the place it was given.
     case lost
@@ -11,7 +11,7 @@ enum TortureFault: String, CaseIterable {
     /// Something is in the history that nobody posted, or that was refused.
     case invented
     /// A reader was shown something that the history does not have at that place.
-    case unsaid
+    case rolledBack
     /// A stream left something out.
     case gap
     /// A stream told something twice or went back.

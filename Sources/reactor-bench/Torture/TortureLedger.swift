@@ -1,16 +1,16 @@
 // The oracle. It knows what was sent, what was answered and what was shown, and nothing of how the
 // server works: at the end it holds that against the history that the server has kept.
 
-/// What all clients of a run were told, and what is wrong with it.
+/// The responses that all clients of a run got, and their faults.
 struct TortureLedger {
     private struct Session {
         /// The generation's eight bytes; 0 until the first answer.
         var epoch: UInt64 = 0
         /// The action that readers were shown under each number, from 1; nil where none was yet.
         var shown: [UInt64?] = []
-        /// The highest version that anybody was told of.
+        /// The highest version in any response.
         var version: UInt64 = 0
-        /// The versions that posts were told to have led to.
+        /// The versions in responses to posts.
         var claims = VersionClaims()
     }
 
@@ -33,7 +33,7 @@ struct TortureLedger {
 
     // MARK: While it runs
 
-    /// The generation's bytes; nil until somebody was told.
+    /// The generation's bytes; nil before the first response.
     func epoch(of session: Int) -> UInt64? {
         sessions[session].epoch == 0 ? nil : sessions[session].epoch
     }
@@ -41,7 +41,7 @@ struct TortureLedger {
     /// A version that no later answer may be below.
     func version(of session: Int) -> UInt64 { sessions[session].version }
 
-    /// Enters a request that is about to be sent; answers its place in ``posts``.
+    /// Enters a request that is about to be sent; returns its index in ``posts``.
     mutating func enter(_ post: TorturePost) -> Int {
         posts.append(post)
         return posts.count - 1
@@ -83,12 +83,12 @@ struct TortureLedger {
     /// A reader was shown this action under this number.
     mutating func shown(_ action: UInt64, at number: UInt64, of session: Int) {
         guard let index = Int(exactly: number), index > 0 else {
-            return note(.unsaid, "session \(session) shows an event with the number 0")
+            return note(.rolledBack, "session \(session) shows an event with the number 0")
         }
         sessions[session].version = max(sessions[session].version, number)
         while sessions[session].shown.count < index { sessions[session].shown.append(nil) }
         if let before = sessions[session].shown[index - 1], before != action {
-            note(.unsaid, "session \(session) showed two actions as number \(number)")
+            note(.rolledBack, "session \(session) showed two actions as number \(number)")
         }
         sessions[session].shown[index - 1] = action
     }
@@ -114,7 +114,9 @@ struct TortureLedger {
         for (index, action) in sessions[session].shown.enumerated() {
             guard let action else { continue }
             guard index < history.count, history[index] == action else {
-                note(.unsaid, "session \(session) showed number \(index + 1), which is another now")
+                note(
+                    .rolledBack,
+                    "session \(session) showed number \(index + 1), which is another now")
                 continue
             }
         }
@@ -125,7 +127,7 @@ struct TortureLedger {
         }
     }
 
-    /// Law: a poster waits for each answer, so its actions stand in the order of their numbers.
+    /// Invariant: a poster waits for each answer, so its actions stand in the order of their numbers.
     private mutating func checkOrder(_ histories: [[UInt64]]) {
         for history in histories {
             var last: [UInt64: UInt64] = [:]

@@ -1,6 +1,6 @@
 /// One request that posts actions: their marks, and what became of it.
 struct TorturePost: Equatable {
-    /// What its client knows of it.
+    /// The client's knowledge of it.
     enum Outcome: Equatable {
         /// It is under way, or will be sent again with its key.
         case pending

@@ -14,7 +14,7 @@ struct TortureHabits {
 /// One client that posts, over all of its connections: one request at a time, and what was not
 /// answered is asked again if it has a key.
 struct TorturePoster {
-    /// What it waits for.
+    /// The response that it waits for.
     enum Errand: Equatable {
         /// `PUT` of its session, which may be there.
         case create

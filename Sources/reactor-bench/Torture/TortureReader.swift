@@ -1,8 +1,8 @@
-/// What one event of a stream was.
+/// One event of a stream.
 struct TortureEvent {
     var id: EventID?
     var mark: Mark?
-    /// It says that the stream does not go on where its reader was.
+    /// It says that the stream does not continue where its reader was.
     var beginsAnew: Bool
 }
 
@@ -25,7 +25,7 @@ struct TortureEvents: EventSink {
 
 /// One subscriber, over all of its connections: it always resumes with the id it has.
 struct TortureReader {
-    /// What it reads.
+    /// The stream that it reads.
     enum Stream: String, CaseIterable {
         case pulses
         case states
@@ -34,7 +34,7 @@ struct TortureReader {
 
     let session: Int
     let stream: Stream
-    /// The actions it was told of, in order: the history, if it began at the beginning.
+    /// The actions that it has received, in order: the history, if it began at the beginning.
     private(set) var actions: [UInt64] = []
     let keepsActions: Bool
     private var order = OrderChecker()
@@ -53,7 +53,7 @@ struct TortureReader {
         return last.part == EventID.whole ? last.number : last.number - 1
     }
 
-    /// The request that goes on where it is; `epoch` is the session's generation.
+    /// The request that continues where it is; `epoch` is the session's generation.
     mutating func request(to name: String, epoch: UInt64, host: String) -> [UInt8] {
         var id = EventID()
         id.epoch = epoch
@@ -68,7 +68,7 @@ struct TortureReader {
         return bytes
     }
 
-    /// Takes the next event and tells the ledger what it shows.
+    /// Reads the next event and enters it in the ledger.
     mutating func take(_ event: TortureEvent, _ ledger: inout TortureLedger) {
         count += 1
         guard !event.beginsAnew else {
@@ -82,7 +82,7 @@ struct TortureReader {
         case .otherEpoch: ledger.note(.generation, describe(event.id, after: before))
         case .malformed: ledger.note(.answer, describe(event.id, after: before))
         }
-        // The log also tells of received actions, under a part of their record's number.
+        // The log also has received actions, under a part of their record's number.
         guard let id = event.id, id.part == EventID.whole, let mark = event.mark else { return }
         let action = TorturePost.action(mark.publisher, mark.sequence)
         ledger.shown(action, at: id.number, of: session)

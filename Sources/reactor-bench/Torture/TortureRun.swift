@@ -35,7 +35,7 @@
             random = SeededNumbers(seed: options.seed)
         }
 
-        /// Plays all rounds, then holds what was told against what is there.
+        /// Plays all rounds, then compares the responses with the sessions.
         mutating func report() throws(BenchError) -> Report {
             let begin = Clock.now()
             let limit = begin + options.seconds.nanoseconds

@@ -98,25 +98,25 @@ struct TurnTests {
 ///
 /// Why it blocks its thread: it is the loop's, which is to stand still.
 private final class EncodingGate: Sendable {
-    private struct Book {
+    private struct Passage {
         var isOpen = true
         var allowed = 0
         var passed = 0
     }
 
-    private let book = Mutex(Book())
+    private let passage = Mutex(Passage())
     private let changed = DispatchSemaphore(value: 0)
     private let waiting = AsyncStream<Int>.makeStream()
 
-    func close() { book.withLock { $0.isOpen = false } }
+    func close() { passage.withLock { $0.isOpen = false } }
 
     func open() {
-        book.withLock { $0.isOpen = true }
+        passage.withLock { $0.isOpen = true }
         changed.signal()
     }
 
     func allow(_ count: Int) {
-        book.withLock { $0.allowed += count }
+        passage.withLock { $0.allowed += count }
         changed.signal()
     }
 
@@ -127,14 +127,14 @@ private final class EncodingGate: Sendable {
 
     func pass() {
         guard
-            let number = book.withLock({ book -> Int? in
-                guard !book.isOpen else { return nil }
-                book.passed += 1
-                return book.passed
+            let number = passage.withLock({ passage -> Int? in
+                guard !passage.isOpen else { return nil }
+                passage.passed += 1
+                return passage.passed
             })
         else { return }
         waiting.continuation.yield(number)
-        while !book.withLock({ $0.isOpen || $0.allowed >= number }) { changed.wait() }
+        while !passage.withLock({ $0.isOpen || $0.allowed >= number }) { changed.wait() }
     }
 }
 
