@@ -125,8 +125,8 @@ extension HTTPConnection {
             return refuse(Problem(408, "request_timeout", "the request did not arrive in time"))
         case .idleness: return close(.now)
         case .waitEnd: expireWait()
-        case .streamEnd: return endStream(retry: loop.jitteredRetry())
-        case .heartbeat: writeHeartbeat()
+        case .streamEnd: stream?.end(retry: loop.jitteredRetry())
+        case .heartbeat: stream?.writeHeartbeat()
         case .restart:
             if requestBegan != nil { requestBegan = now }
             if !hasUnsent { lastProgress = now }

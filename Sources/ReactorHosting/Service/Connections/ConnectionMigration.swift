@@ -11,60 +11,70 @@ struct MigratingConnection: Sendable {
     var peerIsFinished: Bool
 }
 
-// A connection lives on the loop of the session it talks to.
-extension HTTPConnection {
+/// Moves a connection to the loop of the session that its request names: a connection lives on the
+/// loop of the session it talks to.
+enum ConnectionMigration {
     /// Moves the connection, with the request it has just sent and the bytes behind it, as soon as
     /// the responses before it are sent.
-    func migrate(_ request: inout Request, to owner: Int, with rest: RawSpan) {
+    static func begin(
+        _ connection: HTTPConnection, with request: inout Request, to owner: Int, rest: RawSpan
+    ) {
         var bytes: [UInt8] = []
         bytes.append(copying: rest)
-        guard hasUnsent else { return move(request, to: owner, with: bytes[...]) }
-        let isKept = makeBuffers().keep(
-            &request, forMigrationTo: owner, charging: loop.service.bodies)
-        if !isKept {
-            let route = request.route
-            respondLater { () throws(Problem) in
-                if case .session(let endpoint)? = route?.endpoint {
-                    try self.refuseForMemory(request, endpoint)
-                }
-                return nil
+        guard connection.hasUnsent else {
+            return move(connection, with: request, to: owner, rest: bytes[...])
+        }
+        let isKept = connection.makeBuffers().keep(
+            &request, forMigrationTo: owner, charging: connection.loop.service.bodies)
+        if !isKept, case .session(let endpoint)? = request.route?.endpoint {
+            let refused = request
+            connection.respondLater { () throws(Problem) in
+                try RequestDispatcher.refusalForMemory(refused, endpoint)
             }
         }
-        if !bytes.isEmpty { keepPending(bytes[...]) }
+        if !bytes.isEmpty { connection.keepPending(bytes[...]) }
     }
 
     /// All responses are sent: a connection that waited for that moves.
-    func migrateIfKept() {
-        guard let buffers, let (request, owner) = buffers.removeMigrating(loop) else { return }
-        move(request, to: owner, with: buffers.pending)
+    static func resume(_ connection: HTTPConnection) {
+        guard let buffers = connection.buffers,
+            let (request, owner) = buffers.removeMigrating(connection.loop)
+        else { return }
+        move(connection, with: request, to: owner, rest: buffers.pending)
     }
 
     /// Hands the connection over. One that cannot be handed over, for want of a descriptor or memory,
     /// is closed: nothing of the request has happened.
-    private func move(_ request: Request, to owner: Int, with rest: ArraySlice<UInt8>) {
-        guard case .waiting(let context, _) = state else { return }
+    private static func move(
+        _ connection: HTTPConnection, with request: Request, to owner: Int,
+        rest: ArraySlice<UInt8>
+    ) {
+        guard case .waiting(let context, _) = connection.state else { return }
+        let loop = connection.loop
         let migrating = MigratingConnection(
-            context: context, reader: reader, request: request, rest: rest,
-            peerIsFinished: peerIsFinished)
-        guard let socket = loop.table.detach(id) else { return close(.lingering) }
+            context: context, reader: connection.reader, request: request, rest: rest,
+            peerIsFinished: connection.peerIsFinished)
+        guard let socket = loop.table.detach(connection.id) else {
+            return connection.close(.lingering)
+        }
         loop.service.drain.departed()
-        release()
+        connection.release()
         if !loop.peers.adopt(socket, on: owner, migrating) { loop.service.drain.wasLost() }
     }
 
     /// The connection has arrived on the loop of its session.
-    func adopt(_ migrating: MigratingConnection) {
-        loop.service.drain.arrived(loop.index)
-        reader = migrating.reader
-        state = .waiting(migrating.context, nil)
-        peerIsFinished = migrating.peerIsFinished
-        if !migrating.rest.isEmpty { keepPending(migrating.rest) }
+    static func finish(_ migrating: MigratingConnection, as connection: HTTPConnection) {
+        connection.loop.service.drain.arrived(connection.loop.index)
+        connection.reader = migrating.reader
+        connection.state = .waiting(migrating.context, nil)
+        connection.peerIsFinished = migrating.peerIsFinished
+        if !migrating.rest.isEmpty { connection.keepPending(migrating.rest) }
         var request = migrating.request
         guard case .session(let endpoint)? = request.route?.endpoint,
             let session = request.sessionID
-        else { return close(.lingering) }
-        respondLater { () throws(Problem) in
-            try self.dispatch(&request, endpoint, session)
+        else { return connection.close(.lingering) }
+        connection.respondLater { () throws(Problem) in
+            try RequestDispatcher.serve(&request, endpoint, for: session, on: connection)
             return nil
         }
     }

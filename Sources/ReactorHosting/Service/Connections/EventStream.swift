@@ -1,32 +1,128 @@
+internal import Logging
 internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// A stream of events on a connection.
+/// A stream of events on a connection: its beginning, its heartbeat and its end. The events
+/// themselves come from the session (``HTTPConnection/writeEvents(_:)``).
 final class EventStream {
     /// Nil once the session has ended the subscription.
-    var subscriber: Subscriber?
+    private(set) var subscriber: Subscriber?
+    /// Unowned: the connection holds the stream.
+    private unowned let connection: HTTPConnection
     /// `?ping=events`; else the heartbeat is a comment.
-    let heartbeatIsEvent: Bool
+    private let heartbeatIsEvent: Bool
     let endsAt: LoopInstant
-    let since: LoopInstant
+    private let since: LoopInstant
 
-    init(
-        _ subscriber: Subscriber, heartbeatIsEvent: Bool, endsAt: LoopInstant, since: LoopInstant
+    private init(
+        _ subscriber: Subscriber, on connection: HTTPConnection, _ request: RequestContext,
+        _ options: RequestOptions?
     ) {
         self.subscriber = subscriber
-        self.heartbeatIsEvent = heartbeatIsEvent
-        self.endsAt = endsAt
-        self.since = since
+        self.connection = connection
+        let loop = connection.loop
+        heartbeatIsEvent = options?.heartbeatIsEvent ?? false
+        endsAt = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
+        since = request.since
     }
 
     /// The peer does not accept bytes; a part of an event may be sent.
     var isBlocked: Bool { subscriber?.isBlocked ?? true }
 
-    /// Bytes of silence's end: a comment, or an event without an id.
-    func heartbeat(isChunked: Bool) -> [UInt8] {
+    /// The connection's response is a stream: sends its head and its opening, then leaves the rest
+    /// to the subscriber.
+    static func begin(
+        _ subscriber: Subscriber, _ opening: StreamOpening, on connection: HTTPConnection
+    ) {
+        guard case .waiting(let request, let options) = connection.state else {
+            return subscriber.cancel()
+        }
+        let loop = connection.loop
+        guard !loop.service.isDraining else {
+            // It waited for a commit while all other streams were ended.
+            subscriber.cancel()
+            return connection.respond(.endedStream(.draining))
+        }
+        connection.state = .streaming(
+            EventStream(subscriber, on: connection, request, options))
+        loop.counters.streamsOpened += 1
+        loop.counters.count(status: 200)
+        // The head goes out behind responses of the same turn, and behind unsent ones.
+        let isLate = !connection.isInTurn
+        if isLate { connection.beginTurn() }
+        ResponseEncoder.appendStreamHead(
+            status: 200, lines: loop.heads.stream, date: loop.date,
+            isChunked: subscriber.isChunked, to: &connection.output)
+        opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output)
+        loop.schedule.count(opening.snapshot.count)
+        connection.appendBody(opening.snapshot, copyLimitBytes: 4_096)
+        connection.flush()
+        if connection.hasUnsent {
+            connection.buffers?.pending = []
+            subscriber.waitForRoom()
+        } else {
+            connection.buffers = nil
+        }
+        if isLate { connection.endTurn() }
+        connection.rearm()
+    }
+
+    /// The kernel has room again.
+    func resume() { subscriber?.resume() }
+
+    /// Between events, so that it cannot cut one in two: nothing is blocked.
+    func writeHeartbeat() {
+        guard let subscriber else { return }
         let ping = heartbeatIsEvent ? Self.pingEvent : Self.pingComment
-        return isChunked ? ping.chunk : ping.plain
+        let bytes = subscriber.isChunked ? ping.chunk : ping.plain
+        subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
+    }
+
+    /// The session has ended and the subscriber has everything.
+    func finish(_ subscriber: Subscriber) {
+        // The session has forgotten it.
+        self.subscriber = nil
+        end(of: subscriber, behind: [])
+    }
+
+    /// Ends a stream that may be resumed: cleanly if no part of an event is under way.
+    ///
+    /// - Parameter retry: milliseconds until the client connects again.
+    func end(retry: Int) {
+        guard let subscriber else { return connection.close(.lingering) }
+        var bytes: [UInt8] = []
+        EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
+        end(of: subscriber, behind: bytes)
+    }
+
+    /// Ends behind these bytes and the last chunk, or cuts the stream off in the middle of an event:
+    /// then the client sees a broken body, and resumes.
+    private func end(of subscriber: Subscriber, behind bytes: [UInt8]) {
+        // Unsent bytes here are responses of before and the opening, which are whole.
+        guard connection.hasUnsent || !subscriber.isBlocked else {
+            return connection.close(.lingering)
+        }
+        cancel()
+        connection.state = .closing
+        var last = bytes
+        if subscriber.isChunked {
+            ChunkEncoder.wrap(from: 0, in: &last)
+            last.append(contentsOf: ChunkEncoder.last)
+        }
+        connection.send(last)
+        connection.closeIfDone()
+        connection.rearm()
+    }
+
+    /// The connection has ended, or sends its last bytes.
+    func cancel() {
+        let loop = connection.loop
+        if .debug >= loop.service.logLevel {
+            loop.service.logger.debug(
+                "stream ended", metadata: ["duration": "\(loop.now - since)"])
+        }
+        subscriber?.cancel()
     }
 
     // A comment is a line. A blank line behind it would end a block: clients that hand out every

@@ -1,4 +1,3 @@
-internal import Sessions
 internal import Sockets
 internal import Wire
 
@@ -8,7 +7,7 @@ extension HTTPConnection {
         switch state {
         case .reading where hasUnsent: keepPending(bytes)
         case .reading where loop.schedule.isRoundUsedUp:
-            guard beginsWithProbe(bytes) else {
+            guard RequestDispatcher.isProbe(bytes, on: self) else {
                 keepPending(bytes)
                 return loop.schedule.postpone(id, .light)
             }
@@ -54,7 +53,7 @@ extension HTTPConnection {
                     requests += 1
                     requestBegan = nil
                     loop.counters.requests += 1
-                    owner = serve(&request)
+                    owner = RequestDispatcher.serve(&request, on: self)
                 }
             } catch {
                 refuse(Problem(error))
@@ -63,7 +62,8 @@ extension HTTPConnection {
         }
         endTurn()
         if let owner, id == turn {
-            migrate(&request, to: owner, with: bytes.extracting(offset..<bytes.byteCount))
+            ConnectionMigration.begin(
+                self, with: &request, to: owner, rest: bytes.extracting(offset..<bytes.byteCount))
             offset = bytes.byteCount
         }
         loop.pool.recycle(&request)
@@ -85,27 +85,6 @@ extension HTTPConnection {
         return try reader.next(bytes, at: &offset, head: &request.head, body: &request.body)
     }
 
-    /// Whether the bytes begin with a whole request for a probe (``ServiceEndpoint/isProbe``), in a
-    /// kilobyte: it is served however much else there is to do, for that is what it measures.
-    private func beginsWithProbe(_ bytes: RawSpan) -> Bool {
-        guard reader.isBetweenRequests, buffers == nil else { return false }
-        var (reader, head, body, offset) = (reader, RequestHead(), [UInt8](), 0)
-        let beginning = bytes.extracting(0..<min(bytes.byteCount, 1_024))
-        do throws(RequestRefusal) {
-            guard try reader.next(beginning, at: &offset, head: &head, body: &body) == .complete
-            else { return false }
-        } catch {
-            // It is refused when its turn comes.
-            return false
-        }
-        guard
-            case .route(let route, _) = loop.service.router.match(
-                head.method, head.bytes, head.path),
-            case .service(let endpoint) = route.endpoint
-        else { return false }
-        return endpoint.isProbe
-    }
-
     /// The kernel has room again.
     func writable() {
         guard sendUnsent() else { return }
@@ -114,10 +93,10 @@ extension HTTPConnection {
         case .closing: close(.lingering)
         case .reading where loop.schedule.isRoundUsedUp: loop.schedule.postpone(id, .heavy)
         case .reading: continueReading()
-        case .waiting: migrateIfKept()
+        case .waiting: ConnectionMigration.resume(self)
         case .streaming(let stream):
             buffers = nil
-            stream.subscriber?.resume()
+            stream.resume()
         }
     }
 

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -8,7 +7,8 @@ extension HTTPConnection {
     /// Responds with what a session replies.
     func respond(with content: Reply.Content) {
         switch content.kind {
-        case .subscribed(let subscriber, let opening): beginStream(subscriber, opening)
+        case .subscribed(let subscriber, let opening):
+            EventStream.begin(subscriber, opening, on: self)
         case .received where !isInTurn: sendReceipt(content)
         default:
             guard case .waiting(_, let options) = state else { return }
@@ -126,14 +126,15 @@ extension HTTPConnection {
         // responses are unsent the connection waits for the peer to accept them.)
         if buffers == nil { lastProgress = loop.now }
         loop.counters.count(status: status)
-        let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
-        guard level >= loop.service.logLevel else { return }
-        var metadata: Logger.Metadata = [
-            "operation": "\(request.route?.operationID ?? "none")", "status": "\(status)",
-            "duration": "\(loop.now - request.since)",
-        ]
-        if let code { metadata["code"] = "\(code)" }
-        if let traceparent = options?.traceparent { metadata["traceparent"] = "\(traceparent)" }
-        loop.service.logger.log(level: level, "request", metadata: metadata)
+        loop.service.logRequest(
+            request, status: status, code: code, traceparent: options?.traceparent, at: loop.now)
+    }
+
+    /// Records what few requests ask for, for the response that comes later.
+    func setOptions(_ set: (RequestOptions) -> Void) {
+        guard case .waiting(let request, let options) = state else { return }
+        let present = options ?? RequestOptions()
+        set(present)
+        if options == nil { state = .waiting(request, present) }
     }
 }

@@ -64,4 +64,17 @@ extension HTTPConnection {
         }
         return true
     }
+
+    /// Events, from the session.
+    ///
+    /// - Returns: how many bytes the kernel accepted.
+    func writeEvents(_ bytes: Span<UInt8>) -> Int {
+        let taken = loop.table.send(id, bytes)
+        if taken > 0 {
+            lastProgress = loop.now
+            loop.counters.streamBytes += UInt64(taken)
+        }
+        loop.counters.streamWrites += 1
+        return taken
+    }
 }

@@ -54,6 +54,8 @@ final class HTTPConnection {
 
     var isReading: Bool { if case .reading = state { true } else { false } }
 
+    var stream: EventStream? { if case .streaming(let stream) = state { stream } else { nil } }
+
     /// The kernel has not accepted all responses that were made.
     var hasUnsent: Bool { !(buffers?.unsent.isEmpty ?? true) }
 
@@ -89,9 +91,7 @@ final class HTTPConnection {
     func vacate() {
         switch state {
         case .vacant: return
-        case .streaming(let stream):
-            logEnd(of: stream)
-            stream.subscriber?.cancel()
+        case .streaming(let stream): stream.cancel()
         case .waiting(_, let options): waitingSession(options)?.forget(id.token)
         case .reading, .closing: break
         }
@@ -124,10 +124,10 @@ final class HTTPConnection {
         case .vacant, .closing: break
         case .reading: if reader.isBetweenRequests, buffers == nil { close(.lingering) }
         case .waiting(_, let options): if options?.waitDeadline != nil { expireWait() }
-        case .streaming:
+        case .streaming(let stream):
             // Spread, so that the clients do not return together.
             let retry = Double(loop.configuration.retry.milliseconds) * loop.random(in: 1...5)
-            endStream(retry: Int(retry))
+            stream.end(retry: Int(retry))
         }
     }
 

@@ -31,7 +31,7 @@ final class Peers: Sendable {
         _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
     ) -> Bool {
         loop(index).adopt(socket) { loop, id in
-            loop.occupy(id).adopt(migrating)
+            ConnectionMigration.finish(migrating, as: loop.occupy(id))
         }
     }
 

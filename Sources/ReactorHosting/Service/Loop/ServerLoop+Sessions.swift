@@ -19,7 +19,7 @@ extension ServerLoop: SessionOutput {
     }
 
     func finish(_ subscriber: Subscriber) {
-        connection(ConnectionID(subscriber.id))?.finishStream(subscriber)
+        connection(ConnectionID(subscriber.id))?.stream?.finish(subscriber)
     }
 
     func note(_ note: SessionNote, of session: Session) {

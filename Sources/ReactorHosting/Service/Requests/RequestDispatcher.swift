@@ -1,0 +1,119 @@
+internal import Sessions
+internal import Wire
+
+/// Finds a request's endpoint and calls it, here or on the loop of its session.
+enum RequestDispatcher {
+    /// - Returns: the loop that owns the session which the request names, if that is another one.
+    static func serve(_ request: inout Request, on connection: HTTPConnection) -> Int? {
+        let loop = connection.loop
+        let match = loop.service.router.match(
+            request.head.method, request.head.bytes, request.head.path)
+        request.route = nil
+        if case .route(let route, let segment) = match {
+            request.route = route
+            request.segment = segment
+        }
+        connection.state = .waiting(
+            RequestContext(request, isDraining: loop.service.isDraining, since: loop.now), nil)
+        switch match {
+        case .route(let route, _):
+            do throws(Problem) {
+                return try serve(&request, route.endpoint, connection)
+            } catch {
+                connection.respond(.problem(error))
+            }
+        case .methods(let methods):
+            connection.respond(
+                .methods(methods, request, hasOrigin: loop.configuration.allowedOrigin != nil))
+        case .nothing
+        where request.head.method == .options
+            && request.head.matches(request.head.path, "*"):
+            connection.respond(.noContent())
+        case .nothing:
+            connection.respond(
+                .problem(Problem(404, "unknown_path", "there is nothing at this path")))
+        }
+        return nil
+    }
+
+    private static func serve(
+        _ request: inout Request, _ endpoint: Endpoint, _ connection: HTTPConnection
+    ) throws(Problem) -> Int? {
+        switch endpoint {
+        case .service(let endpoint):
+            if let response = try endpoint.respond(to: request, on: connection) {
+                connection.respond(response)
+            }
+        case .session(let endpoint):
+            let session = try request.readSessionID()
+            let owner = session.owner(of: connection.loop.peers.count)
+            guard owner == connection.loop.index else { return owner }
+            try serve(&request, endpoint, for: session, on: connection)
+        }
+        return nil
+    }
+
+    /// Serves a request for a session of this loop, now or when the session has been read from the
+    /// journal.
+    static func serve(
+        _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
+        on connection: HTTPConnection
+    ) throws(Problem) {
+        let found = connection.loop.sessions.find(session)
+        if case .notInMemory = found { return try park(&request, endpoint, session, connection) }
+        let target = SessionTarget(id: session, found: found)
+        if let response = try endpoint.respond(to: request, for: target, on: connection) {
+            connection.respond(response)
+        }
+    }
+
+    private static func park(
+        _ request: inout Request, _ endpoint: any SessionEndpoint.Type, _ session: SessionID,
+        _ connection: HTTPConnection
+    ) throws(Problem) {
+        let loop = connection.loop
+        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+            return connection.respond(try refusalForMemory(request, endpoint))
+        }
+        let id = connection.id
+        loop.sessions.wake(session) { found in
+            guard connection.id == id, let request = connection.buffers?.removeParked(loop) else {
+                return
+            }
+            connection.respondLater { () throws(Problem) in
+                try endpoint.respond(
+                    to: request, for: SessionTarget(id: session, found: found), on: connection)
+            }
+        }
+    }
+
+    /// All bodies together take too much memory to keep this request. A stream gets no 5xx.
+    static func refusalForMemory(
+        _ request: Request, _ endpoint: any SessionEndpoint.Type
+    ) throws(Problem) -> Response {
+        guard endpoint.wantsStream(request) else { throw .tooManyBodies }
+        return .endedStream(.tooManyBodies)
+    }
+
+    /// Whether the bytes begin with a whole request for a probe (``ServiceEndpoint/isProbe``), in a
+    /// kilobyte: it is served however much else there is to do, for that is what it measures.
+    static func isProbe(_ bytes: RawSpan, on connection: HTTPConnection) -> Bool {
+        guard connection.reader.isBetweenRequests, connection.buffers == nil else { return false }
+        var (reader, request, offset) = (connection.reader, Request(), 0)
+        let beginning = bytes.extracting(0..<min(bytes.byteCount, 1_024))
+        do throws(RequestRefusal) {
+            let progress = try reader.next(
+                beginning, at: &offset, head: &request.head, body: &request.body)
+            guard progress == .complete else { return false }
+        } catch {
+            // It is refused when its turn comes.
+            return false
+        }
+        guard
+            case .route(let route, _) = connection.loop.service.router.match(
+                request.head.method, request.head.bytes, request.head.path),
+            case .service(let endpoint) = route.endpoint
+        else { return false }
+        return endpoint.isProbe
+    }
+}
