@@ -12,7 +12,7 @@ final class ConnectionBuffers {
     }
 
     private var kept = KeptRequest.none
-    /// What the kept request was charged in the budget of all bodies.
+    /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
     /// Bytes behind a request that waits for its response, or behind responses that use up the
     /// connection's output budget. One read buffer at the most: reading is paused.

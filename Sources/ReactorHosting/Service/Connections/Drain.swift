@@ -9,13 +9,13 @@ final class Drain: Sendable {
         /// one that left before the drain began may arrive after it.
         var moving = 0
         var waiter: CheckedContinuation<Void, Never>?
-        /// After the cut nobody waits.
+        /// After the cut there is no waiter.
         var isCut = false
 
         var isDone: Bool { missing.isEmpty && moving == 0 }
 
         /// The waiter, if it is to be resumed now.
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+        mutating func removeWaiter() -> CheckedContinuation<Void, Never>? {
             guard isDone else { return nil }
             defer { waiter = nil }
             return waiter
@@ -55,7 +55,7 @@ final class Drain: Sendable {
     private func change(_ act: (inout State) -> Void) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             act(&state)
-            return state.takeWaiter()
+            return state.removeWaiter()
         }
         waiter?.resume()
     }

@@ -130,7 +130,7 @@ extension HTTPConnection {
             request, status: status, code: code, traceparent: options?.traceparent, at: loop.now)
     }
 
-    /// Records what few requests ask for, for the response that comes later.
+    /// Records options of the present request, for the response that comes later.
     func setOptions(_ set: (RequestOptions) -> Void) {
         guard case .waiting(let request, let options) = state else { return }
         let present = options ?? RequestOptions()

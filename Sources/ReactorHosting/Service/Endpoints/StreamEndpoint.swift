@@ -3,7 +3,7 @@ internal import Wire
 
 /// A session endpoint whose response is an event stream (contract §3.2).
 protocol StreamEndpoint: SessionEndpoint {
-    /// What of the session's events the stream carries.
+    /// The part of the session's events that the stream carries.
     ///
     /// - Parameter pulses: a bit for each of the reactor's pulses that the query chooses.
     static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection

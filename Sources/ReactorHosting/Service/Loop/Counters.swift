@@ -1,6 +1,6 @@
 internal import Storage
 
-/// What a loop counts; `/metrics` adds the loops up.
+/// The counters of one loop; `/metrics` adds the loops up.
 struct Counters: Sendable {
     var connectionsOpened: UInt64 = 0
     var connectionsClosed: UInt64 = 0
@@ -46,7 +46,7 @@ struct Counters: Sendable {
         text.gauge("sessions", "Sessions in memory.", sessions)
         text.gauge("subscribers", "Open event streams.", subscribers)
         text.gauge("connections", "Open connections.", connections)
-        text.counter("connections_opened", "Connections taken in.", connectionsOpened)
+        text.counter("connections_opened", "Connections accepted.", connectionsOpened)
         text.counter("requests", "Whole requests.", requests)
         text.counters(
             "responses", "Answers by status class.", "class",

@@ -1,7 +1,7 @@
 internal import Sessions
 internal import Sockets
 
-/// What the connections of one loop share.
+/// Shared state of the connections of one loop.
 ///
 /// Design: apart from ``ServerLoop``, which holds the connections: each connection refers to this,
 /// so nothing here may refer to a connection.

@@ -6,7 +6,7 @@ internal import Storage
 internal import Synchronization
 internal import Wire
 
-/// What all loops share and none may change: settings, reactors, routes, the specification.
+/// Shared state of all loops, which none may change: settings, reactors, routes, the journal.
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]
@@ -39,12 +39,12 @@ final class Service: Sendable {
         limits.headBytes = configuration.headLimitBytes
         limits.bodyBytes = configuration.bodyLimitBytes
         self.limits = limits
-        // Nobody else publishes here.
+        // Only administrators publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
     }
 
-    /// No new work is taken on; what is under way comes to its end.
+    /// No new work is accepted; work under way is finished.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     func beginDraining() {

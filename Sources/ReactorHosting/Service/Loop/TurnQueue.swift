@@ -1,11 +1,11 @@
 /// Connections with requests that wait for a turn, because the round has made enough answers, or
 /// because they have used up their last turn.
 ///
-/// Design: two queues. Who has used up the bytes of a turn waits behind all who have not, so that
-/// small requests do not wait for the rest of large ones. Each round gives a turn to one of either
-/// at the least (``WorkSchedule/servePostponed(_:)``), so nobody waits for ever.
+/// Design: two queues. A connection that has used up the bytes of its turn waits behind all that
+/// have not, so that small requests do not wait for the rest of large ones. Each round gives a turn to one of either
+/// at the least (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
-    /// What a connection has used of its last turn.
+    /// How much of its last turn a connection has used.
     enum Weight {
         /// It has had none yet, or has used up its requests and not its bytes.
         case light
@@ -32,7 +32,7 @@ struct TurnQueue<Element> {
         }
     }
 
-    /// Takes out the one that waits longest.
+    /// Removes the one that waits longest.
     mutating func popFirst(_ weight: Weight) -> Element? {
         guard count(weight) > 0 else { return nil }
         switch weight {

@@ -3,7 +3,7 @@ package import Sessions
 package import Storage
 package import Wire
 
-/// Every error of the floors below, and what the peer is told of it. The one table.
+/// Maps every error of the floors below to the problem that the peer receives. The one table.
 extension Problem {
     package init(_ refusal: RequestRefusal) {
         self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
@@ -130,7 +130,7 @@ extension Problem {
         }
     }
 
-    /// What is wrong with the value of a topic.
+    /// The fault in the value of a topic.
     init(topic refusal: JSONRefusal) {
         self.init(refusal)
         if case .mismatch = refusal { code = "not_a_value" }
@@ -205,7 +205,7 @@ extension Problem {
         "the bodies that are arriving take all of --body-budget; nothing was applied",
         fields: [("Retry-After", "1")])
 
-    /// What is wrong with the body that names a reactor.
+    /// The fault in the body that names a reactor.
     init(session refusal: JSONRefusal) {
         self.init(refusal)
         if case .mismatch = refusal { code = "not_a_session" }

@@ -28,7 +28,7 @@ struct Request: Sendable {
     }
 }
 
-/// What a response depends on of the request that it answers.
+/// The properties of a request that its response depends on.
 struct RequestContext: Sendable {
     /// Nil if no row of the table matches, and for bytes that are not a request.
     let route: Route?
@@ -57,12 +57,12 @@ struct RequestContext: Sendable {
     }
 }
 
-/// What few requests ask for besides, for responses that come later. Allocated for those only.
+/// Options that few requests have, for responses that come later. Allocated for those only.
 final class RequestOptions {
     /// `?wait=settled`: until when, and in which session.
     var waitDeadline: LoopInstant?
     var waitingIn: SessionID?
-    /// `If-None-Match`: what the client has.
+    /// `If-None-Match`: the states that the client has.
     var knownTags: EntityTags?
     /// `?ping=events`.
     var heartbeatIsEvent = false

@@ -15,7 +15,7 @@ final class ResponseHeads {
     private var dateLine: (second: Int64, bytes: [UInt8]) = (-1, [])
     private var receiptHead: (second: Int64, bytes: [UInt8]) = (-1, [])
 
-    /// What a browser may send along with a request from another origin.
+    /// Fields that a browser may send with a request from another origin.
     static let allowedHeaders =
         "Content-Type, Last-Event-ID, If-Match, If-None-Match, Idempotency-Key, traceparent"
     private static let exposedHeaders =

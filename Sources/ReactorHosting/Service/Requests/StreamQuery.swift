@@ -1,7 +1,7 @@
 internal import Sessions
 internal import Wire
 
-/// What a stream's request asks for, from path, query and fields (contract §3.2).
+/// The parameters of a stream's request, from path, query and fields (contract §3.2).
 struct StreamQuery {
     let items: QueryItems
     let selection: Selection
