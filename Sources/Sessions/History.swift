@@ -11,36 +11,39 @@ internal import Storage
 /// Why a class whose properties are few and set by its own methods alone: a property that a call
 /// into other code may reach is checked for overlapping access at run time (ADR-0013).
 final class History {
-    private let records: HistoryLane
+    private let records = HistoryLane()
     /// Nil while the action log is not wanted: the journal keeps none and no client has read it.
     private var notes: HistoryLane?
     /// The newest record and the notes after it, committed or not.
-    private(set) var newest: HistoryEnd
+    private(set) var newest = HistoryEnd()
     /// Everything up to here may be shown. Invariant: not after `newest`.
-    private(set) var committed: HistoryEnd
+    private(set) var committed = HistoryEnd()
     /// Everything after this record is kept.
-    private(set) var keptAfter: UInt64
+    private(set) var keptAfter: UInt64 = 0
     /// The version of the state at `keptAfter`.
-    private(set) var keptVersion: UInt64
+    private(set) var keptVersion: UInt64 = 0
     /// The record at which `keptVersion` was reached; nil if that was before the session woke.
-    private var keptVersionNumber: UInt64?
+    private var keptVersionNumber: UInt64? = 0
     /// Notes after this position are kept, as far as any were built.
     private var notesKeptAfter = HistoryPosition(0)
     /// The weight of entries that were dropped and whose versions the machine still keeps.
     private(set) var droppedWeight = 0
 
+    /// Begins anew, when the session comes into memory or leaves it.
+    ///
     /// - Parameters:
     ///   - end: where the session stands; everything before is in the journal alone.
     ///   - keepsNotes: whether the journal keeps notes.
-    init(at end: HistoryEnd = HistoryEnd(), keepsNotes: Bool = false) {
-        records = HistoryLane()
+    func restart(at end: HistoryEnd, keepsNotes: Bool) {
+        records.removeAll()
         notes = keepsNotes ? HistoryLane() : nil
         newest = end
         committed = end
         keptAfter = end.number
         keptVersion = end.version
         keptVersionNumber = end.version == 0 ? 0 : nil
-        if end.notes > 0 { notesKeptAfter = end.position }
+        notesKeptAfter = end.notes > 0 ? end.position : HistoryPosition(0)
+        droppedWeight = 0
     }
 
     // MARK: Adding

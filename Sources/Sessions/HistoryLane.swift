@@ -100,6 +100,17 @@ final class HistoryLane {
         }
     }
 
+    /// Frees all memory.
+    func removeAll() {
+        items = []
+        events = []
+        payload = ChunkedBytes()
+        count = 0
+        firstEvent = 0
+        nextEvent = 0
+        bytes = 0
+    }
+
     func removeAll(after position: HistoryPosition) {
         while let last = items.last, last.head.position > position {
             while nextEvent > last.firstEvent {

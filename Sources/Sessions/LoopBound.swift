@@ -3,7 +3,7 @@ internal import Storage
 /// Carries something that belongs to a loop through another thread and back.
 ///
 /// Why unchecked: a question to the archive goes to a thread of the journal's, and its answer
-/// comes back through ``SessionTable/hop``; what is to be done with it belongs to the loop. Law:
+/// comes back through ``SessionTable/hop``; what is to be done with it belongs to the loop. Invariant:
 /// nobody opens it but a job on that loop. Without it, every question would be a table of
 /// continuations that are found again by number.
 struct LoopBound<Value>: @unchecked Sendable {

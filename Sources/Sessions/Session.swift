@@ -47,7 +47,8 @@ package final class Session {
             table.noteSleep(of: self, life.isAsleep)
         }
     }
-    private(set) var history = History()
+    /// Why a constant: a reference that may be set is retained for each use.
+    let history = History()
     /// Which stay in memory this is, of all that the table has seen; 0 while it is asleep.
     private(set) var incarnation: UInt64 = 0
     /// Only where the journal has an archive.
@@ -132,7 +133,7 @@ package final class Session {
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
-        history = History(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
+        history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.nextIncarnation()
         hasCommitted = false
         begins(.rebuilding)
@@ -150,7 +151,7 @@ package final class Session {
 
     /// The state leaves memory: whatever comes for this incarnation finds nothing.
     func fallAsleepAtOnce() {
-        history = History(at: history.committed, keepsNotes: keepsRecords)
+        history.restart(at: history.committed, keepsNotes: keepsRecords)
         table.idle.remove(self)
         life = .asleep
         incarnation = 0

@@ -34,12 +34,12 @@ package struct Batch: Sendable, Equatable {
     }
 }
 
-/// The answer to a request with an `Idempotency-Key`, for whoever sends it again.
+/// The answer to a request with an `Idempotency-Key`, for the same request sent again.
 package struct StoredAnswer: Sendable, Equatable {
     package var session: String
     package var generation: String
     package var key: String
-    /// Tells whether the repeated request is the same one.
+    /// Identifies the body of the request.
     package var bodyDigest: [UInt8]
     /// One of ``statuses``.
     package var status: Int

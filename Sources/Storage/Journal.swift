@@ -1,6 +1,6 @@
 /// Where records become permanent.
 ///
-/// Design: a journal commits whole batches, in the order they were handed in, and tells when each
+/// Design: a journal commits whole batches, in the order they were handed in, and reports when each
 /// is as durable as it can make it. Nothing of a batch is published before that. How long it takes
 /// is the journal's business: a commit that is done at once says so and costs no wake-up; any
 /// other calls back later, from any thread. Both ways are correct for everybody above.
@@ -61,7 +61,7 @@ extension Journal {
 package enum Commit: Sendable {
     /// It is as durable as this journal can make it.
     case done
-    /// The callback will tell.
+    /// The callback reports the end.
     case pending
 }
 

@@ -24,7 +24,7 @@ package struct JournalMetrics: Sendable, Equatable {
         commits = Array(repeating: 0, count: Self.bounds.count + 1)
     }
 
-    /// Counts a commit of so many batches.
+    /// Counts a commit of `count` batches.
     package mutating func noteCommit(of count: Int, _ duration: Duration) {
         let time = duration / .seconds(1)
         let place = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count

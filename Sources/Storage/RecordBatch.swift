@@ -74,7 +74,7 @@ package struct RecordBatch: Sendable, Equatable {
     }
 }
 
-// HistoryEntry by record, for whoever is no file.
+// Entry by entry: for tests, for tools and for journals that are no file.
 extension Batch {
     /// - Precondition: no entry follows the deletion of its session.
     package init(records: [HistoryEntry]) {

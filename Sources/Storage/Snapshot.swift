@@ -5,7 +5,7 @@ package struct Snapshot: Sendable, Equatable {
     /// It contains everything up to this record.
     package var number: UInt64
     package var version: UInt64
-    /// How many actions the session had received: their numbers go on from here.
+    /// How many actions the session had received: their numbers continue from here.
     package var lastAction: UInt64
     /// The reactor's `stateVersion` when it was written.
     package var stateVersion: Int

@@ -42,7 +42,8 @@ struct HistoryTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `it keeps what it was given, from the oldest kept to the newest`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        let history = History(keepsNotes: true)
+        let history = History()
+        history.keepNotes()
         var model = Model()
         let retention = Retention(records: 20, bytes: 800)
         for step in 0..<400 {

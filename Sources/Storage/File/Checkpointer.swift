@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// SQLite's own checkpoints happen inside a commit, which then waits until megabytes are written
 /// and flushed. Here another connection does it (`PASSIVE`: it waits for nobody and holds up
-/// nobody). While commits go on it never gets to the end of the log, which could begin anew only
+/// nobody). While there are commits it never gets to the end of the log, which could begin anew only
 /// there. So, once the log is long enough, checkpoints follow each other at once, each shorter
 /// than the one before, until the little rest is done by the writer between two groups.
 ///
@@ -93,7 +93,7 @@ final class Checkpointer: Sendable {
     var isInDoubt: Bool { book.withLock { $0.isInDoubt } }
 
     /// No checkpoints until the files were opened anew.
-    func doubt() { book.withLock { $0.isInDoubt = true } }
+    func invalidate() { book.withLock { $0.isInDoubt = true } }
 
     /// All of the log was brought in once more, and flushed: it begins anew.
     func beginAnew() {
@@ -145,7 +145,7 @@ final class Checkpointer: Sendable {
         guard let error = error as? DatabaseError,
             error.extendedResultCode == .SQLITE_IOERR_FSYNC
         else { return }
-        doubt()
+        invalidate()
     }
 
     private func connect() throws -> DatabaseQueue {

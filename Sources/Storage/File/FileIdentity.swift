@@ -28,7 +28,7 @@ struct FileIdentity: Equatable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The room on its disk for those who are not root; nil if the system does not tell.
+    /// The free bytes on its disk for users other than root; nil if the system does not say.
     static func freeBytes(besides path: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }

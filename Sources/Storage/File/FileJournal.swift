@@ -23,7 +23,7 @@ package final class FileJournal: Journal {
 
     private struct Book {
         var waiting: [Waiting] = []
-        /// The queue is told to write, or writing.
+        /// The queue is about to write, or writing.
         var isWriting = false
         /// When the write under way began, or was asked for; nil if there is none.
         var writingSince: Int64?
@@ -60,7 +60,7 @@ package final class FileJournal: Journal {
     /// - Parameters:
     ///   - now: milliseconds since 1970, for retention; default: the system's clock.
     ///   - looksEvery: how often it looks for what is to be trimmed, and whether a disk that
-    ///     failed is well again; default: a second; nil: only when it is told to.
+    ///     failed is well again; default: a second; nil: only on request.
     /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
     ///   system refuses it.
     package init(
@@ -241,12 +241,12 @@ package final class FileJournal: Journal {
     }
 
     private func write(_ group: [Waiting]) {
-        // A group may turn out to have nothing that is written, and would tell nothing.
+        // A group may turn out to have nothing to write, and would prove nothing.
         if !isWell, recover(ahead: group) { return }
         let start = ContinuousClock.now
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
-            // Before anybody is told: that where it was written is where a restart will look.
+            // Before it is acknowledged: a restart looks where it was written.
             if !writer.filesAreCurrent, let failure = writer.reopenIfReplaced() {
                 failUnsettled(group, failure)
                 return

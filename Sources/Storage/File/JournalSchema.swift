@@ -3,7 +3,7 @@
 //   sessions    one row for each life of a session: its id, reactor and generation. Records up to
 //               `kept_after` (of the version `kept_version`) were trimmed. A row without an id is
 //               a life that is over; its records are being removed, then the row.
-//   tombstones  ids of deleted sessions, so that they go on answering 410.
+//   tombstones  ids of deleted sessions, so that they still answer 410.
 //   tail        the newest records, in the order of their commits: `place` rises by one.
 //   records     what was moved out of the tail, or went past it because one commit had so much of
 //               a session. A record may be in both for a while.

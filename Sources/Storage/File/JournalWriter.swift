@@ -69,7 +69,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether the paths still lead to what is open. SQLite would go on writing where no path leads
+    /// Whether the paths still lead to what is open. SQLite would continue to write where no path leads
     /// any more: flushed, and gone with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
     /// which it heeds when it closes, and not when it commits.
     var filesAreCurrent: Bool {
@@ -98,7 +98,7 @@ final class JournalWriter: @unchecked Sendable {
         } catch {
             return JournalFailure(error, systemCode: 0)
         }
-        checkpointer.doubt()
+        checkpointer.invalidate()
         return nil
     }
 
@@ -153,7 +153,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     func pragma(_ name: String) -> Int64? {
-        // For whoever asks: no connection and no answer are the same.
+        // To the caller no connection and no answer are the same.
         try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
     }
 
@@ -162,7 +162,7 @@ final class JournalWriter: @unchecked Sendable {
     func close() -> Bool {
         checkpointer.stop()
         if isInDoubt, let database {
-            // Closed, it would empty the log; left open it does not, and any start can go on.
+            // Closed, it would empty the log; left open it does not, and any start can continue.
             _ = unsafe Unmanaged.passRetained(database)
             self.database = nil
             return false
@@ -264,7 +264,7 @@ final class JournalWriter: @unchecked Sendable {
     /// Brings all that is in the log into the database once more; nil if that reached the disk.
     ///
     /// SQLite would not do it: it counts as brought in what it wrote before the flush that failed.
-    /// Only whoever comes when nobody has the file open begins to count anew.
+    /// Only a connection that opens the file when no other has it open begins to count anew.
     ///
     /// A commit that failed is written over first: who finds it in the log would bring it in, and
     /// readers that have seen meanwhile that it did not happen would never know.

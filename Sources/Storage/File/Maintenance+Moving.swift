@@ -36,7 +36,7 @@ extension Maintenance {
         move = TailMove(tail.rowsDescending(), from: first, through: last)
     }
 
-    /// Answers how much it did, in rows; about `limit` at the most.
+    /// - Returns: the work done, in rows; about `limit` at the most.
     func moveSome(_ limit: Int, _ database: Database) throws -> Int {
         guard move != nil else { return 0 }
         var left = limit
@@ -54,7 +54,7 @@ extension Maintenance {
 
     /// Moves all that a session has in the tail, if that is not much; answers whether.
     ///
-    /// Invariant: whoever calls it takes it out of the tail's index once this is committed.
+    /// Invariant: the caller takes it out of the tail's index once this is committed.
     func moveAhead(_ row: Int64, _ database: Database) throws -> Bool {
         let entries = tail.entries(of: row, from: 0, through: .max, limit: Self.aheadLimit + 1)
         guard entries.count <= Self.aheadLimit else { return false }

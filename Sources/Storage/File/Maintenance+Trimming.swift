@@ -147,7 +147,7 @@ extension Maintenance {
     }
 
     /// A snapshot up to which records go.
-    private struct Cut {
+    private struct TrimPoint {
         var number: UInt64 = 0
         var version: UInt64 = 0
         /// How many bytes the session had had by then.
@@ -166,21 +166,21 @@ extension Maintenance {
     /// if nothing has to go.
     private func cut(
         _ row: Int64, beyondBytes: Int, _ database: Database
-    ) throws -> Cut? {
+    ) throws -> TrimPoint? {
         guard beyondBytes > 0 else { return nil }
         let fits = try database.cachedStatement(
             sql: """
                 SELECT number, version, bytes FROM snapshots WHERE session = ? AND bytes >= ?
                 ORDER BY version, number LIMIT 1
                 """
-        ).first(.integer(row), .integer(Int64(beyondBytes)), make: { try Cut($0) })
+        ).first(.integer(row), .integer(Int64(beyondBytes)), make: { try TrimPoint($0) })
         if let fits { return fits }
         return try database.cachedStatement(
             sql: """
                 SELECT number, version, bytes FROM snapshots WHERE session = ?
                 ORDER BY version DESC, number DESC LIMIT 1
                 """
-        ).first(.integer(row), make: { try Cut($0) })
+        ).first(.integer(row), make: { try TrimPoint($0) })
     }
 
     /// Invariant: up to a snapshot, so that every version that is kept can be rebuilt, and never past
@@ -196,9 +196,10 @@ extension Maintenance {
                 ORDER BY version DESC, number DESC LIMIT 1
                 """
         ).first(
-            .integer(row), .number(beyond), .integer(now() - retention.age), make: { try Cut($0) })
+            .integer(row), .number(beyond), .integer(now() - retention.age),
+            make: { try TrimPoint($0) })
         let large = try self.cut(row, beyondBytes: beyondBytes, database)
-        let cut = [old, large].compactMap(\.self).max { $0.number < $1.number } ?? Cut()
+        let cut = [old, large].compactMap(\.self).max { $0.number < $1.number } ?? TrimPoint()
         guard cut.number > 0 else { return (0, true, 0, 0) }
         try database.cachedStatement(
             sql: """

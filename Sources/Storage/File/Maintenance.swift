@@ -24,9 +24,9 @@ final class Maintenance {
     var isLookDue = false
     /// That look does not end before it has been at every session.
     private(set) var looksAtEverything = false
-    /// Where the look at all sessions, one by one, goes on.
+    /// Where the look at all sessions, one by one, continues.
     var nextLook: Int64 = 0
-    /// Where the look at sessions that are over goes on.
+    /// Where the look at sessions that are over continues.
     var nextOver: Int64 = 0
     /// Something in the tail waits to be removed.
     var isMoveWanted = false

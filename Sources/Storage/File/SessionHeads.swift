@@ -73,7 +73,7 @@ final class SessionHeads {
         return head.row
     }
 
-    /// Whether that life goes on behind the batch that was let in last.
+    /// Whether that life continues after the batch that was validated last.
     func isLiving(_ session: String, _ generation: String) -> Bool {
         guard let head = heads[session] else { return false }
         return !head.isDeleted && head.generation == generation
@@ -96,7 +96,7 @@ final class SessionHeads {
 
     // MARK: Letting in
 
-    /// Moves on by what the batch says, or stays and tells why it does not continue the file.
+    /// Moves on by the entries of the batch, or stays and returns why it does not continue the file.
     func validate(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)

@@ -86,7 +86,7 @@ extension HistoryPosition {
 }
 
 extension HistoryEntry {
-    /// About what it takes in memory and on a wire.
+    /// The approximate size in memory and on a wire.
     var storedBytes: Int {
         events.reduce(content.count + Self.leastStoredBytes) {
             $0 + $1.data.count + $1.name.utf8.count

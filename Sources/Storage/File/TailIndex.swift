@@ -4,7 +4,7 @@ internal import Synchronization
 /// Which records of which session are in the tail, and where: what an index of it in the file
 /// would say, if it did not cost a page for each session in each commit.
 ///
-/// Invariants: the writer alone changes it, after a commit and before anybody is told of it. A reader
+/// Invariants: the writer alone changes it, after a commit and before it is acknowledged. A reader
 /// takes its entries *before* it begins its transaction: then each of them is in the tail, or has
 /// been moved to `records` within what that transaction sees.
 final class TailIndex: Sendable {

@@ -14,7 +14,7 @@ internal import GRDBSQLite
 struct WALPreallocator {
     /// 256 KiB: more would show in the commit that flushes them.
     private static let pieceBytes: Int64 = 262_144
-    /// At a time. SQLite on Unix writes nothing when it is told 128 KiB (`seekAndWriteFd`).
+    /// At a time. SQLite on Unix writes nothing when it is given 128 KiB (`seekAndWriteFd`).
     private static let zeros = [UInt8](repeating: 0, count: 65_536)
     /// Of a frame before its page, and of the file before its frames.
     private static let frameHeaderBytes: Int64 = 24
@@ -43,7 +43,7 @@ struct WALPreallocator {
         guard unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return }
         let used = Self.fileHeaderBytes + Int64(frames) * frameBytes
         guard size - used < Self.pieceBytes, size >= used else { return }
-        // Should it fail, the commit that would have needed it fails and tells why.
+        // Should it fail, the commit that would have needed it fails with the reason.
         for place in stride(from: size, to: size + Self.pieceBytes, by: Self.zeros.count) {
             let code = unsafe Self.zeros.withUnsafeBytes {
                 unsafe methods.pointee.xWrite(file, $0.baseAddress, Int32($0.count), place)

@@ -113,7 +113,7 @@ package struct JournalCheck: Sendable {
 
     /// The parts of a record that are no JSON.
     private static func problem(in record: HistoryEntry) -> String? {
-        // A note tells of an action or a mutation as `{"kind":…,"content":{"received":…}}`.
+        // A note has an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0
         guard record.content.isEmpty || JSON.isLine(record.content, around: outer) else {
             return "\(record.words): what it holds is no line of JSON"

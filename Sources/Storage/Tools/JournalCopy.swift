@@ -33,12 +33,12 @@ package struct JournalCompaction: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Answers the file's bytes before and after.
+    /// - Returns: the file's bytes before and after.
     ///
     /// - Throws: ``JournalFileFault``: a server uses it (`locked`), or it can't be written; it
     ///   needs up to twice the file's size of room for a while.
     package func run() throws(JournalFileFault) -> (before: Int, after: Int) {
-        // A lock's file beside what does not exist would be a riddle to whoever finds it.
+        // A lock's file beside a journal that does not exist would only puzzle.
         _ = try JournalFile(path)
         let lock = try JournalLock(for: path)
         defer { lock.release() }

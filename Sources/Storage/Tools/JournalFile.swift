@@ -63,7 +63,7 @@ struct JournalFile {
     }
 }
 
-/// Tells how far a tool is. Called often: whoever shows it decides when.
+/// Reports how far a tool is. Called often: the receiver decides when to show it.
 package struct ToolProgress: Sendable {
     private let report: @Sendable (_ done: UInt64, _ all: UInt64) -> Void
 

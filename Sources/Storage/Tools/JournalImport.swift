@@ -29,7 +29,7 @@ package final class JournalImport {
         var hasFirstSnapshot = false
     }
 
-    /// - Parameter acceptsUnmarked: takes text of version 1 too, of which nobody can tell whether
+    /// - Parameter acceptsUnmarked: takes text of version 1 too, of which it is unknown whether
     ///   its last lines were cut off.
     /// - Throws: ``JournalFileFault``: the file exists, or can't be made.
     package init(into path: String, acceptsUnmarked: Bool = false) throws(JournalFileFault) {

@@ -77,7 +77,7 @@ struct JournalWalk {
                     return true
                 }
             } catch is HistoryCodec.Damage {
-                return true  // whoever reads the records tells it
+                return true  // reported by the reader of the records
             }
             let place = HistoryPosition(
                 try row.number(0), part: try HistoryPosition.part(stored: row.integer(1)))
