@@ -13,13 +13,13 @@ enum PostActions: SessionEndpoint {
         if request.head.query != nil { waits = try readWait(request, session.id, connection) }
         var post = ActionPost(body: request.body, token: connection.id.token)
         post.waits = waits
-        post.condition = try condition(request.head)
+        post.condition = try condition(request)
         if let traceparent = request.head.text(of: .traceparent).flatMap({ TraceParent($0)?.text })
         {
             connection.setOptions { $0.traceparent = traceparent }
             post.traceparent = traceparent
         }
-        post.key = try idempotencyKey(request.head)
+        post.key = try idempotencyKey(request)
         do {
             try session.post(post)
         } catch {
@@ -55,15 +55,15 @@ enum PostActions: SessionEndpoint {
     }
 
     /// RFC 9110 §13.1.1; weak tags never match.
-    private static func condition(_ head: RequestHead) throws(Problem) -> PositionCondition? {
-        guard head.range(of: .ifMatch) != nil else { return nil }
-        let tags = try EntityTags(head, .ifMatch)
+    private static func condition(_ request: Request) throws(Problem) -> PositionCondition? {
+        guard request.head.range(of: .ifMatch) != nil else { return nil }
+        let tags = try EntityTags(request.head, .ifMatch)
         return tags.isAny ? .any : .oneOf(tags.strong)
     }
 
     /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
-    private static func idempotencyKey(_ head: RequestHead) throws(Problem) -> String? {
-        guard let key = head.text(of: .idempotencyKey) else { return nil }
+    private static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
+        guard let key = request.head.text(of: .idempotencyKey) else { return nil }
         guard (1...255).contains(key.utf8.count),
             key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {

@@ -22,7 +22,12 @@ struct Request: Sendable {
 
     /// Reads the session id in the path.
     mutating func readSessionID() throws(Problem) -> SessionID {
-        let id = try SessionID(head, segment ?? 0..<0)
+        let segment = segment ?? 0..<0
+        // Not the head as a whole: to pass a part of a value that may change is to copy it.
+        let id =
+            if let id = SessionID(head.bytes, segment) { id } else {
+                try SessionID(escaped: head, segment)
+            }
         sessionID = id
         return id
     }
@@ -72,13 +77,10 @@ final class RequestOptions {
 }
 
 extension SessionID {
+    /// Escapes are allowed, though an id never needs one.
+    ///
     /// - Throws: the problem of a segment that is not a session id.
-    fileprivate init(_ head: RequestHead, _ segment: Range<Int>) throws(Problem) {
-        if let id = SessionID(head.bytes, segment) {
-            self = id
-            return
-        }
-        // Escapes are allowed, though an id never needs one.
+    fileprivate init(escaped head: RequestHead, _ segment: Range<Int>) throws(Problem) {
         guard let id = SessionID(try head.decoded(segment)) else {
             throw Problem(
                 400, "bad_session_id", "a session id is 1 to 128 of A-Z a-z 0-9 _ - (in the path)")
