@@ -5,10 +5,10 @@ internal import Storage
 /// One running instance of a reactor, with its own state and its own total order.
 ///
 /// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state
-/// and the record log run ahead of the journal. What was decided gathers in the newest of `uncommitted`; when
-/// the journal has it, ``commit(_:)`` moves `history.committed.number` on, and only then are replies sent
-/// and events framed. What was read before that is captured when it is asked for and shown when
-/// it is committed.
+/// and the history run ahead of the journal. Decisions gather in the newest step of `uncommitted`.
+/// When the journal has the step, ``commit(_:isTaken:)`` advances `history.committed`, and only then
+/// replies are sent and events are framed. A state that is read before that is captured at once, and
+/// shown when it is committed.
 @usableFromInline
 package final class Session {
     package let id: SessionID

@@ -145,8 +145,8 @@ extension SessionTable {
         return mayHaveMore || !deaf.isEmpty
     }
 
-    /// Whether enough sessions have rolledBack asleep or ended since this last returned true that their
-    /// memory is worth returning to the system.
+    /// Whether enough sessions have left memory, asleep or ended, since this last returned true: what
+    /// they took is worth returning to the system then.
     package func takeRelief() -> Bool {
         guard evictedCount >= 10_000 else { return false }
         evictedCount = 0

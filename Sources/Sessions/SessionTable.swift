@@ -59,7 +59,7 @@ package final class SessionTable {
     let subscribers = SubscriberTally()
     /// The large state that was read last.
     var shown: ShownState?
-    /// How many have rolledBack asleep or ended since memory was given back.
+    /// How many have left memory, asleep or ended, since it was given back.
     var evictedCount = 0
     private var committed: (() -> Void)?
     private var ended = EndedSessions()

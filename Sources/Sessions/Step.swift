@@ -5,7 +5,7 @@ internal import Storage
 ///
 /// Design: this is the contract between deciding and doing. Everything a session decides in one
 /// round of its loop gathers in one step. While a commit is under way the session decides on,
-/// into the next step. Nothing is published that a crash could rollBack.
+/// into the next step. Nothing is published that a crash could take back.
 final class Step {
     let session: Session
     /// The session's next one; see ``StepQueue``.

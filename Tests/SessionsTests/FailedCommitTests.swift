@@ -78,7 +78,8 @@ struct FailedCommitTests {
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
         rig.settle(.full)
-        // Touches no pulse: with the marks of the rolledBack version it would look like an assignment.
+        // Touches no pulse: with the marks of the version that was rolled back it would look like an
+        // assignment.
         try rig.act(Post.touch, on: session)
         rig.settle()
         try rig.act(Post.set(0), on: session)

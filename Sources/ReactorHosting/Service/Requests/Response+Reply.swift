@@ -5,7 +5,7 @@ internal import Wire
 
 extension Response {
     /// The response for what a session replies. Streams begin elsewhere
-    /// (``HTTPConnection/beginStream(_:_:)``).
+    /// (``EventStream/begin(_:_:on:)``).
     init(_ content: Reply.Content, _ options: RequestOptions?, _ durability: (String, String)) {
         let id = content.session.id.text
         let wantsStream = options?.wantsStream ?? false
