@@ -137,7 +137,7 @@ let package = Package(
             name: "SessionsTests",
             dependencies: [
                 "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
-                "JSONCoding", "Wire", "TestRandomness",
+                "JSONCoding", "Wire", "TestRandomness", "TestStreams",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),

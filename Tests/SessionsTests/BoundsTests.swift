@@ -2,6 +2,7 @@ import Cyclers
 import Reactors
 import Sessions
 import Storage
+import TestStreams
 import Testing
 
 @Suite("Case 153 — actions of a Cycler that wait are bounded", .timeLimit(.minutes(5)))

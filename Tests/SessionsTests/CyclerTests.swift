@@ -2,6 +2,7 @@ import Cyclers
 import Reactors
 import Sessions
 import Storage
+import TestStreams
 import Testing
 
 @Suite("Contract §2 — a Cycler is hosted as a reactor is", .timeLimit(.minutes(5)))

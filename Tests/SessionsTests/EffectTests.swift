@@ -1,6 +1,7 @@
 import Reactors
 import Sessions
 import Storage
+import TestStreams
 import Testing
 
 @Suite("Contract §2 — effects begin after the commit and come back in", .timeLimit(.minutes(5)))

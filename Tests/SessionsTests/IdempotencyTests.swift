@@ -1,6 +1,7 @@
 import Reactors
 import Sessions
 import Storage
+import TestStreams
 import Testing
 
 @Suite(

@@ -1,4 +1,5 @@
 @testable import Sessions
+import TestStreams
 import Testing
 
 @Suite(

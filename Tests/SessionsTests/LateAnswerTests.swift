@@ -2,6 +2,7 @@ import Reactors
 import Sessions
 import Storage
 import Synchronization
+import TestStreams
 import Testing
 
 @Suite(

@@ -3,6 +3,7 @@ import Cyclers
 import Reactors
 import Sessions
 import Storage
+import TestStreams
 import Testing
 
 @Suite("Contract §5 — what has no JSON is refused, and leaves nothing", .timeLimit(.minutes(5)))

@@ -28,6 +28,9 @@ package final class Gate: Sendable {
         }
     }
 
+    /// How many effects have arrived at the gate.
+    package var arrivals: Int { state.withLock { $0.arrived } }
+
     /// Returns when `count` effects have arrived at the gate.
     package func hasArrivals(_ count: Int) async {
         await withCheckedContinuation { wake in

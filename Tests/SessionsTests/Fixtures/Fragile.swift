@@ -1,5 +1,6 @@
 import Cyclers
 import Reactors
+import TestStreams
 
 /// Its state, its mutations and its activities can be such that they have no JSON.
 final class Fragile: Reactor {

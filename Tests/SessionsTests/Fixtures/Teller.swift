@@ -1,6 +1,7 @@
 import Cyclers
 import Reactors
 import Synchronization
+import TestStreams
 
 /// A Cycler that waits at gates of the test.
 final class Teller: ActionCycler {

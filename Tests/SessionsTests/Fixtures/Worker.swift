@@ -1,4 +1,5 @@
 import Reactors
+import TestStreams
 
 /// Effects of every kind, held at gates by the test.
 final class Worker: Reactor {
