@@ -25,7 +25,8 @@ struct crash_record {
     struct crash_slot *slot;
 };
 
-// What a signal handler finds. A record is put in whole, and taken out before it is freed.
+// Records that a signal handler reads. Each is complete when it is added, and removed before it
+// is freed.
 static struct crash_record *records[RECORDS];
 
 struct crash_record *crash_open(const char *path, int slots) {

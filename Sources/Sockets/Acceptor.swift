@@ -127,7 +127,7 @@ actor Acceptor<Handler: LoopHandler> {
         for index in batches.indices where !batches[index].isEmpty {
             var batch: [LoopInbox<Handler>.Accepted] = []
             swap(&batch, &batches[index])
-            loops[index].take(batch)
+            loops[index].receive(batch)
         }
     }
 

@@ -24,8 +24,8 @@ extension ConnectionTable {
         if slots[index].flags.contains(.readable) { queue(index) }
     }
 
-    /// Writes an event down; what is to be done about it stands in the flags.
-    func note(_ event: PollEvent) {
+    /// Records an event in the flags of its connection, which decide what is done about it.
+    func record(_ event: PollEvent) {
         guard let index = live(event.id) else { return }
         let readiness = event.readiness
         if readiness.contains(.readable) { slots[index].flags.insert(.readable) }

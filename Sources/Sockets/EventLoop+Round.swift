@@ -38,7 +38,7 @@ extension EventLoop {
             events.removeAll(keepingCapacity: true)
             mayHaveMore = table.poller.poll(into: &events)
             for event in events {
-                table.note(event)
+                table.record(event)
                 serve(event.id, handler)
             }
         }
@@ -60,7 +60,7 @@ extension EventLoop {
     }
 
     private func runInbox(_ handler: Handler) {
-        inbox.take(into: &items)
+        inbox.drain(into: &items)
         guard !items.isEmpty else { return }
         isRoundOpen = true
         for item in items {
@@ -81,7 +81,7 @@ extension EventLoop {
 
     private func fireDeadlines(_ handler: Handler) {
         for slot in table.deadlines.dueSlots(at: table.now)
-        where table.deadlines.take(slot: slot, at: table.now) {
+        where table.deadlines.claim(slot: slot, at: table.now) {
             if table.slots[slot].flags.contains(.lingering) {
                 table.closeNow(slot)
             } else {
@@ -90,7 +90,7 @@ extension EventLoop {
             }
         }
         for token in table.deadlines.dueTokens(at: table.now)
-        where table.deadlines.take(token: token, at: table.now) {
+        where table.deadlines.claim(token: token, at: table.now) {
             isRoundOpen = true
             handler.timerReached(token)
         }
@@ -109,7 +109,7 @@ extension EventLoop {
         // them.
         table.isInRound = true
         if !isRoundScheduled { table.readClocks() }
-        table.note(event)
+        table.record(event)
         serve(event.id, handler)
         table.isInRound = false
         scheduleRound()

@@ -117,8 +117,8 @@ package actor EventLoop<Handler: LoopHandler> {
         return true
     }
 
-    /// Takes over what a listener accepted, in one batch.
-    nonisolated func take(_ accepted: [LoopInbox<Handler>.Accepted]) {
+    /// Takes over a batch of connections that a listener accepted.
+    nonisolated func receive(_ accepted: [LoopInbox<Handler>.Accepted]) {
         load.add(accepted.count)
         guard post(.accepted(accepted)) else {
             load.subtract(accepted.count)

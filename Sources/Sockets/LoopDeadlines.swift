@@ -32,30 +32,28 @@ struct LoopDeadlines {
         timers.set(key(of: token), to: Self.tickAfter(instant))
     }
 
-    /// Slots that were due when this was asked; each must be confirmed by `take(slot:)` when its
-    /// turn comes.
+    /// Slots that are due at `now`; each must be confirmed by `claim(slot:)` before it is handled.
     mutating func dueSlots(at now: LoopInstant) -> [Int] {
         due.removeAll(keepingCapacity: true)
         connections.advance(to: Self.tick(now), collecting: &due)
         return due
     }
 
-    /// Whether the slot is due still; clears its deadline if so.
-    mutating func take(slot: Int, at now: LoopInstant) -> Bool {
-        connections.take(slot, at: Self.tick(now))
+    /// Clears the slot's deadline if it is still due; returns whether it was.
+    mutating func claim(slot: Int, at now: LoopInstant) -> Bool {
+        connections.claim(slot, at: Self.tick(now))
     }
 
-    /// Tokens that were due when this was asked; each must be confirmed by `take(token:)` when its
-    /// turn comes.
+    /// Tokens that are due at `now`; each must be confirmed by `claim(token:)` before it is handled.
     mutating func dueTokens(at now: LoopInstant) -> [UInt64] {
         due.removeAll(keepingCapacity: true)
         timers.advance(to: Self.tick(now), collecting: &due)
         return due.map { tokens[$0] }
     }
 
-    /// Whether the timer is due still; clears it if so.
-    mutating func take(token: UInt64, at now: LoopInstant) -> Bool {
-        guard let key = keys[token], timers.take(key, at: Self.tick(now)) else { return false }
+    /// Clears the timer if it is still due; returns whether it was.
+    mutating func claim(token: UInt64, at now: LoopInstant) -> Bool {
+        guard let key = keys[token], timers.claim(key, at: Self.tick(now)) else { return false }
         forget(key)
         return true
     }

@@ -55,8 +55,8 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         state.withLock { $0.isWaking = false }
     }
 
-    /// Swaps what has gathered for `items`, which must be empty and lends its memory.
-    func take(into items: inout [Item]) {
+    /// Moves all items into `items`, which must be empty; its memory holds the next ones.
+    func drain(into items: inout [Item]) {
         state.withLock { swap(&$0.items, &items) }
     }
 

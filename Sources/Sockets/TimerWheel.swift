@@ -73,7 +73,7 @@ struct TimerWheel {
 
     /// Turns the wheel to `tick` and appends the keys that are due by then, in no particular order.
     ///
-    /// They keep their deadline until `take` is asked, because the answer to one may move or clear
+    /// They keep their deadline until `claim` is called, because handling one may move or clear
     /// another.
     mutating func advance(to tick: Int64, collecting due: inout [Int]) {
         guard tick > current else { return }
@@ -87,8 +87,8 @@ struct TimerWheel {
         }
     }
 
-    /// Whether `key`, just collected, is still due at `tick`; if so its deadline is cleared.
-    mutating func take(_ key: Int, at tick: Int64) -> Bool {
+    /// Clears the deadline of `key`, just collected, if it is still due at `tick`; returns whether.
+    mutating func claim(_ key: Int, at tick: Int64) -> Bool {
         guard entries[key].deadline <= tick else { return false }
         entries[key].deadline = Self.none
         return true

@@ -106,7 +106,7 @@ extension Loops {
             #expect(inbox.post(.job { _ in }) == .takenFirst)
             #expect(inbox.post(.job { _ in }) == .taken)
             // Taken by a round that something else began: the wake-up is still on its way.
-            inbox.take(into: &items)
+            inbox.drain(into: &items)
             #expect(items.count == 2)
             #expect(inbox.post(.job { _ in }) == .taken)
             inbox.woken()
@@ -114,7 +114,7 @@ extension Loops {
             inbox.close()
             #expect(inbox.post(.job { _ in }) == .refused)
             items.removeAll()
-            inbox.take(into: &items)
+            inbox.drain(into: &items)
             #expect(items.count == 2)
         }
 

@@ -55,39 +55,39 @@ final class Scripted: LoopHandler {
     }
 
     func opened(_ c: ConnectionID, peer: PeerAddress) {
-        note(.opened(c))
+        record(.opened(c))
         script.opened(self, c, peer)
     }
 
     func received(_ c: ConnectionID, _ bytes: RawSpan) {
         let copy = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
-        note(.received(c, copy))
+        record(.received(c, copy))
         script.received(self, c, copy)
     }
 
     func peerFinished(_ c: ConnectionID) {
-        note(.peerFinished(c))
+        record(.peerFinished(c))
         script.peerFinished(self, c)
     }
 
     func writable(_ c: ConnectionID) {
-        note(.writable(c))
+        record(.writable(c))
         script.writable(self, c)
     }
 
     func closed(_ c: ConnectionID, _ why: CloseReason) {
-        note(.closed(c, why))
+        record(.closed(c, why))
         #expect(!table.isOpen(c))
         script.closed(self, c)
     }
 
     func deadlineReached(_ c: ConnectionID) {
-        note(.deadline(c))
+        record(.deadline(c))
         script.deadline(self, c)
     }
 
     func timerReached(_ token: UInt64) {
-        note(.timer(token))
+        record(.timer(token))
         script.timer(self, token)
     }
 
@@ -97,7 +97,7 @@ final class Scripted: LoopHandler {
         script.roundEnded(self)
     }
 
-    private func note(_ note: Note) {
+    private func record(_ note: Note) {
         #expect(!isInTable, "\(note) from inside a method of the table")
         notes.yield(note)
     }

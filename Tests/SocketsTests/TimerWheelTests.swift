@@ -13,7 +13,7 @@ struct TimerWheelTests {
     ) {
         var collected: [Int] = []
         wheel.advance(to: tick, collecting: &collected)
-        let due = collected.filter { wheel.take($0, at: tick) }.sorted()
+        let due = collected.filter { wheel.claim($0, at: tick) }.sorted()
         #expect(due == wanted, "at tick \(tick)", sourceLocation: sourceLocation)
     }
 
@@ -90,7 +90,7 @@ struct TimerWheelTests {
         #expect(collected.sorted() == [0, 1, 2])
         wheel.set(1, to: nil)
         wheel.set(2, to: 9)
-        let taken = [0, 0, 1, 2].map { wheel.take($0, at: 5) }
+        let taken = [0, 0, 1, 2].map { wheel.claim($0, at: 5) }
         #expect(taken == [true, false, false, false])
         expect(&wheel, at: 9, [2])
     }

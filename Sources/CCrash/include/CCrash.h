@@ -1,4 +1,4 @@
-// What the loops of a server are carrying out, written down when the process ends because of it.
+// Writes down the work that a server's loops are carrying out if the process ends because of it.
 //
 // Design: a loop fills a slot in ordinary memory before it calls a reactor's code, and empties it
 // afterwards: a few stores. When a signal ends the process (a Swift trap is SIGILL or SIGTRAP), a
@@ -17,7 +17,7 @@
 /// meanwhile.
 struct crash_slot {
     uint64_t head;
-    /// What is carried out; 0: nothing.
+    /// The work that is being carried out; 0: none.
     uint64_t work;
     uint64_t action;
     /// How often something was begun.

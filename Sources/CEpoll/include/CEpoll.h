@@ -1,4 +1,4 @@
-// What Swift's Glibc module does not expose: epoll, and accept4 with a nullable address.
+// Functions that Swift's Glibc module does not expose: epoll, and accept4 with a nullable address.
 // Seen on Swift 6.3.1; `import Glibc; _ = epoll_create1(0)` shows whether it is still needed.
 #ifndef CEPOLL_H
 #define CEPOLL_H
