@@ -273,7 +273,7 @@ final class CatchUp {
 
     private func rebuildState(_ version: UInt64, then act: @escaping (CatchUp) -> Void) {
         isReading = true
-        session.rebuild(version) { [self] result in
+        ArchivedStates(session: session).rebuild(version) { [self] result in
             guard let rebuilt = receive(result) else { return }
             guard let rebuilt = rebuilt?.fold else {
                 return isAtStart ? startAgain() : fallBehind()

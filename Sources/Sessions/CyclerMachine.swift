@@ -308,14 +308,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
-    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure? {
-        encodeState(at: newestVersion, in: session, to: &out)
-    }
-
     func encodeState(
-        at version: UInt64, in session: Session, to out: inout [UInt8]
-    ) -> JSONEncodingFailure? {
-        session.append(shownState(at: version), "the state", to: &out)
+        _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure) {
+        let version = version ?? newestVersion
+        let state = form == .shown ? shownState(at: version) : state(at: version)
+        try JSON.encode(state, into: &out, with: &session.table.encodingSpace)
     }
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
@@ -401,14 +399,6 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     var lastAction: UInt64 { lastTag }
 
     var isQuiet: Bool { runs.isEmpty && !isStubbed }
-
-    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
-        try JSON.encode(state(at: newestVersion), into: &out)
-    }
-
-    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure) {
-        try JSON.encode(state(at: version), into: &out)
-    }
 
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
         try CyclerFold<C>(make().state.value, from: snapshot)

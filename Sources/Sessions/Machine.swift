@@ -34,37 +34,22 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
 package protocol StateHistory: AnyObject {
     /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they were shown at `version`.
     ///
-    /// - Precondition: as for ``encodeState(at:in:to:)``.
+    /// - Precondition: as for ``encodeState(_:at:in:to:)``.
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8])
 
-    /// Appends the state as it is shown now, or `null` if it has no JSON.
-    ///
-    /// - Returns: why it has none.
-    @discardableResult
-    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure?
-
-    /// Appends the state as it was shown at `version`, or `null` if it has no JSON.
+    /// Appends the state as it is now or, if `version` is not nil, as it was then. Where it throws,
+    /// nothing is appended.
     ///
     /// - Precondition: the version was not forgotten, and is not after the present one.
-    /// - Returns: why it has none.
-    @discardableResult
     func encodeState(
-        at version: UInt64, in session: Session, to out: inout [UInt8]
-    ) -> JSONEncodingFailure?
+        _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure)
 
     /// Appends the mutation that made this version, as its record has it.
     ///
     /// - Precondition: the version before it was not forgotten.
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8])
-
-    /// Appends the state as `reduce` made it, for a snapshot.
-    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure)
-
-    /// The same as it was at `version`.
-    ///
-    /// - Precondition: as for ``encodeState(at:in:to:)``.
-    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure)
 
     /// Ends a sequence of calls with ascending versions, for which a state is kept between them.
     func endReplay()

@@ -153,16 +153,7 @@ extension ReactorMachine {
         return nil
     }
 
-    /// Appended where there is nothing else.
-    func appendNull(_ failure: JSONEncodingFailure?, to out: inout [UInt8]) -> JSONEncodingFailure?
-    {
-        guard let failure else { return nil }
-        out.append(contentsOf: EventFramer.null)
-        session.note(.unencodable("the state", failure.description))
-        return failure
-    }
-
-    private func append(_ state: R.State, to out: inout [UInt8]) -> JSONEncodingFailure? {
+    func append(_ state: R.State, to out: inout [UInt8]) -> JSONEncodingFailure? {
         do {
             try JSON.encode(state, into: &out)
             return nil

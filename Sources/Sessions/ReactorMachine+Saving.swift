@@ -10,16 +10,6 @@ extension ReactorMachine {
 
     var isQuiet: Bool { core.runningCount == 0 && !core.isStub }
 
-    func encodeRawState(to out: inout [UInt8]) throws(JSONEncodingFailure) {
-        try JSON.encode(core.state, into: &out)
-    }
-
-    func encodeRawState(at version: UInt64, to out: inout [UInt8]) throws(JSONEncodingFailure) {
-        guard version != core.version else { return try encodeRawState(to: &out) }
-        defer { endReplay() }
-        try JSON.encode(state(at: version), into: &out)
-    }
-
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
         try ReactorFold(reactor, from: snapshot)
     }

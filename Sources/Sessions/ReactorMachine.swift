@@ -88,14 +88,21 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         pulses.encode(chosen, of: shownState(at: version), to: &out)
     }
 
-    func encodeState(in session: Session, to out: inout [UInt8]) -> JSONEncodingFailure? {
-        appendNull(encode(core.visibleState(observer: self), to: &out), to: &out)
+    func encodeState(
+        _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure) {
+        let failure =
+            switch (form, version) {
+            case (.raw, nil): append(core.state, to: &out)
+            case (.raw, let version?): append(ownState(at: version), to: &out)
+            case (.shown, nil): encode(core.visibleState(observer: self), to: &out)
+            case (.shown, let version?): encode(shownState(at: version), at: version, to: &out)
+            }
+        if let failure { throw failure }
     }
 
-    func encodeState(
-        at version: UInt64, in session: Session, to out: inout [UInt8]
-    ) -> JSONEncodingFailure? {
-        appendNull(encode(shownState(at: version), at: version, to: &out), to: &out)
+    private func ownState(at version: UInt64) -> R.State {
+        version == core.version ? core.state : state(at: version)
     }
 
     private func shownState(at version: UInt64) -> R.State {

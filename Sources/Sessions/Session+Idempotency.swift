@@ -40,11 +40,9 @@ extension Session {
         let (sessionKey, asked) = (self.key, incarnation)
         keys.beginLookUp(for: post.token)
         table.beginLookUp(ofBytes: post.body.count)
-        beginArchiveRead()
-        table.ask { archive, answer in
+        askArchive { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { [self] result in
-            endArchiveRead()
             table.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
             // A decision made meanwhile comes first: a deletion, or a commit that failed.

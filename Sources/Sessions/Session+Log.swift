@@ -78,12 +78,10 @@ extension Session {
         let last = history.committed.number + 1
         let end = committedPosition(for: .log)
         persistence?.readers.insert(request.token)
-        beginArchiveRead()
-        table.ask { archive, answer in
+        askArchive { archive, answer in
             archive.records(
                 of: key, after: start, through: last, limitBytes: LogPageRequest.limitBytes, answer)
         } then: { [self] result in
-            endArchiveRead()
             guard persistence?.readers.contains(request.token) == true else { return }
             guard !hasEnded else { return answerReader(request.token, content(.gone)) }
             switch result {

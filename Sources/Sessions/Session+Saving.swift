@@ -20,7 +20,7 @@ extension Session {
         guard let machine else { return }
         var state: [UInt8] = []
         do {
-            try machine.encodeRawState(to: &state)
+            try machine.encodeState(.raw, at: nil, in: self, to: &state)
         } catch {
             return note(.unencodable("the state", String(describing: error)))
         }

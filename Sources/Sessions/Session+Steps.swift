@@ -333,7 +333,9 @@ extension Session {
             table.output.reply(content(.failed(failure)), to: token)
         case .state(_, let version, let token):
             table.output.reply(
-                wasNeverCreated ? content(.failed(failure)) : content(reading: version), to: token)
+                wasNeverCreated
+                    ? content(.failed(failure)) : StateReader(session: self).content(version),
+                to: token)
         case .subscription(let request, _, _):
             guard !wasNeverCreated else {
                 return table.output.reply(content(.failed(failure)), to: request.token)

@@ -219,12 +219,11 @@ extension Session {
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
         defer { endReplay() }
         var pulses: [UInt8] = []
-        var state: [UInt8] = []
         if selection.pulses != 0 {
             machine?.encodePulses(selection.pulses, at: version, in: self, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
-        machine?.encodeState(at: version, in: self, to: &state)
+        var state = StateReader(session: self).shown(at: version)
         if case .part(let pointer) = selection.states {
             state = StatePart.slice(pointer, of: state) ?? EventFramer.null
         }
@@ -235,11 +234,7 @@ extension Session {
 
     /// The state as it was shown at this record.
     func state(at number: UInt64) -> [UInt8] {
-        var out: [UInt8] = []
-        let version =
-            history.version(at: number) ?? history.keptVersion
-        machine?.encodeState(at: version, in: self, to: &out)
-        return out
+        StateReader(session: self).shown(at: history.version(at: number) ?? history.keptVersion)
     }
 
     /// Whether there is a state in memory.

@@ -1,6 +1,6 @@
 internal import JSONCoding
 internal import Reactors
-internal import Storage
+package import Storage
 
 /// One running instance of a reactor, with its own state and its own total order.
 ///
@@ -299,54 +299,14 @@ package final class Session {
     package func read(version: UInt64?, for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
         noteUse()
-        if let version, persistence != nil, version <= history.keptVersion,
-            history.number(of: version) == nil
-        {
-            return readArchived(version, for: token)
-        }
-        answer(.state(content(reading: version), version: version, token: token))
+        StateReader(session: self).read(version: version, for: token)
     }
 
-    /// A version is answered with the position at which it was reached: who continues from there
-    /// misses nothing.
-    func content(reading version: UInt64?) -> Reply.Content {
-        var content = content(reading(version))
-        guard let version, case .state = content.kind else { return content }
-        // Without an archive nothing of before is there to be missed.
-        content.position = Position(generation, history.number(of: version) ?? history.keptAfter)
-        return content
-    }
-
-    func reading(_ version: UInt64?) -> Reply.Kind {
-        guard let machine else { return absence }
-        begins(.reading)
-        defer { ends() }
-        guard let version else { return readingPresent(machine) }
-        var state: [UInt8] = []
-        guard version >= history.keptVersion, version <= history.newest.version else {
-            return .versionUnknown(kept: history.keptVersion...history.newest.version)
-        }
-        let failure = machine.encodeState(at: version, in: self, to: &state)
-        machine.endReplay()
-        if let failure { return .unencodable(failure) }
-        return .state(state, version: version)
-    }
-
-    /// The present state. A large one is encoded once for all who read it while it is current.
-    private func readingPresent(_ machine: any Machine) -> Reply.Kind {
-        let number = history.newest.number
-        if let state = table.shown?.bytes(of: incarnation, at: number) {
-            return .state(state, version: history.newest.version)
-        }
-        var state: [UInt8] = []
-        if let failure = machine.encodeState(in: self, to: &state) {
-            return .unencodable(failure)
-        }
-        // Not if a transform has failed: each reading leaves its record.
-        if state.count >= ShownState.smallestBytes, number == history.newest.number {
-            table.shown = ShownState(state, of: incarnation, at: number)
-        }
-        return .state(state, version: history.newest.version)
+    /// Reads the state at a committed version, as `reduce` made it; nil: the present one.
+    package func export(
+        _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
+    ) {
+        StateReader(session: self).export(version, then: act)
     }
 
     /// Notes that the session is used: it stays awake for some ticks more. Called for every

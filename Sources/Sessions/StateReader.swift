@@ -1,0 +1,249 @@
+internal import JSONCoding
+internal import Storage
+
+/// Reads a session's states: the present one, and those of earlier versions.
+///
+/// Design: ``state(at:_:then:)`` is the one place that decides where a state comes from. Memory has the
+/// versions from `history.keptVersion` on; the journal, if it keeps records, has earlier ones. It trims
+/// on its own, so a version may be gone when it is read, or be in memory by then.
+struct StateReader {
+    let session: Session
+
+    private var history: History { session.history }
+
+    /// The place where the state at a version is found.
+    private enum Source {
+        case memory
+        case archive
+        case nowhere
+    }
+
+    private func source(of version: UInt64, _ form: StateForm) -> Source {
+        guard version <= newestVersion(form) else { return .nowhere }
+        let isArchived = session.persistence != nil
+        guard version >= history.keptVersion else { return isArchived ? .archive : .nowhere }
+        // The oldest state in memory may have been reached before the session woke.
+        guard form == .shown, isArchived, history.number(of: version) == nil else { return .memory }
+        return .archive
+    }
+
+    /// A shown state is part of an answer that waits for its commit; a copy is made of committed
+    /// states alone.
+    private func newestVersion(_ form: StateForm) -> UInt64 {
+        form == .raw ? history.committed.version : history.newest.version
+    }
+
+    /// The versions that memory can show.
+    private func keptVersions(_ form: StateForm) -> ClosedRange<UInt64> {
+        history.keptVersion...newestVersion(form)
+    }
+
+    /// The state at a version.
+    private enum Found {
+        /// ``encode(_:at:)`` has it, until the session decides something else.
+        case inMemory
+        case rebuilt(ArchivedState)
+        /// It is not kept, or was never reached; those of the range can be had.
+        case unknown(kept: ClosedRange<UInt64>)
+        case unreadable(JournalFailure)
+    }
+
+    /// Finds the state at `version`: at once, or when the journal has been read. By then the session may
+    /// have left memory, or have ended.
+    ///
+    /// - Parameter tries: what it needs may be trimmed while it is read, and be kept all the same
+    ///   in another form: it is read again up to this number of times in all.
+    private func state(
+        at version: UInt64, _ form: StateForm, tries: Int = 3, then act: @escaping (Found) -> Void
+    ) {
+        switch source(of: version, form) {
+        case .memory: return act(.inMemory)
+        case .nowhere: return act(.unknown(kept: keptVersions(form)))
+        case .archive: break
+        }
+        let archive = ArchivedStates(session: session)
+        archive.rebuild(version, isPlaced: form == .shown) { rebuilt in
+            switch rebuilt {
+            case .failure(let failure): return act(.unreadable(failure))
+            case .success(let state?): return act(.rebuilt(state))
+            case .success(nil): break
+            }
+            // Memory has it, and all that is kept of before.
+            guard !keptVersions(form).contains(version) else { return act(.inMemory) }
+            archive.oldestVersion { oldest in
+                switch oldest {
+                case .failure(let failure): act(.unreadable(failure))
+                case .success(let oldest):
+                    let newest = newestVersion(form)
+                    let kept = min(oldest, newest)...newest
+                    guard kept.contains(version), tries > 1 else {
+                        return act(.unknown(kept: kept))
+                    }
+                    state(at: version, form, tries: tries - 1, then: act)
+                }
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Replies to a request for the present state, or for the one at `version`.
+    func read(version: UInt64?, for token: UInt64) {
+        guard let version, source(of: version, .shown) == .archive else {
+            return answer(version, token)
+        }
+        session.persistence?.readers.insert(token)
+        state(at: version, .shown) { found in
+            guard session.persistence?.readers.contains(token) == true else { return }
+            guard session.isRunning else {
+                return session.answerReader(token, session.content(session.absence))
+            }
+            switch found {
+            case .inMemory:
+                session.persistence?.readers.remove(token)
+                answer(version, token)
+            case .rebuilt(let state): session.answerReader(token, content(of: state))
+            case .unknown(let kept):
+                session.answerReader(token, session.content(.versionUnknown(kept: kept)))
+            case .unreadable(let failure):
+                session.answerReader(token, session.content(.unreadable(failure)))
+            }
+        }
+    }
+
+    /// Answers from memory; the answer waits for what is decided so far.
+    private func answer(_ version: UInt64?, _ token: UInt64) {
+        session.answer(.state(content(version), version: version, token: token))
+    }
+
+    private func content(of state: ArchivedState) -> Reply.Content {
+        var bytes: [UInt8] = []
+        if let failure = session.append(state.fold, to: &bytes) {
+            return session.content(.unencodable(failure))
+        }
+        var content = session.committedContent(.state(bytes, version: state.fold.version))
+        content.position = Position(session.generation, state.number)
+        return content
+    }
+
+    /// The answer that memory has. A version is answered with the position at which it was reached: a
+    /// client that continues from there misses nothing.
+    func content(_ version: UInt64?) -> Reply.Content {
+        guard session.isAwake else { return session.content(session.absence) }
+        session.begins(.reading)
+        defer { session.ends() }
+        guard let version else { return session.content(present()) }
+        guard keptVersions(.shown).contains(version) else {
+            return session.content(.versionUnknown(kept: keptVersions(.shown)))
+        }
+        var content = session.content(kind(encode(.shown, at: version), version))
+        guard case .state = content.kind else { return content }
+        // Without an archive nothing of before is there to be missed.
+        content.position = Position(
+            session.generation, history.number(of: version) ?? history.keptAfter)
+        return content
+    }
+
+    /// The present state. A large one is encoded once for all who read it while it is current.
+    private func present() -> Reply.Kind {
+        let (table, incarnation) = (session.table, session.incarnation)
+        let (number, version) = (history.newest.number, history.newest.version)
+        if let state = table.shown?.bytes(of: incarnation, at: number) {
+            return .state(state, version: version)
+        }
+        let encoded = encode(.shown)
+        // Not if a transform has failed: each reading leaves its record.
+        if case .success(let state) = encoded, state.count >= ShownState.smallestBytes,
+            number == history.newest.number
+        {
+            table.shown = ShownState(state, of: incarnation, at: number)
+        }
+        return kind(encoded, history.newest.version)
+    }
+
+    private func kind(
+        _ encoded: Result<[UInt8], JSONEncodingFailure>, _ version: UInt64
+    ) -> Reply.Kind {
+        switch encoded {
+        case .success(let state): return .state(state, version: version)
+        case .failure(let failure):
+            session.note(.unencodable("the state", failure.description))
+            return .unencodable(failure)
+        }
+    }
+
+    // MARK: Memory
+
+    /// The state that memory has: the present one, or the one at a kept version.
+    ///
+    /// - Precondition: the session is awake.
+    private func encode(
+        _ form: StateForm, at version: UInt64? = nil
+    ) -> Result<[UInt8], JSONEncodingFailure> {
+        var state: [UInt8] = []
+        defer { session.endReplay() }
+        do {
+            try session.machine?.encodeState(form, at: version, in: session, to: &state)
+            return .success(state)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The state as a stream shows it at a kept version: `null`, and a note why, if it has no JSON.
+    /// Earlier versions than this are not asked for until ``Session/endReplay()``.
+    func shown(at version: UInt64) -> [UInt8] {
+        var state: [UInt8] = []
+        do {
+            try session.machine?.encodeState(.shown, at: version, in: session, to: &state)
+            return state
+        } catch {
+            session.note(.unencodable("the state", error.description))
+            return EventFramer.null
+        }
+    }
+
+    // MARK: Copies
+
+    /// The state at a committed version, as `reduce` made it; nil: the present one.
+    func export(_ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void) {
+        guard session.isAwake else { return act(.failure(exportFault)) }
+        let wanted = version ?? history.committed.version
+        state(at: wanted, .raw) { found in
+            guard !session.hasEnded else { return act(.failure(exportFault)) }
+            switch found {
+            case .unknown(let kept): act(.failure(.versionUnknown(kept)))
+            case .unreadable(let failure): act(.failure(.unreadable(failure)))
+            case .inMemory:
+                guard session.isAwake else { return act(.failure(exportFault)) }
+                act(exported(wanted, encode(.raw, at: wanted)))
+            case .rebuilt(let state): act(exported(wanted, state.encodeRaw()))
+            }
+        }
+    }
+
+    /// Why a session that is not running has no state to hand over.
+    private var exportFault: ExportFault {
+        session.hasEnded ? .gone(session.id) : .unreadable(.leftMemory)
+    }
+
+    private func exported(
+        _ version: UInt64, _ state: Result<[UInt8], JSONEncodingFailure>
+    ) -> Result<Snapshot, ExportFault> {
+        state.mapError { .unencodable($0.description) }.map { state in
+            Snapshot(
+                session: session.id.text, generation: session.generation.text,
+                number: history.committed.number, version: version, lastAction: 0,
+                stateVersion: session.registration.stateVersion, state: state,
+                time: session.table.time)
+        }
+    }
+}
+
+/// Which of a state's encodings is wanted.
+package enum StateForm {
+    /// As clients see it: decorated, and a stub's where one is shown.
+    case shown
+    /// As `reduce` made it: for snapshots and copies.
+    case raw
+}
