@@ -17,12 +17,10 @@ final class ConnectionBuffers {
     /// Bytes behind a request that waits for its response, or behind responses that use up the
     /// connection's output budget. One read buffer at the most: reading is paused.
     var pending: ArraySlice<UInt8> = []
-    /// Bytes that the kernel has not accepted. Invariant: nothing is sent before them.
-    var unsent = UnsentBytes()
 
     var isIdle: Bool {
         guard case .none = kept else { return false }
-        return pending.isEmpty && unsent.isEmpty
+        return pending.isEmpty
     }
 
     // MARK: The kept request
@@ -94,6 +92,6 @@ final class ConnectionBuffers {
     func discard(_ loop: LoopResources) {
         kept = .none
         refund(loop)
-        loop.heap.freed(unsent.count + pending.count)
+        loop.heap.freed(pending.count)
     }
 }

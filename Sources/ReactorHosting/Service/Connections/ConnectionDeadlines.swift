@@ -90,11 +90,10 @@ struct ConnectionDeadlines {
     }
 }
 
-extension HTTPConnection {
+extension ConnectionDeadlines {
     /// Nil for a vacant slot.
-    private var deadlines: ConnectionDeadlines? {
-        let activity: ConnectionDeadlines.Activity
-        switch state {
+    fileprivate init?(_ connection: HTTPConnection) {
+        switch connection.state {
         case .vacant: return nil
         case .reading: activity = .reading
         case .waiting(_, let options): activity = .waiting(until: options?.waitDeadline)
@@ -102,21 +101,24 @@ extension HTTPConnection {
             activity = .streaming(endsAt: stream.endsAt, isBlocked: stream.isBlocked)
         case .closing: activity = .closing
         }
-        return ConnectionDeadlines(
-            configuration: loop.configuration, activity: activity, lastProgress: lastProgress,
-            requestBegan: requestBegan, hasUnsent: hasUnsent,
-            hasPending: !(buffers?.pending.isEmpty ?? true))
+        configuration = connection.loop.configuration
+        lastProgress = connection.lastProgress
+        requestBegan = connection.requestBegan
+        hasUnsent = connection.hasUnsent
+        hasPending = !(connection.buffers?.pending.isEmpty ?? true)
     }
+}
 
+extension HTTPConnection {
     /// Sets the deadline that comes next.
     func rearm() {
-        guard let deadlines else { return }
+        guard let deadlines = ConnectionDeadlines(self) else { return }
         loop.table.setDeadline(id, deadlines.next(after: loop.now))
     }
 
     func deadlineReached() {
         let now = loop.now
-        switch deadlines?.due(at: now) ?? .nothing {
+        switch ConnectionDeadlines(self)?.due(at: now) ?? .nothing {
         case .nothing: break
         case .stall:
             loop.counters.stalled += 1

@@ -48,23 +48,22 @@ final class EventStream {
             EventStream(subscriber, on: connection, request, options))
         loop.counters.streamsOpened += 1
         loop.counters.count(status: 200)
-        // The head goes out behind responses of the same turn, and behind unsent ones.
-        let isLate = !connection.isInTurn
-        if isLate { connection.beginTurn() }
-        ResponseEncoder.appendStreamHead(
-            status: 200, lines: loop.heads.stream, date: loop.date,
-            isChunked: subscriber.isChunked, to: &connection.output)
-        opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output)
         loop.schedule.count(opening.snapshot.count)
-        connection.appendBody(opening.snapshot, copyLimitBytes: 4_096)
-        connection.flush()
-        if connection.hasUnsent {
-            connection.buffers?.pending = []
-            subscriber.waitForRoom()
-        } else {
-            connection.buffers = nil
+        // The head goes out behind responses of the same turn, and behind unsent ones.
+        connection.inTurn {
+            ResponseEncoder.appendStreamHead(
+                status: 200, lines: loop.heads.stream, date: loop.date,
+                isChunked: subscriber.isChunked, to: &connection.output.encoded)
+            opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output.encoded)
+            connection.output.append(opening.snapshot, copyLimitBytes: 4_096)
+            connection.flush()
+            if connection.hasUnsent {
+                connection.buffers?.pending = []
+                subscriber.waitForRoom()
+            } else {
+                connection.buffers = nil
+            }
         }
-        if isLate { connection.endTurn() }
         connection.rearm()
     }
 
@@ -110,8 +109,10 @@ final class EventStream {
             ChunkEncoder.wrap(from: 0, in: &last)
             last.append(contentsOf: ChunkEncoder.last)
         }
-        connection.send(last)
-        connection.closeIfDone()
+        connection.inTurn {
+            connection.output.append(last)
+            connection.flush()
+        }
         connection.rearm()
     }
 

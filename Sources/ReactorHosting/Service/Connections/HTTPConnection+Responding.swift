@@ -9,7 +9,7 @@ extension HTTPConnection {
         switch content.kind {
         case .subscribed(let subscriber, let opening):
             EventStream.begin(subscriber, opening, on: self)
-        case .received where !isInTurn: sendReceipt(content)
+        case .received where !output.isInTurn: sendReceipt(content)
         default:
             guard case .waiting(_, let options) = state else { return }
             respond(Response(content, options, loop.heads.durability))
@@ -19,52 +19,17 @@ extension HTTPConnection {
     /// Encodes the response behind those of the same turn; outside of a turn it is sent at once.
     func respond(_ response: Response) {
         guard case .waiting(let request, let options) = state else { return }
-        guard isInTurn else { return respondLater { () throws(Problem) in response } }
+        guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
-        let isChunked = request.minorVersion > 0
-        loop.schedule.count(response.bodyBytes + response.discardedBytes)
-        switch response.body {
-        case .endedStream(let problem) where !request.isHead:
-            ResponseEncoder.appendStreamHead(
-                status: 200, lines: loop.heads.stream, date: loop.date, isChunked: isChunked,
-                to: &output)
-            Response.appendEndedStream(
-                problem, retry: loop.jitteredRetry(), isChunked: isChunked, to: &output)
-            loop.counters.count(status: 200)
+        loop.schedule.count(response.workBytes)
+        output.charge(response.workBytes)
+        response.encode(for: request, closes: closes, loop, to: &output)
+        if case .endedStream = response.body, !request.isHead {
+            loop.counters.count(status: response.status)
             state = .closing
             return
-        case .streamHead, .endedStream:
-            // The connection continues: nothing follows this head.
-            ResponseEncoder.appendStreamHead(
-                status: 200, lines: loop.heads.stream, date: loop.date, isChunked: isChunked,
-                close: closes, to: &output)
-        case .bytes, .parts:
-            append(response, for: request, closes: closes)
         }
         finish(request, options, status: response.status, closes: closes, code: response.code)
-    }
-
-    private func append(_ response: Response, for request: RequestContext, closes: Bool) {
-        let hasBody = response.appendHead(
-            for: request, closes: closes, loop.heads, date: loop.date, to: &output)
-        guard hasBody else { return }
-        switch response.body {
-        case .bytes(let bytes): appendBody(bytes)
-        case .parts(let beginning, let shared, let end):
-            output.append(contentsOf: beginning)
-            appendBody(shared)
-            output.append(contentsOf: end)
-        case .endedStream, .streamHead: break
-        }
-    }
-
-    /// A large body is handed to the kernel from its own array, with ``output`` before it.
-    ///
-    /// - Parameter copyLimitBytes: up to which a copy costs less than another system call.
-    func appendBody(_ body: [UInt8], copyLimitBytes: Int = 16 << 10) {
-        guard body.count > copyLimitBytes else { return output.append(contentsOf: body) }
-        send(output, body[...])
-        output.removeAll(keepingCapacity: true)
     }
 
     /// Responds later than the request was read; the bytes that the client has sent meanwhile are
@@ -73,17 +38,16 @@ extension HTTPConnection {
     /// - Parameter act: nil if the response comes later still.
     func respondLater(_ act: () throws(Problem) -> Response?) {
         let turn = id
-        let isLate = !isInTurn
-        if isLate { beginTurn() }
-        do throws(Problem) {
-            if let response = try act() { respond(response) }
-        } catch {
-            respond(.problem(error))
+        let isLate = !output.isInTurn
+        inTurn {
+            do throws(Problem) {
+                if let response = try act() { respond(response) }
+            } catch {
+                respond(.problem(error))
+            }
         }
-        guard isLate else { return }
-        endTurn()
-        guard id == turn else { return }
-        if buffers != nil || peerIsFinished { loop.schedule.resume(id) }
+        guard isLate, id == turn else { return }
+        resumeIfHeld()
         rearm()
     }
 
@@ -94,26 +58,23 @@ extension HTTPConnection {
         respond(.problem(problem))
     }
 
-    /// The hot path: posted actions are committed, and the response is sent, made of parts that are
-    /// encoded beforehand.
+    /// The hot path: posted actions are committed.
     private func sendReceipt(_ content: Reply.Content) {
         guard case .waiting(let request, let options) = state else { return }
         guard options?.traceparent == nil else {
             return respond(Response(content, options, loop.heads.durability))
         }
-        let closes = request.closes || loop.service.isDraining
-        var (bytes, body) = (loop.pool.borrowOutput(), loop.pool.borrowReceipt())
-        content.appendReceipt(to: &body)
-        ResponseEncoder.append(
-            head: loop.heads.receiptHead(at: loop.table.wallClockMilliseconds), body: body.span,
-            close: closes, minorVersion: request.minorVersion, to: &bytes)
-        finish(request, options, status: 200, closes: closes, code: nil)
-        send(bytes)
-        loop.pool.recycle(output: &bytes)
-        loop.pool.recycle(receipt: &body)
         let turn = id
-        closeIfDone()
-        guard id == turn else { return }
+        let closes = request.closes || loop.service.isDraining
+        beginTurn()
+        Response.encodeReceipt(content, for: request, closes: closes, loop, to: &output.encoded)
+        finish(request, options, status: 200, closes: closes, code: nil)
+        endTurn()
+        if id == turn { resumeIfHeld() }
+    }
+
+    /// The response is sent: reads the bytes that came while it was due.
+    private func resumeIfHeld() {
         if buffers != nil || peerIsFinished { loop.schedule.resume(id) }
     }
 

@@ -35,9 +35,7 @@ final class HTTPConnection {
     /// Invariant: a connection whose reading is paused has buffers, so that the call which ends its
     /// wait finds them.
     var buffers: ConnectionBuffers?
-    /// The responses of the present turn, which are sent together at its end. Empty otherwise.
-    var output: [UInt8] = []
-    private(set) var isInTurn = false
+    var output = ConnectionOutput()
     /// When the peer last did what the connection waits for: it sent bytes of a request, or accepted
     /// bytes of responses and events. Bytes it sends while it accepts none are not progress.
     var lastProgress: LoopInstant
@@ -56,9 +54,6 @@ final class HTTPConnection {
 
     var stream: EventStream? { if case .streaming(let stream) = state { stream } else { nil } }
 
-    /// The kernel has not accepted all responses that were made.
-    var hasUnsent: Bool { !(buffers?.unsent.isEmpty ?? true) }
-
     /// The buffers, made if there are none.
     func makeBuffers() -> ConnectionBuffers {
         if let buffers { return buffers }
@@ -69,7 +64,7 @@ final class HTTPConnection {
 
     /// Not to be called for a connection whose reading is paused.
     func dropIdleBuffers() {
-        if buffers?.isIdle ?? false { buffers = nil }
+        if buffers?.isIdle ?? false, !hasUnsent { buffers = nil }
     }
 
     // MARK: Life
@@ -101,6 +96,7 @@ final class HTTPConnection {
 
     /// Makes the slot vacant.
     func release() {
+        loop.heap.freed(output.discard())
         buffers?.discard(loop)
         buffers = nil
         id = ConnectionID(slot: 0, generation: 0)
@@ -129,21 +125,6 @@ final class HTTPConnection {
             let retry = Double(loop.configuration.retry.milliseconds) * loop.random(in: 1...5)
             stream.end(retry: Int(retry))
         }
-    }
-
-    // MARK: Turns
-
-    /// From here on responses gather in ``output``.
-    func beginTurn() {
-        isInTurn = true
-        output = loop.pool.borrowOutput()
-    }
-
-    /// Sends the responses of the turn, and closes behind the last one.
-    func endTurn() {
-        flush()
-        isInTurn = false
-        loop.pool.recycle(output: &output)
     }
 
     // MARK: Waiting

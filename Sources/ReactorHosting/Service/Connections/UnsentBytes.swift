@@ -1,9 +1,9 @@
-/// Bytes that the kernel did not take, in their order.
+/// Bytes that are to be sent, in their order.
 ///
-/// Design: a list of slices, so that a large body is kept in the array it was made in, which may be
-/// shared by many connections, and is never copied behind what is kept already. It stays short: no
-/// further request of a connection is carried out while it has unsent bytes (``HTTPConnection/continueReading()``),
-/// so it holds what one turn has made and one answer that came later.
+/// Design: a list of slices, so that a large body stays in the array it was made in and is never
+/// copied behind the bytes before it. The list is short: no further request of a connection is
+/// served while the kernel has not accepted its responses (``ConnectionOutput/hasRoom``), so it has
+/// the pieces of one turn and of one response that came later.
 struct UnsentBytes {
     private(set) var pieces: [ArraySlice<UInt8>] = []
 
@@ -12,12 +12,12 @@ struct UnsentBytes {
     /// How many bytes there are.
     var count: Int { pieces.reduce(0) { $0 + $1.count } }
 
-    /// Keeps the bytes behind all others; shares their storage.
+    /// Appends the bytes and shares their storage.
     mutating func append(_ piece: ArraySlice<UInt8>) {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Forgets the first `count` bytes, which were sent.
+    /// Removes the first `count` bytes, which were sent.
     mutating func removeFirst(_ count: Int) {
         var left = count
         var whole = 0

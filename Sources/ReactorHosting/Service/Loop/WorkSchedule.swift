@@ -3,12 +3,10 @@ internal import Sockets
 /// Which connections of a loop have requests left to serve, and how much the present round has done.
 ///
 /// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304).
+/// The bytes of one connection are bounded by ``ConnectionOutput/hasRoom``.
 final class WorkSchedule {
     /// Requests that a connection is served in one turn.
     static let turnRequests = 64
-    /// Bytes of responses that a connection makes in one turn: its output budget. One response may
-    /// begin below it.
-    static let turnBytes = 64 << 10
     /// Bytes of responses that a round makes before what is left waits for the next one: some
     /// milliseconds of work.
     private static let roundBytes = 1 << 20
@@ -19,7 +17,7 @@ final class WorkSchedule {
     /// Connections which have requests and wait for a turn.
     private var postponed = TurnQueue<ConnectionID>()
     /// Bytes of responses so far.
-    private(set) var madeBytes = 0
+    private var madeBytes = 0
     private var madeBytesBefore = 0
 
     /// Whether the present round has made as many responses as it may.

@@ -1,0 +1,111 @@
+internal import Sockets
+
+/// The responses of one connection on their way to the kernel, in the order in which they were
+/// encoded.
+///
+/// Design: small responses are gathered in one buffer of the loop's pool and sent together at the
+/// end of the turn. A large body stays in the array it was made in, which many connections may
+/// share, and goes to the kernel from there.
+struct ConnectionOutput {
+    /// The output budget of a turn, in bytes of response bodies, sent or not (HEAD, 304).
+    static let budgetBytes = 64 << 10
+
+    /// The newest bytes of the present turn. Invariant: empty outside of a turn.
+    var encoded: [UInt8] = []
+    /// The bytes before `encoded`. Outside of a turn, the kernel has not accepted them.
+    private var unsent = UnsentBytes()
+    /// Bytes of bodies in the present turn.
+    private var turnBytes = 0
+    private(set) var isInTurn = false
+    /// The kernel has not accepted all bytes that it was offered. Invariant: then it is offered
+    /// nothing until it reports room, so that nothing is sent before ``unsent``.
+    private(set) var isBlocked = false
+
+    /// Whether another response of the connection may be encoded now: the turn has a part of its
+    /// budget left, and the kernel has accepted all responses before. This is the only check; it
+    /// bounds the memory of a connection by the budget and one response.
+    var hasRoom: Bool { !isBlocked && turnBytes < Self.budgetBytes }
+
+    // MARK: Turns
+
+    /// - Parameter buffer: empty; it gathers the responses of the turn.
+    mutating func beginTurn(_ buffer: consuming [UInt8]) {
+        isInTurn = true
+        encoded = buffer
+    }
+
+    /// The responses of the turn are flushed.
+    ///
+    /// - Returns: whether the turn has used up its budget.
+    mutating func endTurn(recycling pool: BufferPool) -> Bool {
+        defer { turnBytes = 0 }
+        isInTurn = false
+        pool.recycle(output: &encoded)
+        return turnBytes >= Self.budgetBytes
+    }
+
+    /// Charges the body of a response to the budget of the turn.
+    mutating func charge(_ bytes: Int) { turnBytes += bytes }
+
+    // MARK: Bytes
+
+    /// Appends a body. A large one is not copied.
+    ///
+    /// - Parameter copyLimitBytes: the size up to which a copy costs less than a piece of its own.
+    mutating func append(_ body: [UInt8], copyLimitBytes: Int = 16 << 10) {
+        guard body.count > copyLimitBytes else { return encoded.append(contentsOf: body) }
+        moveEncoded()
+        unsent.append(body[...])
+    }
+
+    /// Offers the bytes to the kernel and keeps those that it does not accept.
+    ///
+    /// - Returns: whether the connection has begun to wait for room.
+    mutating func flush(to connection: ConnectionID, _ table: ConnectionTable) -> Bool {
+        let wasBlocked = isBlocked
+        if unsent.isEmpty {
+            guard !encoded.isEmpty else { return false }
+            let accepted = table.send(connection, encoded.span)
+            if accepted < encoded.count { unsent.append(encoded[accepted...]) }
+            encoded.removeAll(keepingCapacity: true)
+            isBlocked = !unsent.isEmpty
+        } else {
+            moveEncoded()
+            if !wasBlocked { _ = sendUnsent(to: connection, table) }
+        }
+        return isBlocked && !wasBlocked
+    }
+
+    /// Offers the unsent bytes to the kernel.
+    ///
+    /// - Returns: how many bytes it accepted.
+    mutating func sendUnsent(to connection: ConnectionID, _ table: ConnectionTable) -> Int {
+        var sum = 0
+        while !unsent.isEmpty {
+            let accepted = table.send(connection, gathering: unsent.pieces)
+            // Once the kernel has accepted less than it was offered, it accepts nothing.
+            if accepted == 0 { break }
+            unsent.removeFirst(accepted)
+            sum += accepted
+        }
+        isBlocked = !unsent.isEmpty
+        return sum
+    }
+
+    /// Drops all bytes: the connection ends, maybe in its turn.
+    ///
+    /// - Returns: how many bytes were unsent.
+    mutating func discard() -> Int {
+        let count = unsent.count
+        encoded.removeAll(keepingCapacity: true)
+        unsent = UnsentBytes()
+        isBlocked = false
+        return count
+    }
+
+    private mutating func moveEncoded() {
+        guard !encoded.isEmpty else { return }
+        unsent.append(encoded[...])
+        encoded.removeAll(keepingCapacity: true)
+    }
+}

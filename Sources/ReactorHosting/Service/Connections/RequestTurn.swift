@@ -1,0 +1,81 @@
+internal import Wire
+
+/// One turn of a connection: reads requests off its bytes and has each of them served.
+enum RequestTurn {
+    /// Reads requests off `bytes` until one has to wait for its response, or the connection's output
+    /// budget is used up: then it has another turn when the kernel has accepted the responses.
+    ///
+    /// - Parameter limit: of requests in this turn.
+    /// - Returns: how many bytes were consumed; the caller keeps the rest.
+    static func run(on connection: HTTPConnection, _ bytes: RawSpan, requests limit: Int) -> Int {
+        let (turn, loop) = (connection.id, connection.loop)
+        connection.beginTurn()
+        var request = connection.buffers?.removePartial(loop) ?? loop.pool.borrowRequest()
+        var (offset, requests) = (0, 0)
+        var owner: Int?
+        while offset < bytes.byteCount, connection.id == turn, connection.isReading,
+            requests < limit, connection.output.hasRoom
+        {
+            do throws(RequestRefusal) {
+                switch try next(&request, bytes, at: &offset, on: connection) {
+                case .needsMore: keepPartial(&request, on: connection)
+                case .continueExpected:
+                    // The body is yet to come: nothing of it was in this input.
+                    connection.output.encoded.append(
+                        contentsOf: ResponseEncoder.continueResponse)
+                    keepPartial(&request, on: connection)
+                case .complete:
+                    requests += 1
+                    connection.requestBegan = nil
+                    loop.counters.requests += 1
+                    owner = RequestDispatcher.serve(&request, on: connection)
+                }
+            } catch {
+                connection.refuse(Problem(error))
+                offset = bytes.byteCount
+            }
+        }
+        let isUsedUp = connection.endTurn()
+        if let owner, connection.id == turn {
+            ConnectionMigration.begin(
+                connection, with: &request, to: owner,
+                rest: bytes.extracting(offset..<bytes.byteCount))
+            offset = bytes.byteCount
+        }
+        loop.pool.recycle(&request)
+        guard offset < bytes.byteCount, connection.id == turn else { return bytes.byteCount }
+        if connection.isReading, connection.output.hasRoom {
+            loop.schedule.postpone(turn, isUsedUp ? .heavy : .light)
+        }
+        return offset
+    }
+
+    private static func next(
+        _ request: inout Request, _ bytes: RawSpan, at offset: inout Int,
+        on connection: HTTPConnection
+    ) throws(RequestRefusal) -> RequestReader.Progress {
+        // Moved out and back: the runtime checks each of the many short accesses during a long
+        // access to a property.
+        var reader = connection.reader
+        defer { connection.reader = reader }
+        return try reader.next(bytes, at: &offset, head: &request.head, body: &request.body)
+    }
+
+    /// Keeps the part of a request that has arrived; refuses it when all bodies together take too
+    /// much memory.
+    private static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
+        let loop = connection.loop
+        guard !connection.reader.isBetweenRequests else { return }
+        guard
+            connection.makeBuffers().keepPartial(&request, charging: loop.service.bodies)
+        else {
+            guard connection.reader.isReadingHead else { return connection.refuse(.tooManyBodies) }
+            // It may ask for a stream, which gets no 5xx: it gets no response.
+            connection.state = .closing
+            return
+        }
+        guard connection.requestBegan == nil else { return }
+        connection.requestBegan = loop.now
+        connection.rearm()
+    }
+}

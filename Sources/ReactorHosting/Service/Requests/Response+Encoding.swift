@@ -1,0 +1,118 @@
+internal import JSONCoding
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// A response encodes itself behind those that its connection has not sent yet.
+extension Response {
+    /// Appends the response.
+    ///
+    /// - Parameter closes: whether the connection closes behind it; behind a stream that ends it
+    ///   always does.
+    func encode(
+        for request: RequestContext, closes: Bool, _ loop: LoopResources,
+        to output: inout ConnectionOutput
+    ) {
+        switch body {
+        case .endedStream(let problem) where !request.isHead:
+            encodeStreamHead(for: request, closes: true, loop, to: &output.encoded)
+            Self.appendEndedStream(
+                problem, retry: loop.jitteredRetry(), isChunked: request.minorVersion > 0,
+                to: &output.encoded)
+        case .streamHead, .endedStream:
+            // The connection continues: nothing follows this head.
+            encodeStreamHead(for: request, closes: closes, loop, to: &output.encoded)
+        case .bytes(let bytes):
+            guard encodeHead(for: request, closes: closes, loop, to: &output.encoded) else {
+                return
+            }
+            output.append(bytes)
+        case .parts(let beginning, let shared, let end):
+            guard encodeHead(for: request, closes: closes, loop, to: &output.encoded) else {
+                return
+            }
+            output.append(beginning)
+            output.append(shared)
+            output.append(end)
+        }
+    }
+
+    /// The work of the response, in bytes of bodies that were encoded for it, sent or not.
+    var workBytes: Int { bodyBytes + discardedBytes }
+
+    /// Bytes of the body, which `Content-Length` says, whether it is sent or not.
+    private var bodyBytes: Int {
+        switch body {
+        case .bytes(let bytes): bytes.count
+        case .parts(let beginning, let shared, let end):
+            beginning.count + shared.count + end.count
+        case .endedStream, .streamHead: 0
+        }
+    }
+
+    /// - Returns: whether the body follows: not behind 204, 304, and the response to `HEAD`.
+    private func encodeHead(
+        for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
+    ) -> Bool {
+        let hasBody = ResponseEncoder.appendHead(
+            status: status, fields: fields + loop.heads.commonFields, bodyBytes: bodyBytes,
+            date: loop.date, close: closes, minorVersion: request.minorVersion, to: &out)
+        return hasBody && !request.isHead
+    }
+
+    private func encodeStreamHead(
+        for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
+    ) {
+        ResponseEncoder.appendStreamHead(
+            status: status, lines: loop.heads.stream, date: loop.date,
+            isChunked: request.minorVersion > 0, close: closes, to: &out)
+    }
+
+    /// Appends an event stream of one event.
+    ///
+    /// - Parameter retry: milliseconds until the client connects again.
+    private static func appendEndedStream(
+        _ problem: Problem, retry: Int, isChunked: Bool, to out: inout [UInt8]
+    ) {
+        let start = out.count
+        EventEncoder.appendRetry(milliseconds: retry, to: &out)
+        var data = problem.body
+        // The document ends with a line break, which would be a second line of data.
+        data.removeLast()
+        EventEncoder.appendEvent(name: problemEvent, id: nil, data: data, to: &out)
+        guard isChunked else { return }
+        ChunkEncoder.wrap(from: start, in: &out)
+        out.append(contentsOf: ChunkEncoder.last)
+    }
+
+    private static let problemEvent = Array("problem".utf8)
+
+    /// Appends the response to posted actions, from parts that are encoded beforehand. This is the
+    /// hot path: it makes no `Response`.
+    static func encodeReceipt(
+        _ content: Reply.Content, for request: RequestContext, closes: Bool,
+        _ loop: LoopResources, to out: inout [UInt8]
+    ) {
+        var body = loop.pool.borrowReceipt()
+        content.appendReceipt(to: &body)
+        ResponseEncoder.append(
+            head: loop.heads.receiptHead(at: loop.table.wallClockMilliseconds), body: body.span,
+            close: closes, minorVersion: request.minorVersion, to: &out)
+        loop.pool.recycle(receipt: &body)
+    }
+}
+
+extension JSON {
+    /// The value as one line of JSON with a line break behind it; `{}` for a value that has no JSON,
+    /// which the service's own bodies never are: they consist of strings and integers.
+    static func line(_ value: some Encodable) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            try encode(value, into: &bytes)
+        } catch {
+            bytes = Array("{}".utf8)
+        }
+        bytes.append(UInt8(ascii: "\n"))
+        return bytes
+    }
+}
