@@ -24,7 +24,8 @@ struct CommitTests {
             book.lines == ["willMutate both", "didChange 1", "didChange 2", "didMutate both v1"])
     }
 
-    @Test func `case 111: a commit that writes nothing is no version, and logged as unchanged`() {
+    @Test
+    func `case 111: a commit that writes nothing makes no version and is logged as unchanged`() {
         var told = 0
         tally.state.add { _ in told += 1 }
         tally.commit("idle") { $0.updateIfChanged(0, \.a) }
@@ -53,7 +54,7 @@ struct CommitTests {
     }
 
     @Test
-    func `case 118: inside a commit the present value is the working copy, however it is read`() {
+    func `case 118: inside a commit the present value is the working copy, however read`() {
         tally.commit { state in
             state.update(1, \.a)
             #expect(state.value.a == 1)
@@ -91,7 +92,7 @@ struct CommitTests {
             ])
     }
 
-    @Test func `a failing commit within a commit unsays only itself`() {
+    @Test func `a failing commit within a commit rolls back only itself`() {
         tally.commit("outer") { state in
             state.update(1, \.a)
             #expect(throws: Failure.self) {
@@ -111,7 +112,7 @@ struct CommitTests {
             ])
     }
 
-    @Test func `a failing commit unsays the commits in it, and says that they were`() {
+    @Test func `a failing commit rolls back the commits in it, and reports them`() {
         #expect(throws: Failure.self) {
             try tally.commit("outer") { _ in
                 tally.commit("inner") { $0.update(2, \.b) }
@@ -128,14 +129,14 @@ struct CommitTests {
             ])
     }
 
-    @Test func `what a commit throws keeps its type`() {
+    @Test func `an error thrown by a commit keeps its type`() {
         func fail() throws(Failure) {
             try tally.commit { _ throws(Failure) in throw Failure() }
         }
         #expect(throws: Failure.self) { try fail() }
     }
 
-    @Test func `the storage that a commit was given writes versions of its own after it`() {
+    @Test func `the storage passed to a commit writes its own versions after it`() {
         var kept: MutableStorage<Tally.State>?
         tally.commit { kept = $0 }
         kept?.update(3, \.a)
@@ -143,7 +144,7 @@ struct CommitTests {
         #expect(book.lines.last == "didChange 3")
     }
 
-    @Test func `writes in place do not copy where nobody looks`() {
+    @Test func `writes in place do not copy unless someone reads`() {
         // The address of an array's elements stays the same exactly if nothing was copied.
         let storage = MutableStorage([0, 1, 2])
         func address() -> UInt {

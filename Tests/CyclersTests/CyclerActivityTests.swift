@@ -7,7 +7,9 @@ import Testing
 struct CyclerActivityTests {
     private let tally = Tally()
 
-    @Test func `case 125: it arrives once, makes no version and leaves no trace`() async throws {
+    @Test func `case 125: an activity arrives once, makes no version and leaves no trace`()
+        async throws
+    {
         var activities = Reading(tally.activities())
         var told = 0
         tally.state.add { _ in told += 1 }
@@ -19,7 +21,9 @@ struct CyclerActivityTests {
         #expect(told == 0)
     }
 
-    @Test func `case 128: it is not told to later readers; equal ones are all told`() async throws {
+    @Test func `case 128: an activity is not sent to later readers; equal ones are all sent`()
+        async throws
+    {
         tally.emit("before")
         var activities = Reading(tally.activities())
         tally.emit("same")
@@ -27,9 +31,7 @@ struct CyclerActivityTests {
         #expect(try await activities.next(2) == ["same", "same"])
     }
 
-    @Test func `case 128: a reader that comes in the turn of an emission does not hear of it`()
-        async throws
-    {
+    @Test func `case 128: a reader added during an emission does not receive it`() async throws {
         var late: ReactorStream<String>?
         tally.dispatch { _ in
             tally.emit("before")
@@ -40,14 +42,14 @@ struct CyclerActivityTests {
         #expect(try await activities.next(1) == ["sentinel"])
     }
 
-    @Test func `case 129: everyone present gets it`() async throws {
+    @Test func `case 129: every present reader gets the activity`() async throws {
         var readers = (0..<3).map { _ in Reading(tally.activities()) }
         tally.emit("x")
         for index in readers.indices { #expect(try await readers[index].next(1) == ["x"]) }
         #expect(tally.activityReaderCount == 3)
     }
 
-    @Test func `in a commit it is told after the commit; after one that fails, not at all`() {
+    @Test func `an activity in a commit is sent after it, and never if it fails`() {
         let book = LogBook()
         tally.add(logger: book)
         tally.commit("c") { state in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A context holds its cycler weakly", .timeLimit(.minutes(5)))
 struct CyclerContextTests {
-    @Test func `case 130: once the cycler is gone nothing is committed or told, without a crash`() {
+    @Test func `case 130: after the cycler is released nothing is committed or sent`() {
         var tally: Tally? = Tally()
         weak let gone = tally
         let book = LogBook()
@@ -31,9 +31,7 @@ struct CyclerContextTests {
     }
 
     @Test @MainActor
-    func `case 130: the same holds for a cycler that was ended while an action waits`()
-        async throws
-    {
+    func `case 130: the same holds for a cycler that ends while an action waits`() async throws {
         let tally = Tally()
         let action = Task { try await tally.receive(.addBeforeAndAfter(1, 2)) }
         await tally.gate.hasArrivals(1)
@@ -46,7 +44,7 @@ struct CyclerContextTests {
         #expect(tally.version == 1)
     }
 
-    @Test func `retain runs its closure while the cycler lives, and keeps it meanwhile`() {
+    @Test func `retain runs its closure while the cycler lives, and retains it meanwhile`() {
         var tally: Tally? = Tally()
         weak let watched = tally
         let context = tally?.dispatch { $0 }
@@ -60,7 +58,7 @@ struct CyclerContextTests {
         #expect(watched == nil)
     }
 
-    @Test func `what retain's closure throws keeps its type`() {
+    @Test func `an error thrown by retain's closure keeps its type`() {
         let tally = Tally()
         func fail() throws(Tally.Refused) {
             let context = tally.dispatch { $0 }
@@ -69,7 +67,8 @@ struct CyclerContextTests {
         #expect(throws: Tally.Refused.self) { try fail() }
     }
 
-    @Test func `case 124: dispatches that overlap are told apart by their numbers`() async throws {
+    @Test func `case 124: overlapping dispatches are distinguished by their numbers`() async throws
+    {
         let tally = Tally()
         let book = LogBook()
         tally.add(logger: book)

@@ -5,7 +5,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A host is notified in order, and can roll back what was not kept", .timeLimit(.minutes(5)))
+    "A host is notified in order, and can roll back unsaved commits", .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
     /// A loop with one session on it.
     private actor Loop {
@@ -40,7 +40,7 @@ struct CyclerHostingTests {
 
     private let loop = Loop()
 
-    @Test func `what an action does before its first suspension is done when the call returns`()
+    @Test func `the part of an action before its first suspension is done when the call returns`()
         async
     {
         #expect(await loop.post(.add(2)) == .applied(version: 1))
@@ -59,7 +59,7 @@ struct CyclerHostingTests {
             ])
     }
 
-    @Test func `the same where no task runs: in the handler of a Dispatch source`() async {
+    @Test func `the same holds outside a task, in the handler of a Dispatch source`() async {
         let answer = await withCheckedContinuation { continuation in
             loop.queue.async {
                 let answer = loop.assumeIsolated { $0.post(.addBeforeAndAfter(3, 4)) }
@@ -72,7 +72,7 @@ struct CyclerHostingTests {
         #expect(await loop.value.a == 7)
     }
 
-    @Test func `case 116: an action whose synchronous part throws is refused, its commits unsaid`()
+    @Test func `case 116: an action whose synchronous part throws is refused and rolled back`()
         async
     {
         await loop.post(.add(1))
@@ -84,7 +84,8 @@ struct CyclerHostingTests {
         #expect(await loop.post(.add(1)) == .applied(version: 2))
     }
 
-    @Test func `a failure after the first suspension is told, and the session continues`() async {
+    @Test func `a failure after the first suspension is reported, and the session continues`() async
+    {
         #expect(await loop.post(.failLater) == .applied(version: 0))
         loop.gate.open()
         await loop.settled()
@@ -92,7 +93,7 @@ struct CyclerHostingTests {
         #expect(await loop.post(.add(1)) == .applied(version: 1))
     }
 
-    @Test func `case 124: actions that overlap are told apart`() async {
+    @Test func `case 124: overlapping actions are distinguished`() async {
         await loop.post(.addBeforeAndAfter(1, 10))
         await loop.post(.addBeforeAndAfter(2, 20))
         loop.gate.open()
@@ -109,7 +110,7 @@ struct CyclerHostingTests {
         #expect(log.count == 14)
     }
 
-    @Test func `case 130: when the session ends, what waits does nothing any more`() async {
+    @Test func `case 130: after the session's end waiting actions do nothing`() async {
         await loop.post(.addLater(5))
         await loop.post(.addBeforeAndAfter(1, 2))
         await loop.end()
@@ -120,9 +121,7 @@ struct CyclerHostingTests {
         #expect(await loop.log.contains("didDispatch before and after CancellationError() of 2"))
     }
 
-    @Test func `a state that is put in place is told to nobody; versions that come again are`()
-        async throws
-    {
+    @Test func `a restored state notifies nobody; versions reached again do`() async throws {
         let tally = Tally()
         let session = CyclerSession(tally)
         var told: [Int] = []
@@ -150,7 +149,7 @@ struct CyclerHostingTests {
             ])
     }
 
-    @Test func `the host is told before loggers and subscribers, and not kept`() {
+    @Test func `the host is called before loggers and subscribers, and not retained`() {
         final class Host: CyclerObserver {
             typealias State = Tally.State
             typealias Activity = String

@@ -3,7 +3,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "A cycler's dispatch is one turn: what a subscriber does about it comes after it",
+    "A cycler's dispatch is one turn; a subscriber's reaction comes after it",
     .timeLimit(.minutes(5)))
 struct CyclerOrderTests {
     private let tally = Tally()
@@ -51,7 +51,7 @@ struct CyclerOrderTests {
         #expect(tally.version == 1)
     }
 
-    @Test func `case 60: a dispatch in a dispatch is applied where it stands, told in one order`() {
+    @Test func `case 60: a nested dispatch is applied in place and notified in one order`() {
         var told: [[String]] = []
         tally.state.add { told.append($0.steps) }
         tally.dispatch { _ in
@@ -64,7 +64,7 @@ struct CyclerOrderTests {
         #expect(told.count == 4)
     }
 
-    @Test func `case 61: dismissed, then presented by who saw it: the last route is there`() {
+    @Test func `case 61: a subscriber that presents after a dismissal leaves the last route`() {
         let route = MutableStorage<String?>("first")
         var shown: [String?] = []
         route.add { if $0 == nil { route.replace("next") } }
@@ -74,13 +74,13 @@ struct CyclerOrderTests {
         #expect(shown == [nil, "next"])
     }
 
-    @Test func `case 48: the value is current before a subscriber hears of it`() {
+    @Test func `case 48: the value is current before a subscriber is called`() {
         tally.state.add { state in #expect(tally.state.value == state) }
         tally.add(1)
         tally.add(1)
     }
 
-    @Test func `a dispatch that throws tells what it committed before`() {
+    @Test func `a dispatch that throws notifies its earlier commits`() {
         var told: [Int] = []
         tally.state.add { told.append($0.a) }
         #expect(throws: Tally.Refused.self) {

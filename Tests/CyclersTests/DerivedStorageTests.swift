@@ -18,7 +18,7 @@ struct DerivedStorageTests {
         #expect(told == ["2", "2"])
     }
 
-    @Test func `distinct tells real changes only`() {
+    @Test func `distinct notifies real changes only`() {
         var told: [Int] = []
         let first = storage.map(\.first).distinct()
         let token = first.add { told.append($0) }
@@ -33,7 +33,7 @@ struct DerivedStorageTests {
         #expect(storage.subscriberCount == 0)
     }
 
-    @Test func `it shows the working copy inside a batch`() {
+    @Test func `a derived storage shows the working copy inside a batch`() {
         let sum = storage.map { $0.first + $0.second }
         storage.batchUpdate {
             $0.update(5, \.first)
@@ -41,7 +41,7 @@ struct DerivedStorageTests {
         }
     }
 
-    @Test func `it keeps the value it comes from, and no more`() {
+    @Test func `a derived storage retains its source and nothing else`() {
         final class Owner { let storage = MutableStorage(1) }
         var owner: Owner? = Owner()
         weak let gone = owner

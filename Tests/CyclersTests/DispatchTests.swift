@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A dispatch is logged from its beginning to its end, and answers what its closure answers",
+    "A dispatch is logged from begin to end, and returns its closure's result",
     .timeLimit(.minutes(5)))
 @MainActor
 struct DispatchTests {
@@ -13,8 +13,7 @@ struct DispatchTests {
 
     init() { tally.add(logger: book) }
 
-    @Test func `case 122: will dispatch, will mutate, did mutate, did dispatch, with their places`()
-    {
+    @Test func `case 122: will dispatch, will mutate, did mutate, did dispatch, with locations`() {
         let answer = tally.dispatch("outer", "says why") { _ in
             tally.commit("inner", "says more") { $0.update(1, \.a) }
             return 7
@@ -54,7 +53,7 @@ struct DispatchTests {
             ])
     }
 
-    @Test func `case 122: a closure that keeps its context says when the action is complete`() {
+    @Test func `case 122: a closure that returns its context completes the action itself`() {
         let kept = tally.dispatch("kept") { context in context }
         #expect(book.takeLines() == ["willDispatch kept #1"])
         #expect(kept.commit("later") { $0.update(1, \.a) })
@@ -72,7 +71,7 @@ struct DispatchTests {
         #expect(book.lines == ["didDrop commit #1", "didDrop emission #1"])
     }
 
-    @Test func `case 123: did mutate and did dispatch carry what was thrown`() async {
+    @Test func `case 123: did mutate and did dispatch carry the thrown error`() async {
         await #expect(throws: Tally.Refused.self) {
             try await tally.dispatch("outer") { _ in try await tally.receive(.fail(after: 4)) }
         }
@@ -92,7 +91,7 @@ struct DispatchTests {
             ])
     }
 
-    @Test func `what a dispatch throws keeps its type`() async {
+    @Test func `an error thrown by a dispatch keeps its type`() async {
         func fail() throws(Tally.Refused) {
             try tally.dispatch { _ throws(Tally.Refused) in throw Tally.Refused() }
         }
@@ -106,7 +105,7 @@ struct DispatchTests {
         #expect(book.lines.last == "didMutate reaction v2")
     }
 
-    @Test func `a second logger that is added by the first is told from the next line on`() {
+    @Test func `a logger that another one adds gets lines from the next one on`() {
         final class Adder: CyclerLogger {
             let late = LogBook()
             let tally: Tally

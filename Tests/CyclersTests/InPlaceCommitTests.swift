@@ -41,14 +41,14 @@ private final class Shelf: ModularCycler {
     let parent = CyclerParent<Basket>()
 }
 
-@Suite("A commit that is given the state itself", .timeLimit(.minutes(5)))
+@Suite("A commit may change the state in place", .timeLimit(.minutes(5)))
 struct InPlaceCommitTests {
     private let basket = Basket()
     private let book = LogBook()
 
     init() { basket.set(logger: book) }
 
-    @Test func `it is one version and one notification, whatever it writes`() {
+    @Test func `a commit is one version and one notification, whatever it writes`() {
         var told: [Basket.State] = []
         basket.state.add { told.append($0) }
         basket.commit("both") { state in
@@ -60,7 +60,7 @@ struct InPlaceCommitTests {
         #expect(book.lines == ["willMutate both", "didReplace", "didMutate both v1"])
     }
 
-    @Test func `a dispatch's context has it as well`() {
+    @Test func `a dispatch's context can commit in place too`() {
         basket.put("a")
         basket.put("b")
         basket.close()
@@ -68,7 +68,7 @@ struct InPlaceCommitTests {
         #expect(basket.version == 3)
     }
 
-    @Test func `one that throws changes nothing, and the next one works`() {
+    @Test func `a throwing commit changes nothing, and the next one works`() {
         basket.put("a")
         _ = book.takeLines()
         #expect(throws: Basket.Refused.self) { try basket.refuse() }
@@ -79,7 +79,7 @@ struct InPlaceCommitTests {
         #expect(basket.state.value.items == ["a", "b"])
     }
 
-    @Test func `the state is replaced as a whole, which is a version for an equal one too`() {
+    @Test func `replacing the whole state is a version, even with an equal one`() {
         basket.put("a")
         basket.clear()
         basket.clear()
@@ -90,7 +90,8 @@ struct InPlaceCommitTests {
         #expect(basket.state.value.items == ["b"])
     }
 
-    @Test func `within it the storage is what it was, and other commits are dropped and logged`() {
+    @Test
+    func `during a commit the storage is unchanged, and other commits are dropped and logged`() {
         basket.commit("outer") { (state: inout Basket.State) in
             state.items = ["outer"]
             #expect(basket.state.value.items.isEmpty)
@@ -107,7 +108,7 @@ struct InPlaceCommitTests {
         #expect(basket.version == 2)
     }
 
-    @Test func `within a commit that is given the storage it is a part of that`() {
+    @Test func `within a commit that has the storage it becomes part of it`() {
         var told = 0
         basket.state.add { _ in told += 1 }
         basket.commit("outer") { storage in
@@ -119,12 +120,12 @@ struct InPlaceCommitTests {
         #expect(basket.version == 1)
     }
 
-    @Test func `a closure without types that fits the storage is given the storage`() {
+    @Test func `an untyped closure that fits the storage gets the storage`() {
         basket.commit { _ in }
         #expect(basket.version == 0)
     }
 
-    @Test func `after its cycler's end a context's commits are dropped`() {
+    @Test func `commits of a context are dropped after its cycler's end`() {
         var context: CyclerContext<Basket>?
         basket.dispatch { context = $0 }
         basket.end()
@@ -133,7 +134,7 @@ struct InPlaceCommitTests {
         #expect(basket.version == 0)
     }
 
-    @Test func `a storage alone is changed in place as well`() {
+    @Test func `a storage without a cycler is changed in place too`() {
         let storage = MutableStorage([1])
         var told: [[Int]] = []
         storage.add { told.append($0) }
@@ -152,7 +153,7 @@ struct InPlaceCommitTests {
         #expect(storage.version == 2)
     }
 
-    @Test func `setting a logger puts it in the place of all that were added`() async throws {
+    @Test func `setting a logger replaces all added ones`() async throws {
         let (other, last) = (LogBook(), LogBook())
         let log = basket.log()
         basket.add(logger: other)
@@ -170,7 +171,7 @@ struct InPlaceCommitTests {
         #expect(lines == 6)
     }
 
-    @Test func `a module is added to its parent, which it keeps only if asked to`() throws {
+    @Test func `a module is added to its parent and retains it only on request`() throws {
         var parent: Basket? = Basket()
         weak let gone = parent
         let shelf = Shelf()

@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Loggers all get everything, in one order; a slow reader of the log holds nobody up",
+    "All loggers get all lines in one order; a slow reader of the log delays nobody",
     .timeLimit(.minutes(5)))
 struct LoggerTests {
     /// Writes into a log that it shares with others.
@@ -23,7 +23,7 @@ struct LoggerTests {
 
     private let tally = Tally()
 
-    @Test func `case 132: two loggers both get everything in the same order`() {
+    @Test func `case 132: two loggers get all lines in the same order`() {
         let (first, second) = (LogBook(), LogBook())
         tally.add(logger: first)
         tally.add(logger: second)
@@ -37,8 +37,7 @@ struct LoggerTests {
         #expect(first.lines.count == 12)
     }
 
-    @Test func `case 132: each line is told to the loggers in the order in which they were added`()
-    {
+    @Test func `case 132: each line reaches the loggers in the order in which they were added`() {
         var lines: [String] = []
         tally.add(logger: Named("first") { lines.append($0) })
         tally.add(logger: Named("second") { lines.append($0) })
@@ -46,7 +45,7 @@ struct LoggerTests {
         #expect(lines == ["first will", "second will", "first did", "second did"])
     }
 
-    @Test func `case 132: replacing a logger is explicit and keeps its place`() {
+    @Test func `case 132: replacing a logger is explicit and keeps its position`() {
         var lines: [String] = []
         let token = tally.add(logger: Named("first") { lines.append($0) })
         tally.add(logger: Named("second") { lines.append($0) })
@@ -61,7 +60,7 @@ struct LoggerTests {
         #expect(lines == ["second will", "second did"])
     }
 
-    @Test func `case 132: nobody waits for a slow reader of the log, which loses nothing unsaid`()
+    @Test func `case 132: a slow log reader delays nobody, and its losses are counted`()
         async throws
     {
         var slow = Reading(tally.log(buffer: 4))
@@ -77,7 +76,7 @@ struct LoggerTests {
         #expect(try await quick.next(6).last?.text == "didMutate add 2")
     }
 
-    @Test func `the log has a line for each kind of thing`() async throws {
+    @Test func `the log has a line for each kind of event`() async throws {
         var log = Reading(tally.log())
         let context = tally.dispatch("d") { $0 }
         context.commit("c") { $0.replace(Tally.State(a: 1)) }
@@ -92,7 +91,7 @@ struct LoggerTests {
             ])
     }
 
-    @Test func `a reader of the log that has left costs nothing any more`() {
+    @Test func `a reader that left the log costs nothing`() {
         var reader: ReactorStream<CyclerLogEntry>? = tally.log()
         #expect(tally.state.isLogged)
         tally.add(1)

@@ -3,7 +3,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "case 133: a part has things done by the cycler that it is a part of", .timeLimit(.minutes(5)))
+    "case 133: a part forwards actions to its parent cycler", .timeLimit(.minutes(5)))
 struct ModularCyclerTests {
     private final class Row: ModularCycler {
         struct State: Sendable { var isMarked = false }
@@ -26,7 +26,7 @@ struct ModularCyclerTests {
         #expect(tally.version == 1)
     }
 
-    @Test func `case 133: an action that is forwarded is received by the parent`() async throws {
+    @Test func `case 133: a forwarded action is received by the parent`() async throws {
         let tally = Tally()
         try await Row(of: tally).forward(.add(3))
         #expect(tally.state.value.a == 3)
@@ -41,7 +41,9 @@ struct ModularCyclerTests {
         await #expect(throws: CyclerParentMissing.self) { try await orphan.forward(.add(1)) }
     }
 
-    @Test func `case 133: a part does not keep its parent, which may go and be replaced`() throws {
+    @Test func `case 133: a part does not retain its parent, which may be released and replaced`()
+        throws
+    {
         var tally: Tally? = Tally()
         weak let gone = tally
         let row = Row(of: tally)
@@ -53,7 +55,7 @@ struct ModularCyclerTests {
         #expect(try row.count() == 1)
     }
 
-    @Test func `a parent that is elsewhere is reached through a door`() async throws {
+    @Test func `a parent on another loop is reached through its mailbox`() async throws {
         let row = Row(of: Tally())
         let (actions, continuation) = AsyncStream<Tally.Action>.makeStream()
         row.parent.link(

@@ -132,7 +132,7 @@ struct PortingFromCyclerTests {
             .filter { !$0.isEmpty }
     }
 
-    @Test func `its code is in this file, word for word`() throws {
+    @Test func `the document's code is in this file, word for word`() throws {
         var root = Self.here
         for _ in 0..<3 { root.deleteLastPathComponent() }
         let guide = try String(
@@ -196,7 +196,7 @@ struct PortingFromCyclerTests {
     }
 
     @Test @MainActor
-    func `its screen loads, and is not kept by what it waits for`() async {
+    func `its screen loads, and is not retained by the work it waits for`() async {
         var screen: Screen? = Screen()
         weak let gone = screen
         let state = screen?.state

@@ -78,7 +78,7 @@ private class ViewModel : Cycler {
 // End of the view model
 
 @Suite(
-    "The seed's ViewModel ports by its import, and by what RxSwift did for it",
+    "The seed's ViewModel ports by changing its import and replacing RxSwift",
     .timeLimit(.minutes(5)))
 @MainActor
 struct SeedViewModelTests {
@@ -95,7 +95,7 @@ struct SeedViewModelTests {
         try await action.value
     }
 
-    @Test func `case 126: 10 tells nothing, 11 and 12 tell an activity each`() async throws {
+    @Test func `case 126: 10 emits nothing, 11 and 12 emit an activity each`() async throws {
         let book = LogBook()
         var activities = Reading(model.activities())
         try await increment(10)
@@ -114,7 +114,7 @@ struct SeedViewModelTests {
             ])
     }
 
-    @Test func `case 51: countText is told when it changes`() async throws {
+    @Test func `case 51: countText is notified when it changes`() async throws {
         var texts = Reading(model.state.changed(\.countText))
         try await increment(1)
         try await increment(0)
@@ -122,7 +122,7 @@ struct SeedViewModelTests {
         #expect(try await texts.next(3) == ["0", "1", "-2"])
     }
 
-    @Test func `its storage is observed as the seed does, by a subscriber and its token`() {
+    @Test func `its storage is observed like the seed's, by a subscriber and its token`() {
         var texts: [String] = []
         let token = model.state.map(\.countText).distinct().add { texts.append($0) }
         model.decrement(number: 1)

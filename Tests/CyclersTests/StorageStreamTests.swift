@@ -8,7 +8,7 @@ struct StorageStreamTests {
     private let tally = Tally()
 
     @Test
-    func `case 51: changed tells the present value, then real changes of a computed property`()
+    func `case 51: changed yields the present value, then changes of a computed property`()
         async throws
     {
         var texts = Reading(tally.state.changed(\.sumText))
@@ -22,7 +22,7 @@ struct StorageStreamTests {
         #expect(try await texts.next(3) == ["0", "2", "3"])
     }
 
-    @Test func `case 49: values begins with the latest, then one for each version`() async throws {
+    @Test func `case 49: values yields the latest value, then one for each version`() async throws {
         tally.add(1)
         tally.add(1)
         var values = Reading(tally.state.values())
@@ -31,7 +31,8 @@ struct StorageStreamTests {
         #expect(try await values.next(3).map(\.a) == [2, 2, 3])
     }
 
-    @Test func `a stream made in a turn does not repeat what it began with`() async throws {
+    @Test func `a stream made during a notification does not repeat its first value`() async throws
+    {
         var stream: ReactorStream<Tally.State>?
         tally.dispatch { _ in
             tally.add(1)
@@ -44,7 +45,7 @@ struct StorageStreamTests {
         #expect(try await values.next(1).map(\.a) == [3])
     }
 
-    @Test func `a reader that is too slow is told so, others continue`() async throws {
+    @Test func `a slow reader gets ReaderTooSlow, and others continue`() async throws {
         var slow = Reading(tally.state.values(buffer: 2))
         var quick = Reading(tally.state.values())
         for _ in 1...3 { tally.add(1) }
@@ -67,7 +68,7 @@ struct StorageStreamTests {
         #expect(count == 1)
     }
 
-    @Test func `a stream of a cycler that has ended gives the last value and ends`() async throws {
+    @Test func `a stream of an ended cycler yields the last value and ends`() async throws {
         tally.end()
         var values: [Int] = []
         for try await state in tally.state.values() { values.append(state.a) }
@@ -76,7 +77,7 @@ struct StorageStreamTests {
         #expect(values == [0])
     }
 
-    @Test func `readers that come and go while nothing is written do not gather`() async throws {
+    @Test func `readers that come and go while nothing is written are released`() async throws {
         for _ in 0..<1_000 {
             var reading: Reading? = Reading(tally.state.values())
             _ = try await reading?.next(1)

@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("Subscribers of a storage see every version once and in order", .timeLimit(.minutes(5)))
+@Suite("Subscribers of a storage get every version once and in order", .timeLimit(.minutes(5)))
 struct StorageSubscriberTests {
     private let storage = MutableStorage(0)
 
@@ -14,7 +14,7 @@ struct StorageSubscriberTests {
         #expect(told == [1])
     }
 
-    @Test func `case 120: a removed subscriber is not called; removing again is nothing`() {
+    @Test func `case 120: a removed subscriber is not called; removing it again does nothing`() {
         var told: [Int] = []
         var others: [Int] = []
         let token = storage.add { told.append($0) }
@@ -28,7 +28,7 @@ struct StorageSubscriberTests {
         #expect(storage.subscriberCount == 1)
     }
 
-    @Test func `case 120: a token of another storage removes nobody`() {
+    @Test func `case 120: a token of another storage removes no subscriber`() {
         let other = MutableStorage(0)
         let foreign = other.add { _ in }
         var told: [Int] = []
@@ -38,7 +38,7 @@ struct StorageSubscriberTests {
         #expect(told == [1])
     }
 
-    @Test func `who is removed while others are told is not told any more`() {
+    @Test func `a subscriber removed during a notification is not called any more`() {
         var told: [String] = []
         var second: StorageToken?
         storage.add { [storage] value in
@@ -53,7 +53,7 @@ struct StorageSubscriberTests {
         #expect(storage.subscriberCount == 2)
     }
 
-    @Test func `who is added while others are told is told from the next version on`() {
+    @Test func `a subscriber added during a notification is called from the next version on`() {
         var told: [String] = []
         var isAdded = false
         storage.add { [storage] value in
@@ -67,7 +67,7 @@ struct StorageSubscriberTests {
         #expect(told == ["first 1", "first 2", "second 2"])
     }
 
-    @Test func `case 59: a subscriber that writes is applied at once and told next, to all`() {
+    @Test func `case 59: a subscriber's write is applied at once and notified next, to all`() {
         var first: [Int] = []
         var second: [Int] = []
         var seen: [Int] = []
@@ -84,7 +84,7 @@ struct StorageSubscriberTests {
         #expect(storage.version == 3)
     }
 
-    @Test func `case 75: who is added after a version that is not told yet does not hear of it`() {
+    @Test func `case 75: a subscriber added after a pending version is not called for it`() {
         var late: [Int] = []
         var isFirst = true
         storage.add { [storage] _ in
@@ -99,7 +99,7 @@ struct StorageSubscriberTests {
         #expect(late == [3])
     }
 
-    @Test func `thousands of writes by a subscriber are told without a growing queue`() {
+    @Test func `thousands of writes by a subscriber are notified without a growing queue`() {
         var count = 0
         storage.add { [storage] value in
             count += 1

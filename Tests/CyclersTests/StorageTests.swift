@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("A storage alone: every write is one version, told once", .timeLimit(.minutes(5)))
+@Suite("A storage alone: every write is one version and one notification", .timeLimit(.minutes(5)))
 struct StorageTests {
     private struct Person: Equatable {
         var name = "a"
@@ -26,7 +26,7 @@ struct StorageTests {
         storage.add { told.values.append($0) }
     }
 
-    @Test func `case 108: a batch of two updates is told once and logged as three`() {
+    @Test func `case 108: a batch of two updates is notified once and logged as three`() {
         storage.batchUpdate {
             $0.update("b", \.name)
             $0.update(2, \.age)
@@ -36,7 +36,7 @@ struct StorageTests {
         #expect(book.lines == ["didChange b", "didChange 2", "didReplace"])
     }
 
-    @Test func `a batch that writes nothing is nothing`() {
+    @Test func `a batch that writes nothing has no effect`() {
         storage.batchUpdate { $0.updateIfChanged("a", \.name) }
         #expect(told.values.isEmpty)
         #expect(storage.version == 0)
@@ -68,14 +68,14 @@ struct StorageTests {
         #expect(told.values == [Person(name: "c")])
     }
 
-    @Test func `what a batch throws keeps its type`() {
+    @Test func `an error thrown by a batch keeps its type`() {
         func fail() throws(CyclerParentMissing) {
             try storage.batchUpdate { _ throws(CyclerParentMissing) in throw CyclerParentMissing() }
         }
         #expect(throws: CyclerParentMissing()) { try fail() }
     }
 
-    @Test func `a failing batch within a batch unsays only itself`() {
+    @Test func `a failing batch within a batch rolls back only itself`() {
         storage.batchUpdate { outer in
             outer.update(2, \.age)
             #expect(throws: CyclerParentMissing.self) {
@@ -98,7 +98,7 @@ struct StorageTests {
         #expect(storage.version == 1)
     }
 
-    @Test func `case 109: an update to an equal value is told and logged`() {
+    @Test func `case 109: an update to an equal value is notified and logged`() {
         storage.update("a", \.name)
         storage.update("a", \.name)
         #expect(told.values == [Person(), Person()])
@@ -106,14 +106,14 @@ struct StorageTests {
         #expect(book.lines == ["didChange a", "didChange a"])
     }
 
-    @Test func `case 110: updateIfChanged to another value is told once and logged once`() {
+    @Test func `case 110: updateIfChanged to another value is notified once and logged once`() {
         storage.updateIfChanged(2, \.age)
         #expect(told.values == [Person(age: 2)])
         #expect(storage.version == 1)
         #expect(book.lines == ["didChange 2"])
     }
 
-    @Test func `case 111: updateIfChanged to the same value is nothing at all`() {
+    @Test func `case 111: updateIfChanged to the same value does nothing`() {
         storage.updateIfChanged(1, \.age)
         #expect(told.values.isEmpty)
         #expect(storage.version == 0)
@@ -129,7 +129,7 @@ struct StorageTests {
         #expect(storage.version == 3)
     }
 
-    @Test func `case 113: updateIfChanged from nil to nil is nothing`() {
+    @Test func `case 113: updateIfChanged from nil to nil does nothing`() {
         storage.updateIfChanged(nil, \.nick)
         storage.updateIfChanged(nil, \.nick, comparer: ==)
         #expect(told.values.isEmpty)
@@ -137,7 +137,7 @@ struct StorageTests {
         #expect(book.lines.isEmpty)
     }
 
-    @Test func `a comparer decides what is the same`() {
+    @Test func `a comparer decides whether values are the same`() {
         storage.updateIfChanged("A", \.name) { $0.lowercased() == $1.lowercased() }
         #expect(storage.version == 0)
         storage.updateIfChanged("B", \.name) { $0.lowercased() == $1.lowercased() }
@@ -162,15 +162,14 @@ struct StorageTests {
         #expect(storage.value.id == 2)
     }
 
-    @Test func `case 115: replace is told once and logged as didReplace`() {
+    @Test func `case 115: replace is notified once and logged as didReplace`() {
         storage.replace(Person(name: "z"))
         #expect(told.values == [Person(name: "z")])
         #expect(storage.version == 1)
         #expect(book.lines == ["didReplace"])
     }
 
-    @Test func `asStorage is the same storage, and can't be turned back into one that is written`()
-    {
+    @Test func `asStorage is the same storage, and can't be cast back to a writable one`() {
         let readOnly = storage.asStorage()
         #expect(!(readOnly is MutableStorage<Person>))
         storage.update(5, \.age)

@@ -25,7 +25,7 @@ private struct Failing: Encodable {
     }
 }
 
-@Suite("Encoder — containers, in whatever order a type writes to them", .timeLimit(.minutes(5)))
+@Suite("Encoder — containers, written in any order", .timeLimit(.minutes(5)))
 struct EncoderContainerTests {
     @Test func `two open containers are written to in turn`() throws {
         let text = try encode(
@@ -50,7 +50,7 @@ struct EncoderContainerTests {
                 + #""c":"end","d":0}"#)
     }
 
-    @Test func `super encoders, filled late or never or in every form`() throws {
+    @Test func `super encoders may be filled late, never, or in any form`() throws {
         let text = try encode(
             Custom { encoder in
                 var root = encoder.container(keyedBy: Key.self)
@@ -75,7 +75,7 @@ struct EncoderContainerTests {
                 + #""d":{"1":"x"}}"#)
     }
 
-    @Test func `super encoders of an array`() throws {
+    @Test func `super encoders of an array keep their positions`() throws {
         let text = try encode(
             Custom { encoder in
                 var list = encoder.unkeyedContainer()
@@ -90,7 +90,7 @@ struct EncoderContainerTests {
         #expect(text == "[1,2,[null]]")
     }
 
-    @Test func `the same container asked for twice is one container`() throws {
+    @Test func `a container that is requested twice is one container`() throws {
         let text = try encode(
             Custom { encoder in
                 var one = encoder.container(keyedBy: Key.self)
@@ -102,7 +102,7 @@ struct EncoderContainerTests {
         #expect(text == #"{"a":1,"b":2,"c":3}"#)
     }
 
-    @Test func `containers that nothing is written to are empty`() throws {
+    @Test func `containers without content are empty`() throws {
         #expect(try encode(Custom { _ = $0.unkeyedContainer() }) == "[]")
         #expect(try encode(Custom { _ = $0.container(keyedBy: Key.self) }) == "{}")
         #expect(try encode([Custom { _ in }]) == "[{}]")
@@ -118,7 +118,7 @@ struct EncoderContainerTests {
                 }) == "[[],{},[]]")
     }
 
-    @Test func `a value that fails leaves nothing, and another may stand in its place`() throws {
+    @Test func `a failing value leaves nothing, and another may replace it`() throws {
         let text = try encode(
             Custom { encoder in
                 var root = encoder.container(keyedBy: Key.self)
@@ -155,7 +155,7 @@ struct EncoderContainerTests {
         #expect(text == #"{"a":"now","b":1,"c":2,"d":4}"#)
     }
 
-    @Test func `an error says where it arose`() throws {
+    @Test func `an error names its position`() throws {
         #expect(
             try failure(of: ["k": [Failing()]])
                 == JSONEncodingFailure(path: "/k/0/b/0", reason: "no")
@@ -164,7 +164,7 @@ struct EncoderContainerTests {
         #expect(try failure(of: [[1.0], [2, .infinity]]).path == "/1/1")
     }
 
-    @Test func `codingPath is the way to what is being encoded`() throws {
+    @Test func `codingPath is the path to the value being encoded`() throws {
         func path(_ path: [any CodingKey]) -> [String] { path.map(\.stringValue) }
         let leaf = Custom { encoder in
             #expect(path(encoder.codingPath) == ["a", "1", "b"])
@@ -223,7 +223,7 @@ struct EncoderContainerTests {
         #expect(try failure(of: outer).reason.contains("outside"))
     }
 
-    @Test func `a value without end is an error`() throws {
+    @Test func `an endless value is an error`() throws {
         final class Endless: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.unkeyedContainer()
@@ -236,7 +236,7 @@ struct EncoderContainerTests {
         #expect(try failure(of: tree).reason.contains("too deep"))
     }
 
-    @Test func `out of order writing in every order gives the same text`() throws {
+    @Test func `writing in any order gives the same text`() throws {
         var random = SeededGenerator(seed: 3)
         let expected = #"{"a":[0,1,2],"b":[0,1,2],"c":[0,1,2],"d":[0,1,2]}"#
         for _ in 0..<200 {
@@ -280,7 +280,7 @@ struct DecoderContainerTests {
         }
     }
 
-    @Test func `a class and its superclass`() throws {
+    @Test func `a class is coded with its superclass`() throws {
         let text = try encode(Dog(name: "Rex", age: 3))
         #expect(text == #"{"age":3,"super":{"name":"Rex"}}"#)
         let dog = try decode(Dog.self, text)
@@ -294,7 +294,7 @@ struct DecoderContainerTests {
                 == .mismatch(path: "/super", reason: #"the field "super" is missing"#))
     }
 
-    @Test func `nested containers of every kind, and where they end`() throws {
+    @Test func `nested containers of every kind are read to their ends`() throws {
         struct Reader: Decodable {
             init(from decoder: any Decoder) throws {
                 let root = try decoder.container(keyedBy: Key.self)
@@ -332,9 +332,7 @@ struct DecoderContainerTests {
         _ = try decode(Reader.self, #"{"b":{},"x":1,"a":[1,"x",null,[],{"d":9}]}"#)
     }
 
-    @Test func `stored: of members with the same key the first counts, in objects of any size`()
-        throws
-    {
+    @Test func `stored: of duplicate members the first counts, in objects of any size`() throws {
         let few = #"{"a":1,"a":2,"b":3}"#
         struct Pair: Decodable { var a: Int, b: Int }
         #expect(try decodeStored(Pair.self, few).a == 1)
@@ -342,7 +340,7 @@ struct DecoderContainerTests {
         #expect(try decodeStored(Pair.self, #"{"b":3,"a":1,"# + many + #","a":2}"#).a == 1)
     }
 
-    @Test func `a large object is read by key, escaped ones too`() throws {
+    @Test func `a large object is read by key, including escaped keys`() throws {
         let count = 5000
         let members = (0..<count).map { #""\u006bey\#($0)":\#($0)"# }.joined(separator: ",")
         let read = try decode([String: Int].self, "{\(members)}")
@@ -350,7 +348,7 @@ struct DecoderContainerTests {
         #expect((0..<count).allSatisfy { read["key\($0)"] == $0 })
     }
 
-    @Test func `every kind of mismatch names its place and what it found`() throws {
+    @Test func `every mismatch names its position and the value found`() throws {
         struct Every: Decodable {
             var text: String?
             var flag: Bool?
@@ -385,7 +383,7 @@ struct DecoderContainerTests {
             try reason("7") == .mismatch(path: "", reason: "expected an object, found a number"))
     }
 
-    @Test func `an error of a type's own is a mismatch at that value`() throws {
+    @Test func `an error thrown by a type is a mismatch at that value`() throws {
         struct Even: Decodable {
             init(from decoder: any Decoder) throws {
                 guard try decoder.singleValueContainer().decode(Int.self) % 2 == 0 else {

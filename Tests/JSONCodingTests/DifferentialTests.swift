@@ -158,7 +158,7 @@ struct DifferentialTests {
     }
 
     @Test(arguments: 0..<200)
-    func `a sample of everything`(_ seed: Int) throws {
+    func `a value of every kind is coded as Foundation does`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let sample = Sample(&random)
         let ours = try encode(sample)
@@ -183,7 +183,7 @@ struct DifferentialTests {
         }
     }
 
-    @Test func `both refuse the same changed samples, or read the same`() throws {
+    @Test func `both coders refuse or read the same changed samples`() throws {
         struct Small: Codable, Equatable {
             var a: Int?
             var b: [String: Double]
@@ -222,7 +222,7 @@ struct DifferentialTests {
         #expect(agreed > 100)
     }
 
-    @Test func `roots that are no containers`() throws {
+    @Test func `roots may be scalars`() throws {
         for value in [1.5, 0, -7] {
             #expect(
                 try encode(value) == String(decoding: JSONEncoder().encode(value), as: UTF8.self))

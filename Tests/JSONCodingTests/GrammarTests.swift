@@ -1,7 +1,7 @@
 import JSONCoding
 import Testing
 
-@Suite("RFC 8259 — what is JSON and what is not", .timeLimit(.minutes(5)))
+@Suite("RFC 8259 — valid and invalid JSON", .timeLimit(.minutes(5)))
 struct GrammarTests {
     @Test(arguments: [
         "null", "true", "false", "0", "-0", "1", "-1", "10", "1.5", "0.1", "-0.1", "1e5", "1E5",
@@ -13,7 +13,7 @@ struct GrammarTests {
         "{\"a\":{\"b\":[]}}", " 1 ", "\t\r\n 1\n", "[ ]", "{ }", "[ 1 , 2 ]", "{ \"a\" : 1 }",
         "{\"a\":1,\"A\":2}", "[null,true,false]",
     ])
-    func `is accepted`(_ text: String) throws {
+    func `a valid text is accepted`(_ text: String) throws {
         _ = try decode(JSONValue.self, text)
     }
 
@@ -30,7 +30,7 @@ struct GrammarTests {
         "[1;2]",
         "\u{0}", "1\u{0}", "#", "@", "[\"a\",\n4\n,1,",
     ])
-    func `is refused as malformed`(_ text: String) throws {
+    func `an invalid text is refused as malformed`(_ text: String) throws {
         guard case .malformed(let offset, let reason) = try refusal(JSONValue.self, text) else {
             Issue.record("refused, but not as malformed")
             return
@@ -49,7 +49,7 @@ struct GrammarTests {
             [0xFF],
             [0xF8, 0x88, 0x80, 0x80, 0x80],
         ] as [[UInt8]])
-    func `bytes that are not UTF-8 are refused, as value, as key, and where nobody looks`(
+    func `bytes that are not UTF-8 are refused in values, keys and skipped parts`(
         _ sequence: [UInt8]
     ) {
         let string = [0x22] + sequence + [0x22]
@@ -63,7 +63,7 @@ struct GrammarTests {
         }
     }
 
-    @Test func `every scalar that Swift can hold goes both ways`() throws {
+    @Test func `every Unicode scalar is written and read`() throws {
         var text = ""
         for value in stride(from: UInt32(0), through: 0x10FFFF, by: 1)
         where value < 0x3000 || value % 251 == 0 {
@@ -74,7 +74,7 @@ struct GrammarTests {
         #expect(!encoded.utf8.contains { $0 < 0x20 })
     }
 
-    @Test func `containers may stand 128 deep, and no deeper`() throws {
+    @Test func `containers may be nested 128 deep and no deeper`() throws {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let fill = open == "[" ? "" : "0"
             func nested(_ depth: Int) -> String {
@@ -91,7 +91,7 @@ struct GrammarTests {
         }
     }
 
-    @Test func `no text that ends early is accepted, wherever it ends`() throws {
+    @Test func `a truncated text is refused, wherever it ends`() throws {
         let text =
             #" {"type":"alert","a":[1,-2.5e-3,true,false,null,"\u00e9\uD83D\uDE00é😀\n"],"b":{"":{}}} "#
         let bytes = Array(text.utf8)
@@ -106,7 +106,7 @@ struct GrammarTests {
         }
     }
 
-    @Test func `no byte, put anywhere, makes it trap`() {
+    @Test func `a random byte at any position never traps`() {
         let text = Array(#"{"type":"a","x":[1,-2.5e-3,"\u00e9\uD83D\uDE00é😀"],"b":{"":{}}}"#.utf8)
         var accepted = 0
         for place in text.indices {

@@ -2,7 +2,7 @@ import TestRandomness
 import JSONCoding
 import Testing
 
-@Suite("RFC 8259 §6 — numbers, exactly or not at all", .timeLimit(.minutes(5)))
+@Suite("RFC 8259 §6 — numbers are exact or refused", .timeLimit(.minutes(5)))
 struct NumberTests {
     private func bounds<Value: FixedWidthInteger & Codable>(_ type: Value.Type) throws {
         for value in [Value.min, .min + 1, 0, 1, 9, 10, 99, 100, .max - 1, .max] {
@@ -16,7 +16,7 @@ struct NumberTests {
         }
     }
 
-    @Test func `every integer width, to its bounds and not beyond`() throws {
+    @Test func `every integer width is accepted to its bounds and not beyond`() throws {
         try bounds(Int.self)
         try bounds(Int8.self)
         try bounds(Int16.self)
@@ -39,7 +39,7 @@ struct NumberTests {
         #expect(throws: JSONRefusal.self) { try decode(UInt64.self, "18446744073709551616") }
     }
 
-    @Test func `minus nought is nought as an integer, and keeps its sign as a double`() throws {
+    @Test func `minus zero is zero as an integer and keeps its sign as a double`() throws {
         #expect(try decode(Int.self, "-0") == 0)
         #expect(try decode(UInt.self, "-0") == 0)
         #expect(try decode(Double.self, "-0").sign == .minus)
@@ -47,7 +47,7 @@ struct NumberTests {
         #expect(try encode(-0.0) == "-0")
     }
 
-    @Test func `a whole number is an integer however it is written`() throws {
+    @Test func `a whole number is an integer however written`() throws {
         #expect(try decode(Int.self, "1.0") == 1)
         #expect(try decode(Int.self, "1e2") == 100)
         #expect(try decode(Int.self, "12.5e1") == 125)
@@ -74,7 +74,7 @@ struct NumberTests {
                 == Float(text.contains("308") ? "1" : text))
     }
 
-    @Test func `what no double can hold is refused, not made infinite`() throws {
+    @Test func `a number beyond double's range is refused, not made infinite`() throws {
         for text in ["1e400", "-1e400", "1e309", String(repeating: "9", count: 400)] {
             let refusal = try refusal(Double.self, text)
             #expect(
@@ -92,7 +92,7 @@ struct NumberTests {
         #expect(try failure(of: Float.nan).reason.contains("nan"))
     }
 
-    @Test func `any double and float comes back as the same bits`() throws {
+    @Test func `any double and float is read back with the same bits`() throws {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<20_000 {
             let double = Double(bitPattern: random.next())
@@ -108,7 +108,7 @@ struct NumberTests {
         }
     }
 
-    @Test func `any short decimal is read as Swift reads it`() throws {
+    @Test func `any short decimal is read like Swift's own parser does`() throws {
         var random = SeededGenerator(seed: 2)
         for _ in 0..<20_000 {
             let digits = Int64(truncatingIfNeeded: random.next() % 1_000_000_000_000_000)

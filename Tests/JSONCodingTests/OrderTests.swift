@@ -23,7 +23,7 @@ struct OrderTests {
         #expect(try encode([10: "x", 9: "y"]) == #"{"10":"x","9":"y"}"#)
     }
 
-    @Test func `a dictionary whose keys are no text is sorted by pairs`() throws {
+    @Test func `a dictionary whose keys are not text is sorted by pairs`() throws {
         var texts: Set<String> = []
         for order in variants(20) {
             var dictionary: [[Int]: String] = [:]
@@ -54,7 +54,7 @@ struct OrderTests {
 
     // A copy of all that stands before it for each of them would be two terabytes.
     @Test(.timeLimit(.minutes(2)))
-    func `a dictionary in a large value costs no more than a dictionary`() throws {
+    func `a dictionary within a large value costs no more than one alone`() throws {
         struct Large: Encodable {
             var text = String(repeating: "x", count: 32 << 20)
             var small = (0..<80_000).map { ["b": $0, "a": 1] }
@@ -63,7 +63,7 @@ struct OrderTests {
         #expect(text.hasSuffix(#"{"a":1,"b":79998},{"a":1,"b":79999}]}"#))
     }
 
-    @Test func `fields stand in the order in which they are declared`() throws {
+    @Test func `fields keep the order of their declaration`() throws {
         struct Fields: Codable { var z = 1, a = 2, m = [3], b = "x" }
         #expect(try encode(Fields()) == #"{"z":1,"a":2,"m":[3],"b":"x"}"#)
     }

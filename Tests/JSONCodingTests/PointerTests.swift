@@ -20,7 +20,7 @@ struct PointerTests {
         ("/ ", "7"), ("/m~0n", "8"), ("/foo/2/x/1/y", #""]}""#), ("/foo/2/x/0", "1"),
         ("/escape", "-1.5e3"), ("/é", #""ü""#), ("/n", "null"), ("/o", "{}"),
     ])
-    func `finds what it names`(_ pointer: String, _ value: String) throws {
+    func `a pointer finds the value it names`(_ pointer: String, _ value: String) throws {
         #expect(try part(pointer) == value)
     }
 
@@ -35,7 +35,7 @@ struct PointerTests {
         "/foo/", "/foo/0/x", "/n/x", "/o/x", "/foo/2/x/1/y/z", "/foo/99999999999999999999", "/fo",
         "//",
     ])
-    func `what is not there is nil`(_ pointer: String) throws {
+    func `a missing value is nil`(_ pointer: String) throws {
         #expect(try part(pointer) == nil)
     }
 
@@ -45,7 +45,7 @@ struct PointerTests {
     }
 
     @Test(arguments: ["", "/", "/a", "/a~1b/~0", "/~01", "//", "/é/0", "/\u{301}"])
-    func `the text form comes back`(_ text: String) throws {
+    func `the text form is preserved`(_ text: String) throws {
         #expect(try JSONPointer(text).description == text)
     }
 
@@ -58,7 +58,7 @@ struct PointerTests {
         #expect(try part("/a/1", of: " { \"b\" : [ ] , \"a\" : [ 1 , 2 ] } ") == "2")
     }
 
-    @Test func `bytes that are no JSON never trap`() throws {
+    @Test func `bytes that are not JSON never trap`() throws {
         let whole = Array(Self.document.utf8)
         let pointers = try ["", "/foo/2/x/1/y", "/escape", "/o/x", "/k\"l"].map {
             try JSONPointer($0)

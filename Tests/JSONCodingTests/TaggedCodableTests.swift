@@ -33,7 +33,7 @@ private indirect enum Tree: TaggedCodable, Equatable {
     case many(children: [Tree], named: [String: Tree])
 }
 
-@Suite("TaggedCodable — the case stands beside its fields", .timeLimit(.minutes(5)))
+@Suite("TaggedCodable — the case name is a member beside its fields", .timeLimit(.minutes(5)))
 struct TaggedCodableTests {
     private func bothWays<Value: Codable & Equatable>(_ value: Value, _ text: String) throws {
         #expect(try encode(value) == text)
@@ -47,7 +47,7 @@ struct TaggedCodableTests {
         try bothWays(Action.doSomeAction, #"{"type":"doSomeAction"}"#)
     }
 
-    @Test func `type may stand anywhere when read, and further fields are ignored`() throws {
+    @Test func `type may stand anywhere when read, and extra fields are ignored`() throws {
         #expect(
             try decode(Action.self, #"{"x":[{"type":"no"}],"message":"a","type":"alert"}"#)
                 == .alert(message: "a"))
@@ -62,12 +62,12 @@ struct TaggedCodableTests {
         #expect(try encode(Action.alert(message: nil)) == #"{"type":"alert"}"#)
     }
 
-    @Test func `values without a label are _0, _1, or what their coding keys call them`() throws {
+    @Test func `values without a label are named _0, _1 or by their coding keys`() throws {
         try bothWays(Unlabelled.alert("Hello"), #"{"type":"alert","message":"Hello"}"#)
         try bothWays(Unlabelled.pair(1, 2), #"{"type":"pair","_0":1,"_1":2}"#)
     }
 
-    @Test func `a tagged value within a tagged value`() throws {
+    @Test func `a tagged value may contain a tagged value`() throws {
         try bothWays(
             Unlabelled.nested(.alert(message: "x")),
             #"{"type":"nested","_0":{"type":"alert","message":"x"}}"#)
@@ -81,7 +81,7 @@ struct TaggedCodableTests {
                 + #""named":{"a":{"type":"leaf","value":3}}}"#)
     }
 
-    @Test func `as deep as text may be, both ways; one deeper is refused as malformed`() throws {
+    @Test func `the depth limit holds for reading and writing`() throws {
         func nested(_ depth: Int) -> String {
             (1..<depth).reduce(#"{"type":"leaf","value":1}"#) { inner, _ in
                 #"{"type":"node","left":\#(inner)}"#
@@ -94,7 +94,7 @@ struct TaggedCodableTests {
         }
     }
 
-    @Test func `in arrays, optionals, dictionaries and fields`() throws {
+    @Test func `tagged values work in arrays, optionals, dictionaries and fields`() throws {
         struct Holder: Codable, Equatable {
             var one: Action
             var maybe: Action?
@@ -136,7 +136,7 @@ struct TaggedCodableTests {
                     reason: #"unknown type "nope"; known are "show-alert", "other""#))
     }
 
-    @Test func `a missing type, one that is no text, and what is no object`() throws {
+    @Test func `a missing type, a type that is no text and a non-object are refused`() throws {
         #expect(
             try refusal(Action.self, #"{"message":"a"}"#)
                 == .mismatch(path: "/type", reason: #"the field "type" is missing"#))
@@ -166,7 +166,7 @@ struct TaggedCodableTests {
                 == .mismatch(path: "/left/value", reason: "expected a number, found a boolean"))
     }
 
-    @Test func `a type that tries another after an unknown one reads the other`() throws {
+    @Test func `a type that tries another form after a failure reads that one`() throws {
         enum Either: Decodable, Equatable {
             case action(Action)
             case renamed(Renamed)
@@ -208,7 +208,7 @@ struct TaggedCodableTests {
         #expect(path == "/0")
     }
 
-    @Test func `a struct that conforms is refused, not written in some other form`() throws {
+    @Test func `a struct that conforms is refused, not written in another form`() throws {
         struct Plain: TaggedCodable, Equatable { var a = 1 }
         struct Empty: TaggedCodable {}
         #expect(try failure(of: Plain()).reason == failure(of: [Plain()]).reason)
@@ -221,7 +221,7 @@ struct TaggedCodableTests {
         #expect(reason.contains("TaggedCodable is for enums"))
     }
 
-    @Test func `other coders see Swift's own form`() throws {
+    @Test func `other coders use Swift's own form`() throws {
         let data = try JSONEncoder().encode(Action.alert(message: "a"))
         #expect(String(decoding: data, as: UTF8.self) == #"{"alert":{"message":"a"}}"#)
     }

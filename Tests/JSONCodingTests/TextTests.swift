@@ -8,13 +8,13 @@ struct TextTests {
         #expect(try decode(String.self, text) == "\"\\/\u{8}\u{C}\n\r\tAéé€𝄞")
     }
 
-    @Test func `what must be escaped is, and nothing else`() throws {
+    @Test func `exactly the required characters are escaped`() throws {
         #expect(
             try encode("\"\\/\u{8}\u{C}\n\r\t\u{0}\u{1F}\u{7F}é€𝄞\u{2028}")
                 == "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7F}é€𝄞\u{2028}\"")
     }
 
-    @Test func `an escape at the start, in the middle and at the end`() throws {
+    @Test func `an escape is written at the start, in the middle and at the end`() throws {
         #expect(try encode("\nab") == #""\nab""#)
         #expect(try encode("a\nb") == #""a\nb""#)
         #expect(try encode("ab\n") == #""ab\n""#)
@@ -55,7 +55,7 @@ struct TextTests {
         #expect(reader.decomposed == 1)
     }
 
-    @Test func `a megabyte goes both ways`() throws {
+    @Test func `a megabyte is written and read`() throws {
         for unit in ["a", "é", "\n", "😀", "\"\\"] {
             let text = String(repeating: unit, count: 1 << 20)
             #expect(try decode(String.self, encode(text)) == text)

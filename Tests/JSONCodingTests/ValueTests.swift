@@ -2,7 +2,7 @@ import Foundation
 import JSONCoding
 import Testing
 
-@Suite("JSONValue — any JSON as it stands", .timeLimit(.minutes(5)))
+@Suite("JSONValue — any JSON, unchanged", .timeLimit(.minutes(5)))
 struct ValueTests {
     private static let text =
         #"{"b":[1,1.0,1e400,-0,123456789012345678901234567890],"a":{"":null},"t":true,"b":"twice"}"#
@@ -20,7 +20,7 @@ struct ValueTests {
         #expect(try decodeStored(Holder.self, encode(holder)) == holder)
     }
 
-    @Test func `a text that is no number can't be written as one`() throws {
+    @Test func `a text that is not a number can't be written as one`() throws {
         for text in ["", " 1", "1 ", "01", "NaN", "\"1\"", "1,2", "[1]", "null", "1\n"] {
             #expect(try failure(of: JSONValue.number(text)).reason.contains("not a number"))
             #expect(
@@ -29,7 +29,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `other coders read and write it too`() throws {
+    @Test func `other coders read and write the number too`() throws {
         let value: JSONValue = ["a": [1, -2, true, nil, "x", .number("1.5"), [:], []]]
         let data = try JSONEncoder().encode(value)
         #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)

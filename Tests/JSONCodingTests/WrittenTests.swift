@@ -3,7 +3,7 @@ import JSONCoding
 import Reactors
 import Testing
 
-@Suite("Contract §5 — what is written can be read", .timeLimit(.minutes(5)))
+@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(5)))
 struct WrittenTests {
     /// One object within the other; a tree of a reactor's state.
     private indirect enum Tree: Codable, Equatable {
@@ -58,7 +58,7 @@ struct WrittenTests {
         #expect(try failure(of: Both(trees: ["a": [.deep(126)]])).path == place)
     }
 
-    @Test func `nested containers count as much as nested values`() throws {
+    @Test func `nested containers count like nested values`() throws {
         struct Nested: Encodable {
             let depth: Int
             func encode(to encoder: any Encoder) throws {
@@ -70,7 +70,7 @@ struct WrittenTests {
         #expect(try failure(of: Nested(depth: 129)).path == String(repeating: "/0", count: 128))
     }
 
-    @Test func `a container that is opened twice under one key is one container`() throws {
+    @Test func `a container opened twice under one key is one container`() throws {
         struct Twice: Codable, Equatable {
             enum Key: CodingKey { case place, other, list, x, y }
             var (x, y) = (1, 2)
@@ -102,7 +102,7 @@ struct WrittenTests {
     // MARK: Doubled members
 
     // Case 154
-    @Test func `a doubled member is malformed, at every level, in objects of any size`() throws {
+    @Test func `a duplicate member is malformed at every level, in objects of any size`() throws {
         func offset(_ text: String) throws -> Int? {
             guard case .malformed(let offset, let reason) = try refusal(JSONValue.self, text) else {
                 return nil
@@ -122,7 +122,7 @@ struct WrittenTests {
         _ = try decode(JSONValue.self, "{\"\u{E9}\":1,\"e\u{301}\":2}")
     }
 
-    @Test func `an object with many members is looked through in time`() throws {
+    @Test func `an object with many members is searched in linear time`() throws {
         let members = (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",")
         guard case .object(let all) = try decode(JSONValue.self, "{\(members)}") else {
             Issue.record("no object")
@@ -174,7 +174,7 @@ struct WrittenTests {
         "2001-01-01T00:00:00+24:00", "2001-01-01T00:00:00Zx", "+2001-01-01T00:00:00Z",
         "2001-01-01T00:00:0\u{661}Z",
     ])
-    func `a text that is no date is refused`(_ text: String) throws {
+    func `a text that is not a date is refused`(_ text: String) throws {
         guard case .mismatch(_, let reason) = try refusal(Date.self, "\"\(text)\"") else {
             Issue.record("it is JSON")
             return
@@ -182,7 +182,7 @@ struct WrittenTests {
         #expect(reason.contains("2026-11-22T07:30:00.000Z"))
     }
 
-    @Test func `a date beyond the years of RFC 3339 is a number, one that is none is refused`()
+    @Test func `a date beyond the years of RFC 3339 is a number; an invalid one is refused`()
         throws
     {
         let late = Date(timeIntervalSinceReferenceDate: 252_423_993_600)
@@ -197,7 +197,7 @@ struct WrittenTests {
 
     // MARK: Numbers
 
-    @Test func `an integer is exactly the number that is there`() throws {
+    @Test func `an integer is read exactly`() throws {
         for text in ["1e-999999999", "-1e-400", "0.1e-99999999999999999999", "1.5", "15e-1"] {
             #expect(
                 try refusal(Int.self, text)
@@ -237,8 +237,7 @@ struct WrittenTests {
         + #""note":"new","byName":{"a":{"x":9,"unit":"km"}}}"#
 
     // Case 148
-    @Test func `a saved value has what it lacks from the other, at every level of objects`() throws
-    {
+    @Test func `missing members come from the other value, at every level of objects`() throws {
         let saved = #"{"number":7,"place":{"x":3},"places":[],"byName":{"a":{"x":1}}}"#
         let house = try decodeStored(House.self, saved, over: Self.initial)
         #expect(house.number == 7)
@@ -249,7 +248,7 @@ struct WrittenTests {
         #expect(throws: JSONRefusal.self) { try decodeStored(House.self, saved) }
     }
 
-    @Test func `what is inside of an array, or of another kind, is not filled in`() throws {
+    @Test func `arrays and values of another kind are not filled in`() throws {
         let inArray =
             #"{"number":7,"place":{"x":3},"places":[{"x":1}],"byName":{}}"#
         #expect(
@@ -296,7 +295,7 @@ struct WrittenTests {
         var plain: Plain
     }
 
-    @Test func `a type that always has JSON is known by its fields`() {
+    @Test func `a type that always has JSON is recognised by its fields`() {
         #expect(JSON.alwaysEncodes(Message.self))
         #expect(JSON.alwaysEncodes(Plain.self))
         #expect(JSON.alwaysEncodes([Set<UInt8>].self))

@@ -54,7 +54,7 @@ private enum Later {
 
 @Suite("README — sessions outlive deployments", .timeLimit(.minutes(5)))
 struct MigrationTests {
-    @Test func `its code is in this file, word for word`() throws {
+    @Test func `the document's code is in this file, word for word`() throws {
         func lines(_ text: some StringProtocol) -> [String] {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
                 .filter { !$0.isEmpty }

@@ -2,9 +2,9 @@ import ReactorHosting
 import Reactors
 import Testing
 
-@Suite("README — a package hosts a reactor of its own", .timeLimit(.minutes(5)))
+@Suite("README — a package hosts its own reactor", .timeLimit(.minutes(5)))
 struct OwnReactorTests {
-    @Test func `It is created, posted to, and its pulses are streamed until the server stops`()
+    @Test func `a session is created, posted to and streamed until the server stops`()
         async throws
     {
         let (addresses, told) = AsyncStream<String>.makeStream()
@@ -33,7 +33,7 @@ struct OwnReactorTests {
         try reader.hearTheEnd()
     }
 
-    @Test func `Reactors that can't be hosted are refused, all at once`() async {
+    @Test func `reactors that can't be hosted are all refused together`() async {
         let server = ReactorServer(hosting: [
             Hosted("lamp") { Lamp() }, Hosted("lamp") { Lamp() }, Hosted("a lamp") { Lamp() },
             Hosted("bad") { Badly() },

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("The books — a remembered event is judged like a parsed one", .timeLimit(.minutes(5)))
+@Suite("Delivery ledger — a remembered event is checked like a parsed one", .timeLimit(.minutes(5)))
 struct DeliveryLedgerTests {
     private func event(_ number: Int, publisher: Int = 0, sequence: Int) -> String {
         var mark: [UInt8] = []
@@ -41,7 +41,7 @@ struct DeliveryLedgerTests {
         #expect(bytewise.problems == [])
     }
 
-    @Test func `a loss is seen by whom it befalls, first or second`() {
+    @Test func `a loss is detected for the first and the second subscriber`() {
         let all = [1, 2, 3, 4].map { event($0, sequence: $0 - 1) }
         let lossy = all[0] + all[1] + all[3]
         for tally in [tally(all.joined(), lossy), tally(lossy, all.joined())] {
@@ -51,35 +51,35 @@ struct DeliveryLedgerTests {
         }
     }
 
-    @Test func `a repeated event is seen though its bytes are known`() {
+    @Test func `a repeated event is detected although its bytes are known`() {
         let all = [1, 2, 3].map { event($0, sequence: $0 - 1) }
         let doubled = tally(all.joined(), all[0] + all[1] + all[1] + all[2])
         #expect(doubled.doubles == 1)
         #expect(doubled.problems == ["1 events received twice"])
     }
 
-    @Test func `known bytes behind another position are judged anew`() {
+    @Test func `known bytes after another position are checked again`() {
         let all = [1, 2].map { event($0, sequence: $0 - 1) }.joined()
         let ahead = tally(all, "id: abcd1234.5\n\n" + all)
         #expect(ahead.reorderings == 2)
         #expect(ahead.deliveries == 4)
     }
 
-    @Test func `exchanged events are seen`() {
+    @Test func `exchanged events are detected`() {
         let all = [1, 2, 3].map { event($0, sequence: $0 - 1) }
         let swapped = tally(all.joined(), all[0] + all[2] + all[1])
         #expect(swapped.gaps == 1)
         #expect(swapped.reorderings == 1)
     }
 
-    @Test func `right ids on wrong data are seen by the marks`() {
+    @Test func `right ids on wrong data are detected by the marks`() {
         let wrong = tally(
             event(1, sequence: 0) + event(2, sequence: 1),
             event(1, sequence: 0) + event(2, sequence: 0))
         #expect(wrong.doubles == 1)
     }
 
-    @Test func `snapshots, resets and ends are no deliveries`() {
+    @Test func `snapshots, resets and ends do not count as deliveries`() {
         let tally = tally(
             "event: snapshot\nid: abcd1234.0\ndata: {}\n\n" + event(1, sequence: 0),
             event(1, sequence: 0)

@@ -32,7 +32,7 @@ struct EventScannerTests {
         expect(": hi\nretry: 2000\nidle: 1\ndatum: 2\n\n", [Block()])
     }
 
-    @Test func `an id alone is a block that is no event`() {
+    @Test func `an id alone is a block without an event`() {
         expect("id: abcd1234.0\n\n", [Block(id: "abcd1234.0")])
     }
 
@@ -44,7 +44,7 @@ struct EventScannerTests {
             ])
     }
 
-    @Test func `blank lines beyond the first end nothing`() {
+    @Test func `blank lines after the first end nothing`() {
         expect("\n\ndata: x\n\n\n\n\ndata: y\n\n", [Block(data: "x"), Block(data: "y")])
     }
 
@@ -52,7 +52,7 @@ struct EventScannerTests {
         expect("data: a\ndata: b\n\n", [Block(data: "a\ndata: b")])
     }
 
-    @Test func `an unfinished block is not handed out`() {
+    @Test func `an unfinished block is not delivered`() {
         expect("data: a\n\ndata: b\n", [Block(data: "a")])
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Figures — quantiles, medians, words", .timeLimit(.minutes(5)))
+@Suite("Figures — quantiles, medians, formats", .timeLimit(.minutes(5)))
 struct MeasureTests {
     @Test func `small values are exact`() {
         var histogram = Histogram()
@@ -36,11 +36,11 @@ struct MeasureTests {
         #expect(histogram.max == UInt64.max)
     }
 
-    @Test func `an empty histogram answers 0`() {
+    @Test func `an empty histogram returns 0`() {
         #expect(Histogram().quantile(0.99) == 0)
     }
 
-    @Test func `merging is recording both`() {
+    @Test func `merging equals recording both`() {
         var first = Histogram()
         var second = Histogram()
         first.record(10)
@@ -71,7 +71,7 @@ struct MeasureTests {
         (100_000, .bytes, "97.7 KB"), (20_971_520, .bytes, "20.0 MB"), (-5, .bytes, "-5 B"),
         (0.5, .share, "50.0 %"), (0.0625, .seconds, "0.063 s"),
     ])
-    func `figures read well`(_ value: Double, _ unit: FigureUnit, _ text: String) {
+    func `figures are formatted for reading`(_ value: Double, _ unit: FigureUnit, _ text: String) {
         #expect(Figure(name: "x", value: value, unit: unit).text == text)
     }
 
@@ -117,9 +117,9 @@ struct MeasureTests {
 }
 
 #if os(Linux)
-    @Suite("Processes — as /proc tells them", .timeLimit(.minutes(5)))
+    @Suite("Processes — read from /proc", .timeLimit(.minutes(5)))
     struct ProcessUsageTests {
-        @Test func `CPU time stands behind whatever the command is called`() {
+        @Test func `CPU time is parsed for any command name`() {
             let stat = "12 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0"
             #expect(ProcessUsage.cpuNanoseconds(stat: stat, ticksPerSecond: 100) == 2_000_000_000)
             #expect(ProcessUsage.cpuNanoseconds(stat: "", ticksPerSecond: 100) == 0)
@@ -131,7 +131,7 @@ struct MeasureTests {
             #expect(ProcessUsage.kilobytes("Swap:", in: text) == 0)
         }
 
-        @Test func `process 1 has this process among its descendants, and it has memory`() {
+        @Test func `a process is among its own descendants, and its memory is known`() {
             let text = ProcFile.text("/proc/self/stat") ?? ""
             let own = text.split(separator: " ").first.flatMap { Int($0) } ?? 0
             #expect(own > 0)

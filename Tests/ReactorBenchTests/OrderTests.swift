@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Every event once, in order — told by the ids", .timeLimit(.minutes(5)))
+@Suite("Every event once, in order — checked by ids", .timeLimit(.minutes(5)))
 struct OrderTests {
     /// The verdicts over a sequence of ids.
     private func verdicts(_ ids: [String], _ scheme: IDScheme) -> [OrderVerdict] {
@@ -37,7 +37,7 @@ struct OrderTests {
         #expect(verdicts(["abcd1234.2.1", "abcd1234.3"], .rising) == [.inOrder, .gap])
     }
 
-    @Test func `doubles and reorderings are told apart, and leave the position`() {
+    @Test func `duplicates and reorderings are distinguished and keep the position`() {
         let ids = ["abcd1234.5", "abcd1234.5", "abcd1234.3", "abcd1234.6", "abcd1234.6.1"]
         #expect(
             verdicts(ids, .consecutive) == [.inOrder, .double, .reordered, .inOrder, .reordered])
@@ -64,7 +64,7 @@ struct OrderTests {
         ("abcd1234.1.2.3", .rising), ("17:", .nchan), (":3", .nchan), ("17", .nchan),
         ("-1", .number), ("99999999999999999999", .number),
     ])
-    func `what is no id of the scheme is malformed`(_ text: String, _ scheme: IDScheme) {
+    func `an id of another scheme is malformed`(_ text: String, _ scheme: IDScheme) {
         #expect(verdicts([text], scheme) == [.malformed])
     }
 
@@ -72,7 +72,7 @@ struct OrderTests {
         ("abcd1234.17", IDScheme.consecutive), ("abcd1234.17.2", .rising),
         ("1700000000:12", .nchan), ("0", .number), ("18446744073709551", .number),
     ])
-    func `an id is written as it was read`(_ text: String, _ scheme: IDScheme) throws {
+    func `an id is written as read`(_ text: String, _ scheme: IDScheme) throws {
         let bytes = Array(text.utf8)
         let read = EventID(bytes.span, range: 0..<bytes.count, scheme: scheme)
         let id = try #require(read)
@@ -82,9 +82,9 @@ struct OrderTests {
     }
 }
 
-@Suite("Every event once, in order — told by the marks", .timeLimit(.minutes(5)))
+@Suite("Every event once, in order — checked by marks", .timeLimit(.minutes(5)))
 struct MarkTests {
-    @Test func `a mark is found in JSON and read as it was written`() {
+    @Test func `a mark is found in JSON and read as written`() {
         let mark = Mark(microseconds: 0xFEDC_BA98, publisher: 0x0123, sequence: 0x4567_89AB)
         var bytes = Array(##"{"a":"#x"##.utf8)
         let start = bytes.count

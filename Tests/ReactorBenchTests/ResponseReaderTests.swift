@@ -16,7 +16,7 @@ struct ResponseReaderTests {
         }
     }
 
-    @Test func `pipelined responses with Content-Length are told apart`() throws {
+    @Test func `pipelined responses with Content-Length are separated`() throws {
         try expect(
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
                 + "HTTP/1.1 404 Not Found\r\ncontent-length:0\r\n\r\n"
@@ -45,7 +45,7 @@ struct ResponseReaderTests {
             statuses: [200], bodies: ["x"], ended: 1)
     }
 
-    @Test func `a response without a length continues until the close`() throws {
+    @Test func `a response without a length lasts until the close`() throws {
         try expect(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: x\n\n",
             statuses: [200], bodies: ["data: x\n\n"], ended: 0)
@@ -84,7 +84,7 @@ struct ResponseReaderTests {
             .badChunkSize
         ),
     ])
-    func `what is no HTTP is a fault`(_ text: String, _ fault: ResponseFault) {
+    func `bytes that are not HTTP are a fault`(_ text: String, _ fault: ResponseFault) {
         for feed in Feeds.all(text) {
             #expect(throws: fault) { try ReadResponses(feed) }
         }
@@ -118,7 +118,7 @@ struct ResponseReaderTests {
             .badChunkEnd
         ),
     ])
-    func `what a lenient client overlooks is a fault for a strict one`(
+    func `deviations that a lenient client accepts are faults for a strict one`(
         _ text: String, _ fault: ResponseFault
     ) throws {
         for feed in Feeds.all(text) {
@@ -127,7 +127,7 @@ struct ResponseReaderTests {
         _ = try ReadResponses([Array(text.utf8)])
     }
 
-    @Test func `a strict client reads what is well formed`() throws {
+    @Test func `a strict client reads well-formed responses`() throws {
         let text =
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
             + "\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 204 No Content\r\nX-A_b.c: \td\r\n\r\n"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Those in a storm who know what they did see what is wrong", .timeLimit(.minutes(5)))
+@Suite("The storm's crew detects faults in its own sessions", .timeLimit(.minutes(5)))
 struct StormCrewTests {
     // MARK: The witness
 
@@ -38,14 +38,14 @@ struct StormCrewTests {
         return answer(&witness, status, body)
     }
 
-    @Test func `what was acknowledged is there after a kill, and at most one more`() {
+    @Test func `acknowledged actions survive a kill, and at most one more appears`() {
         #expect(faults(200, seen(3, 3)) == [])
         #expect(faults(200, seen(4, 4)) == [])
         #expect(faults(503, "{}") == [])
         #expect(faults(504, "{}") == [])
     }
 
-    @Test func `what is lost, doubled or another life is a fault`() {
+    @Test func `a lost action, a duplicate or another generation is a fault`() {
         #expect(faults(200, seen(2, 2)) != [])
         #expect(faults(200, seen(5, 5)) != [])
         #expect(faults(200, seen(3, 2)) != [])
@@ -55,7 +55,7 @@ struct StormCrewTests {
 
     // MARK: Versions
 
-    @Test func `no version is given to two`() {
+    @Test func `no version is given to two posts`() {
         var claims = VersionClaims()
         for range in [0..<5, 10..<12, 5..<10, 20..<21] as [Range<UInt64>] {
             let isTaken = claims.take(range)
@@ -70,7 +70,7 @@ struct StormCrewTests {
         #expect(claims.ranges == [0..<21])
     }
 
-    @Test func `two posts that were told the same version are a fault`() {
+    @Test func `two posts with the same version are a fault`() {
         var ledger = TortureLedger(sessions: 1)
         for (first, version) in [(0, 3), (3, 5)] as [(UInt32, UInt64)] {
             let index = ledger.enter(
@@ -100,7 +100,7 @@ struct StormCrewTests {
         return pager.answered(status, Array(body(after).utf8))
     }
 
-    @Test func `a page begins behind what was asked for, or says that it cannot`() throws {
+    @Test func `a page begins after the requested position or reports a reset`() throws {
         let entries = { (number: UInt64) in
             #"{"entries":[{"position":"abcdefgh.\#(number)","time":1}]}"#
         }
@@ -131,7 +131,7 @@ struct StormCrewTests {
         return hunt
     }
 
-    @Test func `all three are connected before the first of them sends`() {
+    @Test func `all three connect before the first one sends`() {
         var random = SeededNumbers(seed: 1)
         var hunt = hunt(&random)
         #expect(hunt.phase == .gathering)
@@ -149,7 +149,7 @@ struct StormCrewTests {
     @Test(arguments: [
         (410, 204, 410, 0), (200, 204, 410, 0), (500, 204, 410, 1), (200, 204, 200, 1),
     ])
-    func `what is deleted stays so, and the post is one of three answers`(
+    func `a deleted session stays deleted, and the post has one of three replies`(
         post: Int, delete: Int, look: Int, faults: Int
     ) {
         var random = SeededNumbers(seed: 1)
@@ -171,7 +171,7 @@ struct StormCrewTests {
         #expect(hunt.phase == .making)
     }
 
-    @Test func `another server without a file has none of their sessions`() {
+    @Test func `another server without a file has none of the sessions`() {
         var random = SeededNumbers(seed: 1)
         var hunt = hunt(&random)
         let session = hunt.session

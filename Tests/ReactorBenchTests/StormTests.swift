@@ -4,7 +4,7 @@ import Testing
 @testable import reactor_bench
 
 @Suite(
-    "A storm sends everything, the same again for the same seed, and sees what is wrong",
+    "A storm covers all routes, is reproducible by seed, and detects faults",
     .timeLimit(.minutes(5)))
 struct StormTests {
     private func requests() -> StormRequests {
@@ -21,12 +21,12 @@ struct StormTests {
         }
     }
 
-    @Test func `every route of the service is stormed, and no other`() {
+    @Test func `the storm covers every route of the service and no other`() {
         let table = Set(Route.table.map { "\($0.method) \($0.path)" })
         #expect(Set(StormRoute.allCases.map(\.rawValue)) == table)
     }
 
-    @Test func `one seed sends the same bytes again, another one others`() {
+    @Test func `a seed always gives the same bytes, another seed others`() {
         #expect(sent(1, 300).map(\.bytes) == sent(1, 300).map(\.bytes))
         #expect(sent(1, 300).map(\.bytes) != sent(2, 300).map(\.bytes))
     }
@@ -38,21 +38,21 @@ struct StormTests {
         #expect(sent(3, 4_000).contains { $0.line == line || $0.line.hasPrefix("\(line)?") })
     }
 
-    @Test func `pages are asked for at the edge of what is kept`() {
+    @Test func `pages are requested at the edge of the kept history`() {
         let edges = sent(4, 2_000).filter { $0.line.contains("/log?") }
         for number in 25...35 {
             #expect(edges.contains { $0.line.contains("after=abcdefgh.\(number)") })
         }
     }
 
-    @Test func `nobody but the crew writes to its sessions`() {
+    @Test func `only the crew writes to its sessions`() {
         for request in sent(5, 5_000)
         where request.line.contains("-hot-") || request.line.contains("-witness-") {
             #expect(request.line.hasPrefix("GET ") || request.line.hasPrefix(StormGarbage.mark))
         }
     }
 
-    @Test func `a session that is deleted has another name from then on`() {
+    @Test func `a deleted session gets another name`() {
         var requests = requests()
         var random = SeededNumbers(seed: 1)
         let first = requests.sessions[1]
@@ -67,7 +67,7 @@ struct StormTests {
         #expect(after.first?.line == "PUT /v1/sessions/\(second)")
     }
 
-    @Test func `garbage of every kind comes, on any route`() {
+    @Test func `garbage of every kind is sent to any route`() {
         var random = SeededNumbers(seed: 9)
         let lines = (0..<2_000).map { _ in
             StormGarbage.request(method: "GET", path: "/livez", host: "h", &random).line
@@ -84,7 +84,7 @@ struct StormTests {
         for setting in Setting.table { #expect(chosen.contains(setting.name)) }
     }
 
-    @Test func `the server takes every value that is drawn`() throws {
+    @Test func `the server accepts every drawn value`() throws {
         for (name, values) in StormSettings.choices {
             guard Setting.table.contains(where: { $0.name == name }) else { continue }
             for value in values {
@@ -93,7 +93,7 @@ struct StormTests {
         }
     }
 
-    @Test func `only what the server knows is set, and later servers take what the first took`() {
+    @Test func `only known settings are set, and later servers get those of the first`() {
         var random = SeededNumbers(seed: 2)
         let offered = StormSettings.offered(by: "  --batch-limit <number>  text\n  --admin <admin>")
         #expect(offered == ["batch-limit", "admin"])
@@ -116,7 +116,7 @@ struct StormTests {
     }
 
     @Test(arguments: [(200, false), (404, false), (500, true), (502, true), (503, false)])
-    func `an answer of 500 is a fault, one that says to come again is none`(
+    func `a 500 is a fault, a response with Retry-After is none`(
         status: Int, isFault: Bool
     ) {
         var connection = connection()
@@ -126,7 +126,7 @@ struct StormTests {
         #expect(!AnswerRules.isFault(501, isGarbage: true))
     }
 
-    @Test func `positions are learnt from answers and from streams`() {
+    @Test func `positions are learnt from responses and streams`() {
         for body in [#"{"version":1,"position":"abcdefgh.7"}"#, "id: abcdefgh.7\ndata: 1\n\n"] {
             var connection = connection()
             _ = connection.began(200)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Templates — places are filled in, everything else is itself", .timeLimit(.minutes(5)))
+@Suite("Templates — placeholders are filled in, other text is unchanged", .timeLimit(.minutes(5)))
 struct TemplateTests {
     private let values = TemplateValues(
         connection: 3, number: 41, stream: 7,
@@ -13,21 +13,21 @@ struct TemplateTests {
         Template(template, run: "run1").text(values)
     }
 
-    @Test func `all places`() {
+    @Test func `all placeholders are filled`() {
         #expect(
             text("{i} {n} {session} {stream} {index} {publisher} {run}")
                 == "3 41 run1-7 run1-7 7 3 run1")
         #expect(text("{mark}") == "#00000001000200000003")
     }
 
-    @Test func `JSON's own braces stay`() {
+    @Test func `braces of JSON stay`() {
         #expect(text(#"{"a":{"b":{}},"n":{n}}"#) == #"{"a":{"b":{}},"n":41}"#)
         #expect(text("{") == "{")
         #expect(text("}{unknown}{n") == "}{unknown}{n")
         #expect(text("{{n}}") == "{41}")
     }
 
-    @Test func `a template without places is constant`() {
+    @Test func `a template without placeholders is constant`() {
         #expect(Template(#"{"a":1}"#, run: "r").isConstant)
         #expect(!Template("{n}", run: "r").isConstant)
         #expect(Template("x{mark}", run: "r").names(.mark))
@@ -107,7 +107,7 @@ struct TemplateTests {
         "https://a", "a:1", "http://", "http://:1", "http://a:0", "http://a:x",
         "http://a:65536", "http://a:", "http://[::1]x",
     ])
-    func `what is no endpoint`(_ url: String) {
+    func `an invalid endpoint is refused`(_ url: String) {
         #expect(Endpoint(url) == nil)
     }
 
@@ -132,7 +132,7 @@ struct TemplateTests {
     }
 
     @Test(arguments: ["", "s", "-1s", "1h", "nan", "inf", "1e9"])
-    func `what is no span`(_ text: String) {
+    func `an invalid span is refused`(_ text: String) {
         #expect(TimeSpan(argument: text) == nil)
     }
 }
@@ -157,7 +157,7 @@ struct OptionTests {
             (["compare", "--run", "a: requests --depth 0", "--run", "b: requests"], "--depth"),
             (["compare", "--run", "a: compare", "--run", "b: requests"], "'a'"),
         ] as [([String], String)])
-    func `refused`(_ arguments: [String], _ named: String) {
+    func `invalid options are refused`(_ arguments: [String], _ named: String) {
         do {
             _ = try ReactorBench.parseAsRoot(arguments)
             Issue.record("\(arguments) was accepted")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Torture finds what a server that breaks its promises did", .timeLimit(.minutes(5)))
+@Suite("Torture detects broken promises of a server", .timeLimit(.minutes(5)))
 struct TortureTests {
     /// A ledger of one session in which one poster posted these batches, all answered well.
     private func ledger(_ batches: [Int] = [1, 1, 3]) -> (TortureLedger, [UInt64]) {
@@ -26,23 +26,23 @@ struct TortureTests {
         return Set(ledger.counts.keys)
     }
 
-    @Test func `the history that was acknowledged is none`() {
+    @Test func `an acknowledged history has no fault`() {
         let (ledger, history) = ledger()
         #expect(faults(ledger, history) == [])
     }
 
-    @Test func `an acknowledged action that is gone is lost`() {
+    @Test func `a missing acknowledged action is lost`() {
         let (ledger, history) = ledger()
         #expect(faults(ledger, Array(history.dropLast(3))).contains(.lost))
         #expect(faults(ledger, Array(history.dropFirst())).contains(.lost))
     }
 
-    @Test func `an action that is there twice is doubled`() {
+    @Test func `an action that appears twice is doubled`() {
         let (ledger, history) = ledger()
         #expect(faults(ledger, history + [history[0]]).contains(.doubled))
     }
 
-    @Test func `two actions that changed places are reordered`() {
+    @Test func `two exchanged actions are reordered`() {
         var (ledger, history) = ledger()
         history.swapAt(0, 1)
         #expect(faults(ledger, history).isSuperset(of: [.reordered, .lost]))
@@ -51,7 +51,7 @@ struct TortureTests {
         #expect(faults(ledger, history) == [.reordered])
     }
 
-    @Test func `a batch that nobody was told of is there whole or not at all`() {
+    @Test func `an unacknowledged batch is there whole or not at all`() {
         var (ledger, history) = ledger()
         ledger.ended(2, .unanswered)
         #expect(faults(ledger, history) == [])
@@ -59,14 +59,14 @@ struct TortureTests {
         #expect(faults(ledger, Array(history.dropLast())) == [.torn])
     }
 
-    @Test func `what was refused, or never posted, is invented`() {
+    @Test func `an action that was refused or never posted is invented`() {
         var (ledger, history) = ledger()
         ledger.ended(1, .refused)
         #expect(faults(ledger, history) == [.invented])
         #expect(faults(ledger, history + [TorturePost.action(9, 9)]).contains(.invented))
     }
 
-    @Test func `what was shown must be what is there`() {
+    @Test func `a shown event must be in the history`() {
         var (ledger, history) = ledger()
         ledger.shown(history[1], at: 2, of: 0)
         #expect(faults(ledger, history) == [])
@@ -74,13 +74,13 @@ struct TortureTests {
         #expect(faults(ledger, history).contains(.rolledBack))
     }
 
-    @Test func `a record that was shown and is gone was rolled back`() {
+    @Test func `a shown record that is missing was rolled back`() {
         var (ledger, history) = ledger([1])
         ledger.shown(TorturePost.action(0, 1), at: 2, of: 0)
         #expect(faults(ledger, history).isSuperset(of: [.rolledBack, .backwards]))
     }
 
-    @Test func `another answer to the same request is a fault`() {
+    @Test func `another reply to the same request is a fault`() {
         var (ledger, history) = ledger()
         ledger.acknowledged(1, at: 2)
         #expect(faults(ledger, history) == [])
@@ -101,7 +101,7 @@ struct TortureTests {
         ([1, 2, 3], []), ([1, 3], [TortureFault.gap]), ([1, 1, 2], [.repeated]),
         ([2], [.gap]), ([1, 2, 1, 3], [.repeated]),
     ])
-    func `a stream tells every number once, from the first`(
+    func `a stream has every number once, from the first`(
         _ numbers: [Int], _ found: [TortureFault]
     ) {
         var ledger = TortureLedger(sessions: 1)
@@ -117,7 +117,7 @@ struct TortureTests {
         #expect(Array(ledger.counts.keys) == found)
     }
 
-    @Test func `a reader asks for what follows its last id, within a record too`() {
+    @Test func `a reader resumes after its last id, within a record too`() {
         var ledger = TortureLedger(sessions: 1)
         var reader = TortureReader(session: 0, stream: .log)
         let epoch = EventID(text: "abcd1234.0").epoch
@@ -133,7 +133,7 @@ struct TortureTests {
         #expect(ledger.counts.isEmpty)
     }
 
-    @Test func `a stream that begins anew is a fault`() {
+    @Test func `a stream that restarts is a fault`() {
         var ledger = TortureLedger(sessions: 1)
         var reader = TortureReader(session: 0, stream: .pulses)
         reader.take(
@@ -141,7 +141,7 @@ struct TortureTests {
         #expect(ledger.counts == [.reset: 1])
     }
 
-    @Test func `an unanswered post is asked again with its key, or given up without one`() {
+    @Test func `an unanswered post is retried with its key, or abandoned without one`() {
         var ledger = TortureLedger(sessions: 1)
         var poster = TorturePoster(number: 0, session: 0)
         var random = SeededNumbers(seed: 1)

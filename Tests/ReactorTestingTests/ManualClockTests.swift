@@ -16,7 +16,7 @@ struct ManualClockTests {
         }
     }
 
-    @Test func `sleepers wake at their time and not before`() async throws {
+    @Test func `sleeping tasks wake at their time and not before`() async throws {
         let clock = clock
         let sleeper = Task {
             try await clock.sleep(for: .seconds(2))
@@ -30,7 +30,7 @@ struct ManualClockTests {
         #expect(try await sleeper.value == ManualClock.Instant(sinceStart: .seconds(2)))
     }
 
-    @Test func `the earliest wakes first, of equal ones that which slept first`() async throws {
+    @Test func `the earliest wakes first; of equal ones the first to sleep`() async throws {
         let diary = Diary()
         let clock = clock
         try await withThrowingTaskGroup { group in
@@ -44,13 +44,13 @@ struct ManualClockTests {
         #expect(await diary.names == ["a", "a2", "b", "c", "d"])
     }
 
-    @Test func `a deadline that has passed is no sleep`() async throws {
+    @Test func `a past deadline returns at once`() async throws {
         clock.advance(by: .seconds(1))
         try await clock.sleep(until: ManualClock.Instant(sinceStart: .seconds(1)))
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func `a cancelled sleeper wakes at once, one that is cancelled before never sleeps`()
+    @Test func `a cancelled task wakes at once; one cancelled before never sleeps`()
         async
     {
         let clock = clock
@@ -68,14 +68,14 @@ struct ManualClockTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func `waiting for sleepers ends with the waiting task`() async {
+    @Test func `waiting for sleeping tasks ends with the waiting task`() async {
         let clock = clock
         let waiting = Task { await clock.waitForSleepers(1) }
         waiting.cancel()
         await waiting.value
     }
 
-    @Test func `moments are apart by what the clock was advanced`() {
+    @Test func `instants differ by how far the clock was advanced`() {
         let start = clock.now
         clock.advance(by: .seconds(5))
         #expect(start.duration(to: clock.now) == .seconds(5))

@@ -13,7 +13,7 @@ struct StubTests {
         stub = Stub(host)
     }
 
-    @Test func `case 102: actions are recorded exactly so, and lead nowhere`() async {
+    @Test func `case 102: actions are recorded exactly, and have no effect`() async {
         await stub.enable()
         #expect(await host.send(.tick) == SendResult(accepted: true, version: 0))
         await host.send(.tick)
@@ -39,7 +39,7 @@ struct StubTests {
         #expect(await host.version == 4)
     }
 
-    @Test func `case 104: injected pulses are seen where the reactor's are`() async throws {
+    @Test func `case 104: injected pulses are sent like the reactor's own`() async throws {
         var alerts = await host.pulse(\.$alert).makeAsyncIterator()
         #expect(try await alerts.next() == .some(nil))
         await stub.enable()
@@ -73,14 +73,14 @@ struct StubTests {
         #expect(await host.currentState.value == 2)
     }
 
-    @Test func `injecting into what is not stubbed is an error`() async {
+    @Test func `injecting without a stub is an error`() async {
         await #expect(throws: StubNotEnabled.self) { try await stub.inject { $0.value = 1 } }
         await stub.enable()
         await host.end()
         await #expect(throws: StubNotEnabled.self) { try await stub.inject { $0.value = 1 } }
     }
 
-    @Test func `enabling twice keeps the recording, enabling anew begins another`() async {
+    @Test func `enabling twice keeps the recording; enabling again begins another`() async {
         await stub.enable()
         await host.send(.stop)
         await stub.enable()

@@ -20,7 +20,7 @@ struct TestDriverTests {
         await driver.receive(.setAlert("increased!")) { $0.alert = "increased!" }
     }
 
-    @Test func `case 53: what is asserted in full is not reported`() async {
+    @Test func `case 53: a full assertion is not reported`() async {
         let driver = makeDriver()
         await increase(driver, to: 1)
         await increase(driver, to: 2)
@@ -34,7 +34,7 @@ struct TestDriverTests {
         #expect(!(await driver.host.send(.stop).accepted))
     }
 
-    @Test func `another state is reported once, with both, and the driver continues from the real`()
+    @Test func `a wrong state is reported once, and the driver continues from the real one`()
         async
     {
         let driver = makeDriver()
@@ -52,7 +52,7 @@ struct TestDriverTests {
         #expect(reports.messages.count == 2)
     }
 
-    @Test func `an assigned pulse is a part of the state, an equal value too`() async {
+    @Test func `an assigned pulse is part of the state, even with an equal value`() async {
         let driver = makeDriver()
         await increase(driver, to: 1)
         await driver.send(.increase) { $0.isLoading = true }
@@ -66,7 +66,7 @@ struct TestDriverTests {
         #expect(reports.messages.count == 1)
     }
 
-    @Test func `what came and was not asserted is reported at the next send and at the end`()
+    @Test func `unasserted events are reported at the next send and at the end`()
         async
     {
         let driver = makeDriver()
@@ -86,7 +86,7 @@ struct TestDriverTests {
         #expect(reports.messages[3].hasPrefix("Not asserted: a failure of effect: Mishap"))
     }
 
-    @Test func `another event than the asserted one is reported`() async {
+    @Test func `an event other than the asserted one is reported`() async {
         let driver = makeDriver()
         await driver.send(.increase) { $0.isLoading = true }
         await driver.advance(by: .milliseconds(500))
@@ -102,7 +102,7 @@ struct TestDriverTests {
         await driver.finish()
     }
 
-    @Test func `nothing is waited for when nothing runs that could bring it`() async {
+    @Test func `the driver does not wait when nothing runs that could produce the event`() async {
         let driver = makeDriver()
         await driver.receive(.increaseValue)
         await driver.receive(activity: .big(1))
@@ -131,7 +131,7 @@ struct TestDriverTests {
         #expect(reports.messages.count == 1)
     }
 
-    @Test func `what follows the synchronous part is received, not sent`() async {
+    @Test func `mutations after the synchronous part are received, not sent`() async {
         let driver = makeDriver()
         await driver.send(.tickNot)
         await driver.receive(.increaseValue) { $0.value = 1 }
@@ -161,7 +161,7 @@ struct TestDriverTests {
             ])
     }
 
-    @Test func `a report has the place of the call that found it`() async {
+    @Test func `a report has the location of the call that found it`() async {
         let driver = makeDriver()
         await driver.receive(.increaseValue)
         let line = #line - 1
@@ -170,7 +170,7 @@ struct TestDriverTests {
         await driver.finish()
     }
 
-    @Test func `a driver that is let go of without finish is reported`() {
+    @Test func `a driver released without finish is reported`() {
         _ = makeDriver()
         #expect(
             reports.messages == ["The driver was let go of without `await driver.finish()`."])

@@ -85,7 +85,7 @@ struct TestingAReactorTests {
         }
     }
 
-    @Test func `time passes when the test says so`() async {
+    @Test func `time passes only when the test advances it`() async {
         let clock = ManualClock()
         let host = ReactorHost(Counter(), clock: clock)
         await host.send(.increase)
@@ -107,7 +107,7 @@ struct TestingAReactorTests {
         #expect(await host.currentState.value == 0)
     }
 
-    @Test func `its code is in this file, word for word`() throws {
+    @Test func `the document's code is in this file, word for word`() throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { root.deleteLastPathComponent() }
         let page = try String(

@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "The action log tells everything that happens, in one order, with its place",
+    "The action log has every event, in one order, with its position",
     .timeLimit(.minutes(5)))
 struct ActionLogTests {
     private let clock = ManualClock()
@@ -13,9 +13,7 @@ struct ActionLogTests {
         ReactorHost(ScriptReactor(), clock: clock, now: { .seconds(1000) })
     }
 
-    @Test func `records keep their numbers, other entries stand before the next record`()
-        async throws
-    {
+    @Test func `records keep their numbers; other entries precede the next record`() async throws {
         let host = makeHost()
         await host.perform(.just("unread"))
         var log = Reading(await host.log())
@@ -34,7 +32,7 @@ struct ActionLogTests {
         #expect(positions.sorted() == positions)
     }
 
-    @Test func `positions are the same for every reader, whenever it came`() async throws {
+    @Test func `positions are the same for all readers`() async throws {
         let host = makeHost()
         var early = Reading(await host.log())
         await host.perform(.empty())
@@ -44,9 +42,7 @@ struct ActionLogTests {
         #expect(try await late.next(2).map(\.position.description) == ["1.2", "1"])
     }
 
-    @Test func `the time is that of the session's own clock when nobody gives another`()
-        async throws
-    {
+    @Test func `the time is that of the session's clock by default`() async throws {
         let host = ReactorHost(ScriptReactor(), clock: clock)
         var log = Reading(await host.log())
         clock.advance(by: .seconds(3))
@@ -54,7 +50,7 @@ struct ActionLogTests {
         #expect(try await log.next(1).map(\.time) == [.seconds(3)])
     }
 
-    @Test func `a step is told from its start to its end, under its name`() async throws {
+    @Test func `a step is logged from start to end under its name`() async throws {
         let host = makeHost()
         var log = Reading(await host.log())
         await host.perform(.run(id: "step") { await $0("sent") })
@@ -110,7 +106,7 @@ struct ActionLogTests {
         #expect(try await log.next(2).map(\.text) == ["received", "failed"])
     }
 
-    @Test func `cancelled, skipped and dropped are told, each with what it is about`() async throws
+    @Test func `cancelled, skipped and dropped steps are logged with their subjects`() async throws
     {
         let host = makeHost()
         var log = Reading(await host.log())
@@ -132,7 +128,7 @@ struct ActionLogTests {
             ])
     }
 
-    @Test func `a reader that is too slow is told so after what its buffer held`() async throws {
+    @Test func `a slow reader gets its buffered entries, then ReaderTooSlow`() async throws {
         let host = makeHost()
         var log = Reading(await host.log(buffer: 2))
         await host.perform(.of("a", "b"))
@@ -141,7 +137,7 @@ struct ActionLogTests {
         #expect(await host.readerCount == 0)
     }
 
-    @Test func `the log ends with the session, and of an ended one nothing is told`() async throws {
+    @Test func `the log ends with the session, and an ended session has none`() async throws {
         let host = makeHost()
         var log = Reading(await host.log())
         await host.perform(.run(id: "step") { try await $0.clock.sleep(for: .seconds(1)) })
@@ -153,7 +149,7 @@ struct ActionLogTests {
     }
 }
 
-@Suite("The action log tells what hooks and sources do", .timeLimit(.minutes(5)))
+@Suite("The action log shows the effects of hooks and sources", .timeLimit(.minutes(5)))
 struct HookLogTests {
     /// Refuses 0, fails at 1, doubles the rest; as mutations drops 4, fails at 6.
     private struct Picky: Reactor {
@@ -184,7 +180,7 @@ struct HookLogTests {
         ReactorHost(Picky(feed: feed.stream, other: other.stream))
     }
 
-    @Test func `case 93: a rewritten action is told as it came and as it became`() async throws {
+    @Test func `case 93: a rewritten action is logged as received and as rewritten`() async throws {
         let host = makeHost()
         var log = Reading(await host.log())
         await host.send(5)
@@ -197,7 +193,7 @@ struct HookLogTests {
         #expect(await host.currentState == [11])
     }
 
-    @Test func `case 92: a rejected action is told as such and is no record`() async throws {
+    @Test func `case 92: a rejected action is logged as such and is no record`() async throws {
         let host = makeHost()
         var log = Reading(await host.log())
         #expect(await host.send(0) == SendResult(accepted: false, version: 0))
@@ -205,7 +201,7 @@ struct HookLogTests {
         #expect(try await log.next(3).map(\.text) == ["rejected 0", "received", "11 1"])
     }
 
-    @Test func `case 94: a dropped mutation is told, a rewritten one as reduce saw it`()
+    @Test func `case 94: a dropped mutation is logged, a rewritten one as reduce got it`()
         async throws
     {
         let host = makeHost()
@@ -235,9 +231,7 @@ struct HookLogTests {
         #expect(try await states.next(1) == [[11]])
     }
 
-    @Test func `case 97: the end of a source is told by its name, its failure is a record`()
-        async throws
-    {
+    @Test func `case 97: a source's end is logged by name, its failure is a record`() async throws {
         let host = makeHost()
         var log = Reading(await host.log())
         feed.continuation.finish()

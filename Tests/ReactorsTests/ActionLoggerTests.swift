@@ -40,7 +40,7 @@ struct ActionLoggerTests {
 
     private let host = ReactorHost(ScriptReactor())
 
-    @Test func `case 132: two loggers are told the same in the same order`() async {
+    @Test func `case 132: two loggers get the same lines in the same order`() async {
         let (first, second) = (Recorder(until: "last"), Recorder(until: "last"))
         await host.add(first)
         await host.add(second)
@@ -51,7 +51,8 @@ struct ActionLoggerTests {
         #expect(await second.read() == expected + ["last 101"])
     }
 
-    @Test func `case 132: a slow logger holds up nobody, and is told how much it missed`() async {
+    @Test func `case 132: a slow logger delays nobody, and gets the number of missed lines`() async
+    {
         let gate = Gate()
         let slow = Recorder(until: "last", gate: gate, isHeld: true)
         let quick = Recorder(until: "30")
@@ -72,7 +73,7 @@ struct ActionLoggerTests {
         #expect(Array(told.suffix(2)) == ["received", "last 31"])
     }
 
-    @Test func `case 132: adding a logger replaces none, removing one is explicit`() async {
+    @Test func `case 132: adding a logger replaces none; removing one is explicit`() async {
         let (first, second) = (Recorder(until: "last"), Recorder(until: "last"))
         let token = await host.add(first)
         await host.add(second)
@@ -85,7 +86,7 @@ struct ActionLoggerTests {
         await second.done.hasArrivals(1)
     }
 
-    @Test func `what waits for a logger is told after the end of its session`() async {
+    @Test func `lines that wait for a logger are delivered after the session's end`() async {
         let gate = Gate()
         let logger = Recorder(until: "last", gate: gate, isHeld: true)
         await host.add(logger)

@@ -2,12 +2,12 @@ import Reactors
 import Testing
 
 @Suite(
-    "A cancelled step ends only itself, and cancelling reaches what has not begun",
+    "A cancelled step ends only itself, and cancelling reaches steps that have not begun",
     .timeLimit(.minutes(5)))
 struct CancellationTests {
     private let probe = CoreProbe()
 
-    @Test func `what follows a cancelled step still happens, after the turn that cancelled it`() {
+    @Test func `steps after a cancelled one still run, after the turn that cancelled it`() {
         probe.perform(.concat(.step("a"), .just("rest")))
         let answer = probe.perform(.concat(.just("1"), .cancel("a"), .just("2")))
         #expect(probe.cancelled == [probe.started[0].id])
@@ -17,7 +17,7 @@ struct CancellationTests {
         #expect(probe.log.contains("synchronous part of 2 at 2"))
     }
 
-    @Test func `what a cancelled or ended step still sends is dropped and reported`() {
+    @Test func `mutations of a cancelled or ended step are dropped and reported`() {
         probe.perform(.step("a"))
         probe.perform(.step("b"))
         probe.perform(.cancel("a"))
@@ -30,7 +30,7 @@ struct CancellationTests {
         #expect(probe.core.state.isEmpty)
     }
 
-    @Test func `the end of a cancelled step, or its error, changes nothing any more`() {
+    @Test func `the end or error of a cancelled step changes nothing`() {
         probe.perform(.concat(.step("a"), .just("rest")))
         probe.perform(.cancel("a"))
         probe.end(0, failure: CancellationError())
@@ -49,7 +49,7 @@ struct CancellationTests {
         #expect(probe.core.state == ["rest"])
     }
 
-    @Test func `cancelling does not reach what was sent later`() {
+    @Test func `cancelling does not affect later steps`() {
         probe.perform(.step("other"))
         probe.perform(.cancel("timer"))
         probe.perform(.concat(.step("first"), .step("timer")))
@@ -57,7 +57,7 @@ struct CancellationTests {
         #expect(probe.started.map(\.effectID) == ["other", "first", "timer"])
     }
 
-    @Test func `a cancel and then a run of the same name in one effect starts anew`() {
+    @Test func `a cancel and then a run of the same name in one effect starts a new step`() {
         probe.perform(.step("x"))
         probe.perform(.concat(.cancel("x"), .step("x")))
         #expect(probe.cancelled == [probe.started[0].id])
@@ -82,7 +82,7 @@ struct CancellationTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `what follows a merge is not reached by a cancel inside it, whichever ends last`() {
+    @Test func `a cancel inside a merge does not affect steps after it`() {
         probe.perform(
             .concat(
                 .merge(
@@ -101,7 +101,7 @@ struct CancellationTests {
         #expect(probe.core.runningCount == 1)
     }
 
-    @Test func `case 84: latest cancels the one that runs`() {
+    @Test func `case 84: latest cancels the running step`() {
         for query in ["a", "ab", "abc"] {
             probe.perform(.concat(.step("search", .latest), .just("\(query) is over")))
         }
@@ -112,7 +112,7 @@ struct CancellationTests {
         #expect(probe.core.state == ["a is over", "ab is over", "abc", "abc is over"])
     }
 
-    @Test func `case 85: first leaves the new one out while one runs`() {
+    @Test func `case 85: first skips a new step while one runs`() {
         probe.perform(.step("page", .first))
         probe.perform(.concat(.step("page", .first), .just("goes on")))
         #expect(probe.started.count == 1)
@@ -123,14 +123,14 @@ struct CancellationTests {
         #expect(probe.started.count == 2)
     }
 
-    @Test func `merge lets all run`() {
+    @Test func `merge lets all steps run`() {
         probe.perform(.step("x"))
         probe.perform(.step("x"))
         #expect(probe.cancelled.isEmpty)
         #expect(probe.core.runningCount == 2)
     }
 
-    @Test func `ending the session cancels everything, continues nothing, refuses what comes`() {
+    @Test func `ending the session cancels all steps, continues none and refuses actions`() {
         probe.perform(.concat(.step("a"), .just("never")))
         probe.perform(.step("b"))
         probe.core.end(observer: probe)
@@ -145,7 +145,7 @@ struct CancellationTests {
         #expect(probe.cancelled.count == 2)
     }
 
-    @Test func `many cancelled names are forgotten when nothing is old enough for them`() {
+    @Test func `cancelled names are forgotten when no older step remains`() {
         probe.perform(.concat(.step("long"), .step("name-7"), .just("long is over")))
         for number in 0..<1000 { probe.perform(.cancel("name-\(number)")) }
         probe.end(0)

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("An effect without end is a failure, not a crash", .timeLimit(.minutes(5)))
+@Suite("An endless effect is a failure, not a crash", .timeLimit(.minutes(5)))
 struct EffectLimitTests {
     private let probe = CoreProbe()
 
@@ -17,14 +17,14 @@ struct EffectLimitTests {
         #expect(probe.perform(.just("2")) == .accepted(version: 2, isSettled: true))
     }
 
-    @Test func `steps that an endless one held up in a merge never begin`() {
+    @Test func `steps behind an endless one in a merge never begin`() {
         @Sendable func again() -> ScriptEffect { .deferred { _ in again() } }
         probe.perform(.concat(.merge(again(), .just("never")), .just("never")))
         #expect(probe.core.state.isEmpty)
         #expect(limits == [.steps])
     }
 
-    @Test func `a recursion that leaves something to do behind it is too deep`() {
+    @Test func `a recursion with work left behind it becomes too deep`() {
         @Sendable func deeper() -> ScriptEffect {
             .concat(.deferred { _ in deeper() }, .just("never"))
         }
@@ -33,7 +33,7 @@ struct EffectLimitTests {
         #expect(probe.core.state.isEmpty)
     }
 
-    @Test func `two effects that cancel each other for ever are stopped`() {
+    @Test func `two effects that cancel each other endlessly are stopped`() {
         @Sendable func again() -> ScriptEffect {
             .concat(.step("x", .latest), .deferred { _ in again() })
         }
@@ -44,7 +44,7 @@ struct EffectLimitTests {
         #expect(probe.perform(.just("1")) == .accepted(version: 1, isSettled: true))
     }
 
-    @Test func `a chain that renews itself behind a step can do so for ever`() {
+    @Test func `a chain that renews itself behind a step may run forever`() {
         @Sendable func again() -> ScriptEffect {
             .concat(.step("tick"), .just("x"), .deferred { _ in again() })
         }
@@ -70,7 +70,7 @@ struct EffectLimitTests {
         #expect(probe.failures.isEmpty)
     }
 
-    @Test func `a value nested deeper than 500 levels is an error when it is carried out`() {
+    @Test func `a value nested deeper than 500 levels is an error when it runs`() {
         var effect = ScriptEffect.deferred { _ in .just("deep") }
         for _ in 0..<250 { effect = .merge(.concat(effect, .just("a")), .just("b")) }
         nonisolated(unsafe) let fits = effect
@@ -122,7 +122,8 @@ private struct Repeater: Reactor {
 }
 
 @Suite(
-    "Case 153 — a turn carries out 100 000 steps, and each mutation is one", .timeLimit(.minutes(5))
+    "Case 153 — a turn runs at most 100 000 steps, and each mutation is one",
+    .timeLimit(.minutes(5))
 )
 struct TurnLimitTests {
     private let probe = CoreProbe(Repeater())
@@ -148,7 +149,7 @@ struct TurnLimitTests {
         #expect(probe.core.version == 2)
     }
 
-    @Test func `what came before a list that does not fit stays`() {
+    @Test func `mutations before a list that does not fit stay`() {
         // The concat, the deferred and its mutation are three steps.
         probe.send(.behindAStep(99_998))
         #expect(probe.core.version == 99_999)
@@ -158,7 +159,7 @@ struct TurnLimitTests {
         #expect(limits == [.steps])
     }
 
-    @Test func `a list that is made when its turn has come is counted too`() {
+    @Test func `a list that is created on demand is counted too`() {
         probe.send(.deferred(100_000))
         #expect(probe.core.version == 100_000)
         probe.send(.deferred(100_001))

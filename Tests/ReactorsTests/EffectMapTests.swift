@@ -41,7 +41,7 @@ private struct Empty: Reactor {
     func reduce(state: State, mutation: Mutation) -> State { state + [mutation] }
 }
 
-@Suite("An effect's values can be made into others", .timeLimit(.minutes(5)))
+@Suite("An effect's values can be mapped", .timeLimit(.minutes(5)))
 struct EffectMapTests {
     @Test func `values of every part are mapped, and order, activities and errors stay`()
         async throws
@@ -63,7 +63,7 @@ struct EffectMapTests {
         #expect(failed == 1)
     }
 
-    @Test func `nothing stays nothing, and one value is one mutation`() async {
+    @Test func `an empty effect stays empty, and one value is one mutation`() async {
         let host = ReactorHost(Empty())
         await host.send(.go)
         #expect(await host.currentState == ["1"])

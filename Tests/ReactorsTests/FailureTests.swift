@@ -9,7 +9,7 @@ struct FailureTests {
         probe.failures.map { "\($0.place.rawValue) \($0.action.number)" }
     }
 
-    @Test func `case 77: what came before a failure stays, later actions work`() {
+    @Test func `case 77: mutations before a failure stay, and later actions work`() {
         for number in 1...5 {
             probe.perform(
                 number == 3
@@ -43,7 +43,7 @@ struct FailureTests {
     }
 
     @Test
-    func `beside a failure the other steps of a merge continue, what follows it does not happen`() {
+    func `a failure in a merge leaves its other steps running and skips what follows`() {
         probe.perform(
             .concat(
                 .merge(
@@ -57,7 +57,8 @@ struct FailureTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `case 89: a hook that fails rejects, drops or shows plainly, and nothing dies`() {
+    @Test func `case 89: a failing hook rejects, drops or shows the bare state; the session lives`()
+    {
         let probe = CoreProbe(HookedReactor())
         #expect(probe.send("poison action") == .rejected)
         #expect(probe.send("poison mutation") == .accepted(version: 0, isSettled: true))
@@ -73,7 +74,7 @@ struct FailureTests {
         #expect(probe.core.state == ["poison state", "good"])
     }
 
-    @Test func `case 92: a transform that answers nil rejects the action without a trace`() {
+    @Test func `case 92: a transform that returns nil rejects the action without a trace`() {
         let probe = CoreProbe(HookedReactor())
         #expect(probe.send("drop action") == .rejected)
         #expect(probe.core.version == 0)
@@ -87,7 +88,7 @@ struct FailureTests {
         #expect(probe.log.first == "accepted rewrite action as rewritten")
     }
 
-    @Test func `case 94: reduce sees what the mutation transform made, or nothing`() {
+    @Test func `case 94: reduce gets the result of the mutation transform, or nothing`() {
         let probe = CoreProbe(HookedReactor())
         #expect(probe.send("drop mutation") == .accepted(version: 0, isSettled: true))
         #expect(probe.dropped == [.transform])
@@ -96,7 +97,8 @@ struct FailureTests {
         #expect(probe.mutations == ["rewritten"])
     }
 
-    @Test func `case 98: the state transform decorates what is seen and reduce never sees it`() {
+    @Test func `case 98: the state transform decorates the shown state, and reduce never gets it`()
+    {
         struct Shown: Reactor {
             typealias Action = Int
             let initialState = 0

@@ -3,7 +3,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Case 96 — what a source has at present is there before the first visible state",
+    "Case 96 — a source's present value is there before the first visible state",
     .timeLimit(.minutes(5)))
 struct PresentValueTests {
     private struct Profile: Reactor {
@@ -42,7 +42,9 @@ struct PresentValueTests {
     private let topics = TopicBus()
     private let user = Topic<String>("user", remembers: true)
 
-    @Test func `case 96: the first state has it, in the order of the sources`() async throws {
+    @Test func `case 96: the first state has the present values, in the order of the sources`()
+        async throws
+    {
         topics.publish("u-1", to: user)
         topics.publish("u0", to: user)
         let host = ReactorHost(Profile(), topics: topics)
@@ -54,7 +56,7 @@ struct PresentValueTests {
         #expect(await host.currentState.seen == ["u0", "named", "named, later"])
     }
 
-    @Test func `case 96: the first element of a stream is that value, and later ones follow`()
+    @Test func `case 96: a stream's first element is the present value, and later ones follow`()
         async throws
     {
         topics.publish("u0", to: user)
@@ -64,7 +66,7 @@ struct PresentValueTests {
         #expect(try await users.next(2) == ["u0", "u1"])
     }
 
-    @Test func `nothing is waited for where there is no value yet`() async {
+    @Test func `a source without a present value is not waited for`() async {
         let host = ReactorHost(Profile(), topics: topics)
         #expect(await host.currentState.seen.first == "named")
         #expect(await host.currentState.user == "nobody")
@@ -84,13 +86,13 @@ struct PresentValueTests {
         #expect(await ReactorHost(Forgetful(), topics: topics).currentState == "u1")
     }
 
-    @Test func `topics of two types under one name are remembered apart`() async {
+    @Test func `topics of two types under one name remember separately`() async {
         topics.publish(1, to: Topic<Int>("user", remembers: true))
         #expect(await ReactorHost(Profile(), topics: topics).currentState.user == "nobody")
         #expect(Topic<Int>("a") == Topic<Int>("a", remembers: true))
     }
 
-    @Test func `beyond the limit the topic that was published to first is forgotten`() async {
+    @Test func `beyond the limit the topic with the oldest publication is forgotten`() async {
         topics.publish("u0", to: user)
         for number in 0..<TopicBus.rememberedLimit {
             topics.publish(number, to: Topic<Int>("t\(number)", remembers: true))

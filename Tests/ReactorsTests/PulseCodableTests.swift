@@ -2,7 +2,7 @@ import Foundation
 import Reactors
 import Testing
 
-@Suite("case 18: a pulse is its bare value outside", .timeLimit(.minutes(5)))
+@Suite("Case 18 — a pulse is encoded as its bare value", .timeLimit(.minutes(5)))
 struct PulseCodableTests {
     private struct State: Codable, Equatable {
         @Pulse var alertMessage: String?
@@ -19,14 +19,14 @@ struct PulseCodableTests {
         return String(decoding: try encoder.encode(state), as: UTF8.self)
     }
 
-    @Test func `value and null are written as such`() throws {
+    @Test func `a value and null are written as such`() throws {
         var state = State()
         #expect(try encode(state) == #"{"alertMessage":null,"count":1}"#)
         state.alertMessage = "x"
         #expect(try encode(state) == #"{"alertMessage":"x","count":1}"#)
     }
 
-    @Test func `reading is no assignment and gives a lineage of its own`() throws {
+    @Test func `decoding is no assignment and gives a new lineage`() throws {
         let first = try decode(#"{"alertMessage":"x","count":2}"#)
         let second = try decode(#"{"alertMessage":"x","count":2}"#)
         #expect(first.alertMessage == "x")
@@ -36,7 +36,7 @@ struct PulseCodableTests {
     }
 
     @Test(arguments: [#"{"count":2}"#, #"{"alertMessage":null,"count":2}"#])
-    func `a missing key of an optional pulse is nil, as null is`(text: String) throws {
+    func `a missing key of an optional pulse is nil, like null`(text: String) throws {
         #expect(try decode(text).alertMessage == nil)
     }
 

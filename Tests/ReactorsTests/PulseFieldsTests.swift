@@ -25,18 +25,18 @@ struct PulseFieldsTests {
         }
     }
 
-    @Test func `own pulses in the order of declaration, nested ones not`() {
+    @Test func `a state's own pulses are listed in declaration order, nested ones are not`() {
         let fields = PulseFields.discover(State.self)
         #expect(fields.map(\.name) == ["alertMessage", "items", "opaque", "spelledOut"])
         #expect(fields.map(\.isEncodable) == [true, true, false, true])
     }
 
-    @Test func `a state that is no struct has none`() {
+    @Test func `a state that is no struct has no pulses`() {
         #expect(PulseFields.discover(EffectPolicy.self).isEmpty)
         #expect(PulseFields.discover(CoreProbe<ScriptReactor>.self).isEmpty)
     }
 
-    @Test func `a field's mark is its pulse's`() {
+    @Test func `a field's mark is that of its pulse`() {
         let fields = PulseFields.discover(State.self)
         var state = State()
         let before = fields.map { $0.mark(in: state) }
@@ -48,7 +48,7 @@ struct PulseFieldsTests {
         #expect(after[1] == state.$items.mark)
     }
 
-    @Test func `a field's value is handed out with its own type`() {
+    @Test func `a field's value is returned with its own type`() {
         var collector = Collector()
         var state = State()
         state.alertMessage = "Hello"

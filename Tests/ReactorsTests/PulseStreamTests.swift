@@ -86,7 +86,7 @@ struct PulseStreamTests {
         #expect(seen.dropFirst().allSatisfy { $0 == 7 })
     }
 
-    @Test func `case 28: all readers get the same, in the same order`() async throws {
+    @Test func `case 28: all readers get the same events in the same order`() async throws {
         var readings: [Reading<Int?>] = []
         for _ in 0..<3 { readings.append(Reading(await host.pulse(\.$a))) }
         for number in 0..<20 { await host.send(.setA(number)) }
@@ -108,7 +108,7 @@ struct PulseStreamTests {
     }
 }
 
-@Suite("A state that was restored assigns nothing", .timeLimit(.minutes(5)))
+@Suite("A restored state assigns nothing", .timeLimit(.minutes(5)))
 struct RestoredPulseTests {
     @Test func `case 17: a decoded pulse is silent until it is assigned`() {
         let probe = CoreProbe(PulsesReactor(), state: .init(), version: 2)

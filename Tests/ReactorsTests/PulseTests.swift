@@ -36,7 +36,7 @@ struct PulseTests {
         #expect(marks[2].isAssignment(since: marks[1]))
     }
 
-    @Test func `case 6: counting as the seeds' older text does gives the same sequence`() {
+    @Test func `case 6: counting like the seeds' older text gives the same sequence`() {
         var pulse = Pulse(value: 0, valueUpdatedCount: .max - 2)
         var older = UInt.max - 2
         for value in 0..<6 {
@@ -80,7 +80,7 @@ struct PulseTests {
         #expect(holder.$items.valueUpdatedCount == count + 20_001)
     }
 
-    @Test func `a change in place that ends by an error counts once`() {
+    @Test func `a change in place that ends with an error counts once`() {
         var holder = Holder()
         func spoil(_ value: inout Int) throws {
             value = 7
@@ -91,14 +91,14 @@ struct PulseTests {
         #expect(holder.$value.valueUpdatedCount == 1)
     }
 
-    @Test func `a replaced state tells an assignment by its count alone`() {
+    @Test func `an assignment in a replaced state is detected by its count alone`() {
         let old = Pulse(value: 1, valueUpdatedCount: 1)
         #expect(!Pulse(wrappedValue: 1).mark.isAssignment(since: old.mark))
         #expect(Pulse(value: 1, valueUpdatedCount: 1).mark.isAssignment(since: old.mark))
         #expect(!old.mark.isAssignment(since: old.mark))
     }
 
-    @Test func `equality and hash are of value and count, not of origin`() {
+    @Test func `equality and hash depend on value and count, not on origin`() {
         #expect(Pulse(wrappedValue: 1) == Pulse(wrappedValue: 1))
         #expect(Set([Pulse(wrappedValue: 1), Pulse(wrappedValue: 1)]).count == 1)
         #expect(Pulse(value: 1, valueUpdatedCount: 1) != Pulse(wrappedValue: 1))

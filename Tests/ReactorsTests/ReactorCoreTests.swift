@@ -2,7 +2,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "An effect is carried out in order, and what needs no waiting before the call returns",
+    "An effect runs in order, its synchronous part before the call returns",
     .timeLimit(.minutes(5)))
 struct ReactorCoreTests {
     private let probe = CoreProbe()
@@ -14,14 +14,14 @@ struct ReactorCoreTests {
         #expect(probe.core.version == 4)
     }
 
-    @Test func `an effect of nothing is accepted, settled and no version`() {
+    @Test func `an empty effect is accepted, settled and no version`() {
         for effect in [ScriptEffect.none, .empty(), .of(), .concat(), .merge(.none, .concat([]))] {
             nonisolated(unsafe) let effect = effect
             #expect(probe.perform(unsafe effect) == .accepted(version: 0, isSettled: true))
         }
     }
 
-    @Test func `a concat waits for its asynchronous step, the call does not`() {
+    @Test func `a concat waits for its asynchronous step; the call does not`() {
         let answer = probe.perform(.concat(.just("1"), .step("a"), .just("2")))
         #expect(answer == .accepted(version: 1, isSettled: false))
         #expect(probe.core.state == ["1"])
@@ -33,7 +33,7 @@ struct ReactorCoreTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `a merge begins its steps in order, and a waiting one does not hold up the next`() {
+    @Test func `a merge begins its steps in order, and a waiting one does not delay the next`() {
         probe.perform(
             .merge(.concat(.just("1"), .step("a"), .just("3")), .just("2"), .step("b")))
         #expect(probe.core.state == ["1", "2"])
@@ -44,7 +44,7 @@ struct ReactorCoreTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `what follows a merge waits for all of it`() {
+    @Test func `a step after a merge waits for all of it`() {
         probe.perform(.concat(.merge(.step("a"), .step("b"), .just("0")), .just("1")))
         probe.end(1)
         #expect(probe.core.state == ["0"])
@@ -52,7 +52,7 @@ struct ReactorCoreTests {
         #expect(probe.core.state == ["0", "1"])
     }
 
-    @Test func `nested merges and concats keep the written order of what needs no waiting`() {
+    @Test func `nested merges and concats keep the written order of synchronous steps`() {
         probe.perform(
             .concat(
                 .merge(
@@ -67,7 +67,7 @@ struct ReactorCoreTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `deferred sees the state as it is when its turn has come`() {
+    @Test func `a deferred effect gets the state at its own turn`() {
         probe.perform(
             .concat(
                 .just("a"), .deferred { .just("\($0.count)") }, .step("s"),
@@ -77,7 +77,7 @@ struct ReactorCoreTests {
         #expect(probe.core.state == ["a", "1", "x", "y", "4"])
     }
 
-    @Test func `an activity is told in its place and makes no version`() {
+    @Test func `an activity is emitted in order and makes no version`() {
         probe.perform(.concat(.just("a"), .emit("hey"), .just("b")))
         #expect(probe.activities == ["hey"])
         #expect(probe.log.dropFirst().prefix(3) == ["mutated 1", "emitted 1", "mutated 1"])

@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("A host's effects run beside it and end with it", .timeLimit(.minutes(5)))
+@Suite("A host's effects run concurrently and end with it", .timeLimit(.minutes(5)))
 struct ReactorHostEffectTests {
     @Test func `case 63: concurrent effects interleave by arrival`() async throws {
         let host = ReactorHost(ScriptReactor())
@@ -28,7 +28,7 @@ struct ReactorHostEffectTests {
             await host.currentState == ["slow-begin", "fast-begin", "fast-end", "slow-end"])
     }
 
-    @Test func `case 71: an effect does not hold up the next action`() async {
+    @Test func `case 71: an effect does not delay the next action`() async {
         let host = ReactorHost(ScriptReactor())
         let gate = Gate()
         await host.perform(.run { _ in await gate.pass() })
@@ -38,7 +38,8 @@ struct ReactorHostEffectTests {
         await host.settled()
     }
 
-    @Test func `case 77: an effect that fails after sending is told once and kills nothing`()
+    @Test
+    func `case 77: an effect that fails after sending is reported once, and the session lives`()
         async throws
     {
         let host = ReactorHost(ScriptReactor())
@@ -84,7 +85,7 @@ struct ReactorHostEffectTests {
         #expect(await host.currentState.ticks == 5)
     }
 
-    @Test func `case 81: a name reaches the own session only`() async throws {
+    @Test func `case 81: a name addresses steps of its own session only`() async throws {
         let clock = ManualClock()
         let (a, b) = (
             ReactorHost(StopwatchReactor(), clock: clock),
@@ -117,7 +118,7 @@ struct ReactorHostEffectTests {
         #expect(await host.currentState == ["abc"])
     }
 
-    @Test func `case 85: a second load while the first runs is left out`() async {
+    @Test func `case 85: a second load while the first runs is skipped`() async {
         let host = ReactorHost(ScriptReactor())
         let gate = Gate()
         for number in 1...2 {

@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A host applies an action whole before it answers, and tells its readers in order",
+    "A host applies an action as a whole before it returns, and notifies readers in order",
     .timeLimit(.minutes(5)))
 struct ReactorHostTests {
     @Test func `cases 47 and 48: the state is current when the answer and when the event is there`()
@@ -18,7 +18,8 @@ struct ReactorHostTests {
         #expect(try await states.next(2) == [0, 5])
     }
 
-    @Test func `case 49: a new reader of states gets the latest, then what comes`() async throws {
+    @Test func `case 49: a new reader of states gets the latest one, then later ones`() async throws
+    {
         let host = ReactorHost(PulsesReactor())
         await host.send(.setPlain(1))
         await host.send(.setPlain(2))
@@ -37,7 +38,7 @@ struct ReactorHostTests {
         #expect(await host.version == 3)
     }
 
-    @Test func `case 51: a part is told when it changes, computed ones too`() async throws {
+    @Test func `case 51: a part is sent when it changes, computed ones too`() async throws {
         let clock = ManualClock()
         let host = ReactorHost(CounterReactor(), clock: clock)
         var texts = Reading(await host.state(\.valueText))
@@ -110,7 +111,7 @@ struct ReactorHostTests {
         await sender.value
     }
 
-    @Test func `case 60: a core that is called in its own turn stops the program`() async {
+    @Test func `case 60: calling a core during its own turn stops the program`() async {
         await #expect(processExitsWith: .failure) {
             final class Caller: ReactorCoreObserver {
                 typealias R = PulsesReactor
@@ -130,9 +131,7 @@ struct ReactorHostTests {
         }
     }
 
-    @Test func `case 61: presenting on seeing a dismissal ends with what is presented`()
-        async throws
-    {
+    @Test func `case 61: presenting on a dismissal ends with the presented route`() async throws {
         struct Router: Reactor {
             enum Action: Sendable { case present(String), dismiss }
             let initialState: String? = "first"
@@ -184,7 +183,9 @@ struct ReactorHostTests {
         #expect(await host.version == 2000)
     }
 
-    @Test func `case 73: a reader that comes in a burst has no hole and no double`() async throws {
+    @Test func `case 73: a reader that joins during a burst misses and repeats nothing`()
+        async throws
+    {
         struct Adder: Reactor {
             typealias Action = Int
             let initialState = 0
@@ -207,7 +208,7 @@ struct ReactorHostTests {
         }
     }
 
-    @Test func `case 75: a reader added on seeing a version begins with it, once`() async throws {
+    @Test func `case 75: a reader added on a version begins with it, once`() async throws {
         let host = ReactorHost(PulsesReactor())
         var first = Reading(await host.state(\.plain))
         await host.send(.setPlain(1))
@@ -217,7 +218,7 @@ struct ReactorHostTests {
         #expect(try await second.next(2).map(\.plain) == [1, 2])
     }
 
-    @Test func `cases 128 and 129: activities go to all present readers, to none that come later`()
+    @Test func `cases 128 and 129: activities reach all present readers and no later ones`()
         async throws
     {
         let host = ReactorHost(ScriptReactor())
@@ -234,7 +235,7 @@ struct ReactorHostTests {
         #expect(await host.version == 0)
     }
 
-    @Test func `case 92: a rejected action is answered as such`() async {
+    @Test func `case 92: a rejected action is reported as such`() async {
         struct Closed: Reactor {
             typealias Action = Int
             let initialState = 0

@@ -43,7 +43,7 @@ struct ReactorSourceTests {
             FeedReactor(users: users.stream, commands: commands.stream, starts: starts))
     }
 
-    @Test func `cases 56 and 99: sources are made once, whoever reads`() async throws {
+    @Test func `cases 56 and 99: sources are made once, for any number of readers`() async throws {
         let host = makeHost()
         for _ in 0..<20 {
             var reading = Reading(await host.state())
@@ -64,7 +64,7 @@ struct ReactorSourceTests {
         #expect(try await states.next(1).last == ["tokijh", "mutated go"])
     }
 
-    @Test func `case 97: a source that fails is told, and later actions work`() async throws {
+    @Test func `case 97: a failing source is reported, and later actions work`() async throws {
         let host = makeHost()
         var failures = Reading(await host.failures())
         users.continuation.finish(throwing: Mishap())
@@ -75,7 +75,7 @@ struct ReactorSourceTests {
         #expect(await host.currentState == ["mutated still"])
     }
 
-    @Test func `case 97: the end of a source is told, the session lives`() {
+    @Test func `case 97: a source's end is reported, and the session lives`() {
         let probe = CoreProbe(
             FeedReactor(users: users.stream, commands: commands.stream, starts: starts))
         let sources = probe.core.makeSources()

@@ -3,12 +3,12 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A reader that is too slow gets an error; nothing is left out in the middle",
+    "A slow reader gets an error; nothing is left out in the middle",
     .timeLimit(.minutes(5)))
 struct ReactorStreamTests {
     private let host = ReactorHost(PulsesReactor())
 
-    @Test func `what the buffer held is delivered, then ReaderTooSlow`() async throws {
+    @Test func `buffered elements are delivered, then ReaderTooSlow`() async throws {
         var slow = Reading(await host.pulse(\.$a, buffer: 3))
         var quick = Reading(await host.pulse(\.$a))
         for number in 1...5 { await host.send(.setA(number)) }

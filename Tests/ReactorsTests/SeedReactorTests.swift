@@ -39,7 +39,8 @@ private final class MyReactor: Reactor {
 }
 // End of the reactor
 
-@Suite("The seeds' reactor ports by its import and its return type", .timeLimit(.minutes(5)))
+@Suite(
+    "The seeds' reactor ports by changing its imports and its return type", .timeLimit(.minutes(5)))
 struct SeedReactorTests {
     private static let completion = [
         "enum Action { case alert(String?), doSomeAction }",

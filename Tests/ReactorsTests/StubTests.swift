@@ -3,12 +3,12 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("A stubbed session records actions and shows what is put into it", .timeLimit(.minutes(5)))
+@Suite("A stubbed session records actions and shows injected states", .timeLimit(.minutes(5)))
 struct StubTests {
     private let probe = CoreProbe(CounterReactor())
     private let clock = ManualClock()
 
-    @Test func `case 102: actions are recorded exactly so; nothing of the reactor runs`() {
+    @Test func `case 102: a stub records actions exactly; no code of the reactor runs`() {
         let probe = CoreProbe(StopwatchReactor())
         probe.core.beginStub(observer: probe)
         #expect(probe.send(.start) == .accepted(version: 0, isSettled: true))
@@ -76,7 +76,7 @@ struct StubTests {
         #expect(probe.log == ["injected 1", "uncovered 2"])
     }
 
-    @Test func `running steps are cancelled, sources are not heard`() {
+    @Test func `a stub cancels running steps and ignores sources`() {
         probe.send(.increase)
         probe.core.beginStub(observer: probe)
         #expect(probe.cancelled == [probe.started[0].id])
@@ -86,7 +86,7 @@ struct StubTests {
         #expect(probe.settled == [ActionTag(1)])
     }
 
-    @Test func `an injection that throws changes nothing, and outside a stub there is none`() {
+    @Test func `an injection that throws changes nothing; without a stub it is an error`() {
         #expect(!probe.core.inject(observer: probe) { $0.value = 1 })
         probe.core.beginStub(observer: probe)
         #expect(throws: Mishap.self) {
@@ -99,7 +99,7 @@ struct StubTests {
         #expect(probe.core.version == 0)
     }
 
-    @Test func `a new stub records anew; an ended session is stubbed no more`() {
+    @Test func `a new stub starts a new recording; an ended session ignores its stub`() {
         probe.core.beginStub(observer: probe)
         probe.send(.increase)
         probe.core.endStub(observer: probe)
@@ -142,7 +142,7 @@ struct StubTests {
         #expect(try await alerts.next(5) == [nil, "Hello", "Hello", "tokijh", "increased!"])
     }
 
-    @Test func `the end of a stub is no pulse, whatever was assigned before it`() async throws {
+    @Test func `the end of a stub assigns no pulse, whatever was assigned before`() async throws {
         let host = ReactorHost(PulsesReactor())
         await host.send(.setA(1))
         var values = Reading(await host.pulse(\.$a))

@@ -55,7 +55,7 @@ struct TopicTests {
         #expect(await host.currentState == ["did go"])
     }
 
-    @Test func `all sessions take all publishers' values in one order`() async {
+    @Test func `all sessions get all publishers' values in one order`() async {
         let topics = TopicBus()
         let hosts = (0..<3).map { _ in ReactorHost(Profile(), topics: topics) }
         await withTaskGroup { group in
@@ -76,14 +76,14 @@ struct TopicTests {
         }
     }
 
-    @Test func `a session hears nothing of what was published before it`() async {
+    @Test func `a session gets no value published before it began`() async {
         #expect(topics.publish("early", to: .currentUser).sessions == 0)
         let host = ReactorHost(Profile(), topics: topics)
         await topics.publish("late", to: .currentUser).applied()
         #expect(await host.currentState == ["user late"])
     }
 
-    @Test func `a session that ended has not applied, and nobody waits for it`() async {
+    @Test func `an ended session does not apply a value and is not waited for`() async {
         let host = ReactorHost(Profile(), topics: topics)
         await host.end()
         #expect(await topics.publish("x", to: .currentUser).applied() == 0)
@@ -108,7 +108,7 @@ struct TopicTests {
         withExtendedLifetime(listening) {}
     }
 
-    @Test func `case 97: who falls behind by more than the limit takes what waits, then fails`()
+    @Test func `case 97: a reader beyond the limit gets its buffered values, then an error`()
         async throws
     {
         let read = Profile().sources[0].open(topics).read
@@ -130,7 +130,7 @@ struct TopicTests {
         #expect(taken.withLock { $0 } == TopicBus.limit)
     }
 
-    @Test func `letting go of a subscription ends it at once`() {
+    @Test func `releasing a subscription ends it at once`() {
         do {
             let read = Profile().sources[0].open(topics).read
             #expect(topics.publish("x", to: .currentUser).sessions == 1)
@@ -160,7 +160,7 @@ struct TopicTests {
         withExtendedLifetime(read) {}
     }
 
-    @Test func `nobody listens to an unknown topic, nor over HTTP to what cannot be read`() throws {
+    @Test func `an unknown topic has no listener, nor has a value that HTTP can't decode`() throws {
         let source = ReactorSource<Int, Int>.actions(topic: Topic<NotDecodable>("odd")) { _ in 1 }
         let read = source.open(topics).read
         for name in ["odd", "unknown"] {

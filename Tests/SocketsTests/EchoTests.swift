@@ -8,7 +8,7 @@ extension Loops {
         static let echo = Scripted.Script(received: { $0.send($1, $2) })
 
         @Test(arguments: PollerKind.allCases)
-        func `A byte at a time comes back a byte at a time`(_ poller: PollerKind) async throws {
+        func `bytes sent one at a time come back one at a time`(_ poller: PollerKind) async throws {
             let host = try Host(poller, Self.echo)
             let client = try host.connect()
             for byte in "hello, world".utf8 {
@@ -19,7 +19,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Requests in one segment are all answered`(_ poller: PollerKind) async throws {
+        func `requests in one segment are all answered`(_ poller: PollerKind) async throws {
             let host = try Host(poller, Self.echo)
             let client = try host.connect()
             client.send("one two three ")
@@ -29,7 +29,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Eight megabytes come back while they are still being sent`(
+        func `eight megabytes are echoed while they are still being sent`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, readBufferBytes: 10_007, Self.echo)
@@ -44,7 +44,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A slow reader gets everything, resumed by writable`(
+        func `a slow reader gets everything, resumed by writable`(
             _ poller: PollerKind
         ) async throws {
             let bytes = pattern(16 << 20)
@@ -65,7 +65,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A send while there is no room takes nothing and disturbs nothing`(
+        func `a send without room accepts nothing and disturbs nothing`(
             _ poller: PollerKind
         ) async throws {
             let bytes = pattern(16 << 20)
@@ -87,7 +87,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Pieces are sent as if they were one`(_ poller: PollerKind) async throws {
+        func `pieces are sent like one buffer`(_ poller: PollerKind) async throws {
             let host = try Host(
                 poller,
                 Scripted.Script(received: { handler, id, _ in
@@ -115,7 +115,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A thousand connections have slots from 0 to 999 and their own bytes`(
+        func `a thousand connections have slots 0 to 999 and their own bytes`(
             _ poller: PollerKind
         ) async throws {
             try allowDescriptors(3_000)
@@ -151,7 +151,7 @@ extension Loops {
         // Not with Dispatch sources: they tell of the other's byte when their manager thread gets to
         // run, which on a busy machine can be after the greedy one is read out.
         @Test(arguments: [PollerKind.platformDefault])
-        func `A connection with much to read lets others have their turn`(
+        func `a connection with much to read does not starve others`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, readBufferBytes: 1_024)

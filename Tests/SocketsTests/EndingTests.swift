@@ -8,7 +8,7 @@ extension Loops {
     @Suite("A connection ends once, and its handler is notified", .timeLimit(.minutes(5)))
     struct EndingTests {
         @Test(arguments: PollerKind.allCases)
-        func `After the peer's half is closed the answer still reaches it`(
+        func `a peer that closed its sending half still gets the response`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -27,7 +27,8 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The peer's end is told once, and writing continues`(_ poller: PollerKind) async throws
+        func `the peer's end is reported once, and writing continues`(_ poller: PollerKind)
+            async throws
         {
             let host = try Host(poller)
             let client = try host.connect()
@@ -48,7 +49,9 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A reset is told as such, and the id is stale`(_ poller: PollerKind) async throws {
+        func `a reset is reported as such, and the id becomes stale`(_ poller: PollerKind)
+            async throws
+        {
             let host = try Host(
                 poller,
                 Scripted.Script(closed: { handler, id in
@@ -65,7 +68,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Sending to a peer that is gone is told through closed, never from inside send`(
+        func `sending to a vanished peer is reported by closed, never from inside send`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -84,7 +87,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A handler may close from within any callback, and hears no more`(
+        func `a handler may close in any callback and gets no further events`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -106,7 +109,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Close with reset drops what the peer has not read`(
+        func `close with reset drops what the peer has not read`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -126,7 +129,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A stale id reaches nobody, least of all the next one in its slot`(
+        func `a stale id reaches no connection, not even the next one in its slot`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Scripted.Script(received: { $0.send($1, $2) }))
@@ -164,7 +167,8 @@ extension Loops {
     }
 
     @Suite(
-        "A refused client that still sends can read why (RFC 9112 §9.6)", .timeLimit(.minutes(5)))
+        "A refused client that is still sending can read the response (RFC 9112 §9.6)",
+        .timeLimit(.minutes(5)))
     struct LingeringTests {
         static let refuse = Scripted.Script(received: { handler, id, _ in
             handler.send(id, Array("413 Content Too Large".utf8))
@@ -174,7 +178,7 @@ extension Loops {
         })
 
         @Test(arguments: PollerKind.allCases)
-        func `The answer is whole although the client sends three megabytes more`(
+        func `the response is whole although the client sends three more megabytes`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Self.refuse)
@@ -188,7 +192,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `When the client closes too the connection is gone, and nothing is told`(
+        func `when the client closes too, the connection is gone and nothing is reported`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Self.refuse)
@@ -207,7 +211,8 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A client that sends without end is cut off`(_ poller: PollerKind) async throws {
+        func `a client that never stops sending is disconnected`(_ poller: PollerKind) async throws
+        {
             let host = try Host(poller, Self.refuse)
             let client = try host.connect()
             client.send("head")
@@ -218,7 +223,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A client that does nothing is cut off by the clock`(
+        func `a client that does nothing is disconnected after the time limit`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Self.refuse)

@@ -5,10 +5,10 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A handler reads when it wants to", .timeLimit(.minutes(5)))
+    @Suite("A handler can pause reading", .timeLimit(.minutes(5)))
     struct PausingTests {
         @Test(arguments: PollerKind.allCases)
-        func `What arrives during a pause comes after it, and not before`(
+        func `bytes that arrive during a pause are delivered after it, not before`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Scripted.Script(received: { $0.send($1, $2) }))
@@ -42,7 +42,8 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A pause from inside received holds at once`(_ poller: PollerKind) async throws {
+        func `a pause from inside received takes effect at once`(_ poller: PollerKind) async throws
+        {
             let host = try Host(
                 poller, readBufferBytes: 4,
                 Scripted.Script(received: { handler, id, _ in
@@ -63,7 +64,7 @@ extension Loops {
         }
 
         #if os(Linux)
-            @Test func `A reset is told even to a handler that does not read`() async throws {
+            @Test func `a reset is reported even to a handler that does not read`() async throws {
                 let host = try Host(.epoll)
                 var client: Client? = try host.connect()
                 let id = try await host.opened()
@@ -76,7 +77,7 @@ extension Loops {
         #endif
 
         @Test(arguments: PollerKind.allCases)
-        func `A reset after the peer's end is told when something is sent`(
+        func `a reset after the peer's end is reported when something is sent`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller)
@@ -96,7 +97,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Bytes around TCP's urgent mark are not left lying`(
+        func `bytes around TCP's urgent mark are all read`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Scripted.Script(received: { $0.send($1, $2) }))
@@ -116,7 +117,7 @@ extension Loops {
     @Suite("A connection moves between loops without losing a byte", .timeLimit(.minutes(5)))
     struct MovingTests {
         @Test(arguments: PollerKind.allCases)
-        func `Bytes that come while it moves are read on the other side, in order`(
+        func `bytes that arrive during a move are read on the other loop, in order`(
             _ poller: PollerKind
         ) async throws {
             let bytes = pattern(1 << 20)
@@ -143,7 +144,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The old id is stale at once, and the old loop is told nothing`(
+        func `the old id is stale at once, and the old loop gets no event`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, loops: 2)
@@ -173,7 +174,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The peer's end is not told twice`(_ poller: PollerKind) async throws {
+        func `the peer's end is not reported twice`(_ poller: PollerKind) async throws {
             let host = try Host(poller, loops: 2)
             let client = try host.connect()
             let id = try await host.opened()
@@ -191,7 +192,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A socket that nobody adopts is closed`(_ poller: PollerKind) async throws {
+        func `a socket that no loop adopts is closed`(_ poller: PollerKind) async throws {
             let host = try Host(
                 poller,
                 Scripted.Script(received: { handler, id, _ in
@@ -204,7 +205,9 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Half a socket pair is served like any other`(_ poller: PollerKind) async throws {
+        func `one half of a socket pair is served like any connection`(_ poller: PollerKind)
+            async throws
+        {
             let host = try Host(poller, at: nil, Scripted.Script(received: { $0.send($1, $2) }))
             let (ours, theirs) = try Client.pair()
             let client = Client(owning: theirs)

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A listener accepts the peers that it should, and no others", .timeLimit(.minutes(5)))
+    @Suite("A listener accepts the permitted peers and no others", .timeLimit(.minutes(5)))
     struct ListenerTests {
         static let echo = Scripted.Script(
             opened: { handler, _, peer in handler.say("peer \(peer.host)") },
@@ -23,7 +23,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases, ["127.0.0.1", "::1", "localhost"])
-        func `It listens at an address or a name, and says the real port`(
+        func `it listens at an address or a name and reports the real port`(
             _ poller: PollerKind, _ name: String
         ) async throws {
             let host = try Host(poller, at: .tcp(host: name, port: 0), Self.echo)
@@ -35,7 +35,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The IPv6 wildcard takes IPv4 peers, under their own address`(
+        func `the IPv6 wildcard accepts IPv4 peers under their own address`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, at: .tcp(host: "::", port: 0), Self.echo)
@@ -47,7 +47,7 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `A port that is taken is a failure with its address`() async throws {
+        @Test func `a port in use is a failure that names its address`() async throws {
             let host = try Host(.platformDefault)
             let bound = try #require(host.listener).boundAddress
             let failure = #expect(throws: SystemFailure.self) {
@@ -60,7 +60,7 @@ extension Loops {
         }
 
         @Test(arguments: ["", "no such host", "999.1.1.1", "host.invalid"])
-        func `A name that stands for nothing is a failure`(_ name: String) async throws {
+        func `a name that does not resolve is a failure`(_ name: String) async throws {
             let host = try Host(.platformDefault, at: nil)
             let failure = #expect(throws: SystemFailure.self) {
                 try Listener(.tcp(host: name, port: 0), loops: host.loops, maximumConnections: 1)
@@ -71,7 +71,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Small answers leave at once`(_ poller: PollerKind) async throws {
+        func `small responses are sent at once`(_ poller: PollerKind) async throws {
             let host = try Host(poller)
             let client = try host.connect()
             let id = try await host.opened()
@@ -88,7 +88,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Loops take turns`(_ poller: PollerKind) async throws {
+        func `connections are spread over the loops in turn`(_ poller: PollerKind) async throws {
             let host = try Host(poller, loops: 3, Self.echo)
             let clients = try (0..<12).map { _ in try host.connect() }
             for client in clients { check(client) }
@@ -97,7 +97,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `At the limit new ones are reset and old ones stay`(
+        func `at the limit new connections are reset and old ones stay`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, loops: 2, limit: 3, Self.echo)
@@ -116,7 +116,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `After close nobody gets in, and those inside stay`(
+        func `after close new connections are refused and open ones stay`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, Self.echo)
@@ -133,10 +133,10 @@ extension Loops {
         }
     }
 
-    @Suite("A Unix socket is a file that comes and goes with its listener", .timeLimit(.minutes(5)))
+    @Suite("A Unix socket is a file with the lifetime of its listener", .timeLimit(.minutes(5)))
     struct UnixSocketTests {
         @Test(arguments: PollerKind.allCases, [UInt16(0o600), 0o660, 0o666])
-        func `It serves, has the permissions asked for, and is removed in the end`(
+        func `it serves, has the requested permissions, and is removed at the end`(
             _ poller: PollerKind, _ mode: UInt16
         ) async throws {
             let directory = try TemporaryDirectory()
@@ -152,7 +152,7 @@ extension Loops {
             #expect(permissions(path) == nil)
         }
 
-        @Test func `What a crashed run left is replaced`() async throws {
+        @Test func `a socket file left by a crash is replaced`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.path + "/s"
             let crashed = try UnixSocketFile(path: path, mode: 0o600)
@@ -165,7 +165,7 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `A running server's is left alone`() async throws {
+        @Test func `a running server's socket file is left alone`() async throws {
             let directory = try TemporaryDirectory()
             let address = ListenAddress.unix(path: directory.path + "/s")
             let host = try Host(.platformDefault, at: address, ListenerTests.echo)
@@ -179,7 +179,7 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `A file that is no socket is left alone`() async throws {
+        @Test func `a file that is not a socket is left alone`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.path + "/s"
             close(unsafe open(path, O_CREAT | O_WRONLY, 0o644))
@@ -192,7 +192,7 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `Another's file at the same path is not removed`() async throws {
+        @Test func `another server's file at the same path is not removed`() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.path + "/s"
             let host = try Host(.platformDefault, at: .unix(path: path))
@@ -204,7 +204,7 @@ extension Loops {
         }
 
         @Test(arguments: ["", String(repeating: "x", count: 108), "a\0b"])
-        func `A path that is no socket's is a failure`(_ path: String) async throws {
+        func `a path that is not valid for a socket is a failure`(_ path: String) async throws {
             let host = try Host(.platformDefault, at: nil)
             let failure = #expect(throws: SystemFailure.self) {
                 try Listener(.unix(path: path), loops: host.loops, maximumConnections: 1)
@@ -220,9 +220,9 @@ extension Loops {
         }
     }
 
-    @Suite("Signals are calls", .timeLimit(.minutes(5)))
+    @Suite("Signals call a handler", .timeLimit(.minutes(5)))
     struct SignalTests {
-        @Test func `A signal is told, and does nothing else`() async {
+        @Test func `a signal is reported and has no other effect`() async {
             let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
             let watcher = SignalWatcher([SIGUSR1, SIGUSR2]) { continuation.yield($0) }
             await watcher.untilWatching()

@@ -11,7 +11,7 @@ extension Loops {
         .timeLimit(.minutes(5)))
     struct InboxTests {
         @Test(arguments: PollerKind.allCases)
-        func `Two loops exchange a hundred thousand jobs in order`(
+        func `two loops exchange a hundred thousand jobs in order`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, loops: 2, at: nil)
@@ -34,7 +34,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Jobs that gather while the loop is busy end with one roundEnded`(
+        func `jobs that queue while the loop is busy end with one roundEnded`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller, at: nil)
@@ -58,7 +58,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `What roundEnded causes has a round of its own`(_ poller: PollerKind) async throws {
+        func `work that roundEnded causes has its own round`(_ poller: PollerKind) async throws {
             let host = try Host(
                 poller, at: nil,
                 Scripted.Script(roundEnded: { handler in
@@ -73,7 +73,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A connection that breaks in roundEnded is told without another event`(
+        func `a connection that breaks in roundEnded is reported without another event`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -100,7 +100,7 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `Only the first post of a batch asks for a wake-up`() {
+        @Test func `only the first post of a batch asks for a wake-up`() {
             let inbox = LoopInbox<Scripted>()
             var items: [LoopInbox<Scripted>.Item] = []
             #expect(inbox.post(.job { _ in }) == .takenFirst)
@@ -119,7 +119,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Posts from many threads lose nothing`(_ poller: PollerKind) async throws {
+        func `posts from many threads lose nothing`(_ poller: PollerKind) async throws {
             let host = try Host(poller, at: nil)
             let loop = host.loop
             await withTaskGroup { group in
@@ -136,10 +136,10 @@ extension Loops {
         }
     }
 
-    @Suite("Deadlines and timers come once, and never early", .timeLimit(.minutes(5)))
+    @Suite("Deadlines and timers fire once, and never early", .timeLimit(.minutes(5)))
     struct DeadlineTests {
         @Test(arguments: PollerKind.allCases)
-        func `A deadline comes after its instant, and only the last one set`(
+        func `a deadline fires after its instant, and only the last one set`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -171,7 +171,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A cleared deadline does not come, nor that of a closed connection`(
+        func `a cleared deadline does not fire, nor that of a closed connection`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(poller)
@@ -190,7 +190,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Timers come in their order, moved and cleared like deadlines`(
+        func `timers fire in order, and are moved and cleared like deadlines`(
             _ poller: PollerKind
         ) async throws {
             let host = try Host(
@@ -215,7 +215,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `A deadline set outside of any round comes, too`(_ poller: PollerKind) async throws {
+        func `a deadline set outside a round fires too`(_ poller: PollerKind) async throws {
             let host = try Host(poller, at: nil)
             await host.loop.setTimerAsActor(5)
             #expect(await host.next() == .timer(5))
@@ -223,10 +223,10 @@ extension Loops {
         }
     }
 
-    @Suite("stop() gives everything back", .timeLimit(.minutes(5)))
+    @Suite("stop() releases everything", .timeLimit(.minutes(5)))
     struct StopTests {
         @Test(arguments: PollerKind.allCases)
-        func `No descriptor is left, whatever the connections were doing`(
+        func `no descriptor is left open, whatever state the connections are in`(
             _ poller: PollerKind
         ) async throws {
             for _ in 0..<3 {
@@ -260,7 +260,8 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `Jobs before it run, jobs after it are refused`(_ poller: PollerKind) async throws {
+        func `jobs before stop() run, jobs after it are refused`(_ poller: PollerKind) async throws
+        {
             let host = try Host(poller)
             let client = try host.connect()
             _ = try await host.opened()
@@ -283,7 +284,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The handler is released`(_ poller: PollerKind) async throws {
+        func `the handler is released`(_ poller: PollerKind) async throws {
             let host = try Host(poller)
             let weak = await host.on { WeakHandler($0) }
             #expect(weak.handler != nil)
@@ -292,7 +293,7 @@ extension Loops {
         }
 
         @Test(arguments: PollerKind.allCases)
-        func `The loop itself is released with its last owner`(
+        func `the loop itself is released with its last owner`(
             _ poller: PollerKind
         ) async throws {
             var host: Host? = try Host(poller)

@@ -3,7 +3,7 @@ import Testing
 @testable import Sockets
 
 @Suite(
-    "A wheel tells every deadline once, never early, and at once when its tick has come",
+    "A wheel reports every deadline once, at its tick, never early",
     .timeLimit(.minutes(5)))
 struct TimerWheelTests {
     /// Turns the wheel and confirms what comes, as a loop does.
@@ -46,7 +46,7 @@ struct TimerWheelTests {
     ]
 
     @Test(arguments: table.indices)
-    func `Table of deadlines`(_ row: Int) {
+    func `deadlines fire at their ticks`(_ row: Int) {
         var wheel = TimerWheel(bucketCount: 64, at: 100)
         for (key, tick) in Self.table[row].set { wheel.set(key, to: tick) }
         for (tick, wanted) in Self.table[row].turns {
@@ -54,7 +54,7 @@ struct TimerWheelTests {
         }
     }
 
-    @Test func `An empty wheel asks for no tick`() {
+    @Test func `an empty wheel has no next tick`() {
         var wheel = TimerWheel(bucketCount: 64, at: 0)
         #expect(wheel.nextTick == nil)
         wheel.set(3, to: 10)
@@ -69,7 +69,7 @@ struct TimerWheelTests {
     }
 
     @Test(arguments: [Int64(0), 1, 62, 63, 64, 65, 127, 1_000])
-    func `The next tick is the earliest bucket, from wherever the wheel stands`(_ start: Int64) {
+    func `the next tick is the earliest bucket, from any position of the wheel`(_ start: Int64) {
         for distance in Int64(1)...64 {
             var wheel = TimerWheel(bucketCount: 64, at: start)
             wheel.set(0, to: start + distance)
@@ -82,7 +82,7 @@ struct TimerWheelTests {
         }
     }
 
-    @Test func `What is collected but cleared or moved meanwhile is not due`() {
+    @Test func `a collected deadline that was cleared or moved meanwhile is not due`() {
         var wheel = TimerWheel(bucketCount: 64, at: 0)
         for key in 0..<3 { wheel.set(key, to: 5) }
         var collected: [Int] = []
@@ -97,7 +97,7 @@ struct TimerWheelTests {
 
     /// Against a dictionary that looks at everything each time.
     @Test(arguments: 0..<20)
-    func `A wheel and a plain list agree over ten thousand random steps`(_ seed: UInt64) {
+    func `a wheel and a plain list agree over ten thousand random steps`(_ seed: UInt64) {
         var random = Sequence(seed: seed)
         var now: Int64 = random.next(1_000)
         var wheel = TimerWheel(bucketCount: 64, at: now)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Sockets
 
-@Suite("Small values say what they are", .timeLimit(.minutes(5)))
+@Suite("Descriptions and conversions of small values", .timeLimit(.minutes(5)))
 struct ValueTests {
-    @Test func `A failure names its operation, its subject, the system's sentence and the code`() {
+    @Test func `a failure names its operation, its subject, the system's sentence and the code`() {
         let failure = SystemFailure(operation: "bind", code: EACCES, detail: "127.0.0.1:80")
         #expect("\(failure)" == "bind 127.0.0.1:80: Permission denied (13)")
         #expect(
@@ -13,7 +13,7 @@ struct ValueTests {
                 == "socket: Too many open files (24)")
     }
 
-    @Test func `Peers are written as in a URL`() {
+    @Test func `peers are written as in a URL`() {
         #expect("\(PeerAddress.ipv4(0xC000_0201, port: 80))" == "192.0.2.1:80")
         let peer = PeerAddress.ipv6(high: 0x2001_0DB8 << 32, low: 1, scope: 0, port: 443)
         #expect("\(peer)" == "[2001:db8::1]:443")
@@ -21,13 +21,13 @@ struct ValueTests {
         #expect("\(PeerAddress.local)" == "local")
     }
 
-    @Test func `Addresses to listen at are written as they are given`() {
+    @Test func `listen addresses are written as given`() {
         #expect("\(ListenAddress.tcp(host: "::1", port: 80))" == "[::1]:80")
         #expect("\(ListenAddress.tcp(host: "localhost", port: 0))" == "localhost:0")
         #expect("\(ListenAddress.unix(path: "/run/a.sock"))" == "unix:/run/a.sock")
     }
 
-    @Test func `A connection's id survives the way through one word`() {
+    @Test func `a connection's id survives packing into one word`() {
         for (slot, generation) in [(0, 1), (1, 0), (.max, .max), (7, .max), (.max, 9)]
             as [(UInt32, UInt32)]
         {
@@ -36,7 +36,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `Instants add and subtract durations, and stop at the end of time`() {
+    @Test func `instants add and subtract durations, and stop at the end of time`() {
         let start = LoopInstant(nanoseconds: 5)
         #expect(start + .milliseconds(2) == LoopInstant(nanoseconds: 2_000_005))
         #expect(start + .seconds(-1) == LoopInstant(nanoseconds: -999_999_995))
@@ -47,14 +47,14 @@ struct ValueTests {
         #expect(start + .seconds(Int64.min / 2) == LoopInstant(nanoseconds: .min))
     }
 
-    @Test func `Errors of a connection are told by their meaning`() {
+    @Test func `errors of a connection are reported by their meaning`() {
         #expect(CloseReason(code: ECONNRESET) == .reset)
         #expect(CloseReason(code: EPIPE) == .reset)
         #expect(CloseReason(code: ETIMEDOUT) == .timedOut)
         #expect(CloseReason(code: EHOSTUNREACH) == .failed(code: EHOSTUNREACH))
     }
 
-    @Test func `Slots keep their words when there are more of them`() {
+    @Test func `slots keep their contents when the table grows`() {
         let slots = ConnectionSlots()
         for number in 0..<1_000 {
             slots.append(ConnectionSlot(descriptor: Int32(number), generation: UInt32(number)))
@@ -67,7 +67,7 @@ struct ValueTests {
         }
     }
 
-    @Test func `A connection costs at most 96 bytes while it is idle`() {
+    @Test func `a connection costs at most 96 bytes while it is idle`() {
         #expect(MemoryLayout<ConnectionSlot>.stride <= 24)
         #expect(MemoryLayout<TimerWheel.Entry>.stride <= 24)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "Case 151 — what loops are carrying out is written down when it has to be",
+    "Case 151 — the work of loops is recorded when the process ends because of it",
     .timeLimit(.minutes(5)))
 struct CrashRecordTests {
     private let rig: JournalRig
@@ -13,9 +13,7 @@ struct CrashRecordTests {
 
     init() throws { rig = try JournalRig() }
 
-    @Test func `a loop that is busy with one thing from one look to the next is written down`()
-        throws
-    {
+    @Test func `a loop that is busy with one task across two looks is recorded`() throws {
         let slots = (0..<3).map { _ in rig.journal.takeCrashSlot() }
         slots[0].name("quick", "alerts", owner: 1)
         slots[1].name("slow-session_1", "counter", owner: 7)
@@ -33,7 +31,7 @@ struct CrashRecordTests {
         #expect(!isWritten)
     }
 
-    @Test func `a clean end removes it, and a start reads it once`() async throws {
+    @Test func `a clean end removes the file, and a start reads it once`() async throws {
         let slot = rig.journal.takeCrashSlot()
         slot.name("s", "alerts", owner: 1)
         slot.begin(.rebuilding, action: 0)
@@ -47,7 +45,7 @@ struct CrashRecordTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `what is damaged is left out, and never ends the start`() throws {
+    @Test func `damaged entries are left out and never prevent the start`() throws {
         let slots = (1...2).map { index in
             let slot = rig.journal.takeCrashSlot()
             slot.name("s\(index)", "alerts", owner: UInt64(index))
@@ -72,7 +70,7 @@ struct CrashRecordTests {
         withExtendedLifetime(slots) {}
     }
 
-    @Test func `the longest names there can be are whole`() throws {
+    @Test func `the longest possible names are complete`() throws {
         let slot = rig.journal.takeCrashSlot()
         let session = String(repeating: "s", count: 128)
         let reactor = String(repeating: "r", count: 64)

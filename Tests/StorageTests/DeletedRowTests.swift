@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Contract §4 — no session is given what another one left", .timeLimit(.minutes(5)))
+@Suite("Contract §4 — no session gets the rows of a deleted one", .timeLimit(.minutes(5)))
 struct DeletedRowTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 
@@ -20,7 +20,7 @@ struct DeletedRowTests {
         return writer
     }
 
-    @Test func `housekeeping in the commit that deletes a session leaves the session's row`()
+    @Test func `maintenance in the commit that deletes a session leaves the session's row`()
         throws
     {
         let path = JournalRig.makeDirectory() + "/journal.sqlite"
@@ -48,7 +48,7 @@ struct DeletedRowTests {
         #expect(try JournalFile(path).read { try $0.integer(left) } == 0)
     }
 
-    @Test func `a record that belongs to no session is dropped and not given to the next one`()
+    @Test func `a record without a session is dropped and not given to the next session`()
         async throws
     {
         let rig = try JournalRig(Self.moving)
@@ -74,7 +74,7 @@ struct DeletedRowTests {
         #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
-    @Test func `one look removes what all deleted sessions have left, however many`() async throws {
+    @Test func `one pass removes the rows of all deleted sessions, however many`() async throws {
         let rig = try JournalRig()
         for index in 0..<300 {
             #expect(
@@ -110,7 +110,7 @@ struct DeletedRowTests {
         "INSERT INTO answers VALUES(7, 'k', x'00', 200, 1, '{}')",
         "INSERT INTO running VALUES(7, 1, '{}', 1)",
     ])
-    func `a row that anything is left of is not used again`(_ leftover: String) async throws {
+    func `a session row with remaining data is not used again`(_ leftover: String) async throws {
         let rig = try JournalRig()
         await rig.journal.close()
         try rig.tamper(leftover)
@@ -120,7 +120,7 @@ struct DeletedRowTests {
     }
 
     @Test(arguments: ["tail", "records"])
-    func `a record of a dead session among those of a living one is found by the check`(
+    func `the check finds a record of a deleted session among those of a live one`(
         _ table: String
     ) async throws {
         let rig = try JournalRig(Self.moving)

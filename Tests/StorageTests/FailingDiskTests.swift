@@ -4,7 +4,7 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "A failing disk is an answer, never a false one, and heals without a restart",
+    "A failing disk is an error, never a false success, and needs no restart",
     .timeLimit(.minutes(5)))
 struct FailingDiskTests {
     private let rig: JournalRig
@@ -35,7 +35,7 @@ struct FailingDiskTests {
         (FaultyDisk.Operation.write, FaultyDisk.Fault.full, JournalFailure.Reason.full),
         (.write, .write, .unavailable), (.flush, .flush, .unavailable),
     ])
-    func `what could not be written fails, and the next succeeds once the disk is well`(
+    func `a failed write is an error, and the next commit succeeds once the disk recovers`(
         _ operation: FaultyDisk.Operation, _ fault: FaultyDisk.Fault,
         _ reason: JournalFailure.Reason
     ) async throws {
@@ -65,9 +65,7 @@ struct FailingDiskTests {
         #expect(try await restarted.records("s") == records)
     }
 
-    @Test func `the whole group fails, and what was decided upon it does not continue the file`()
-        async throws
-    {
+    @Test func `the whole group fails, and batches decided upon it are refused`() async throws {
         rig.disk.fail(.flush, with: .flush)
         let ends = try await rig.commitTogether(
             (3...40).map { Batch(records: [.mutation("s", $0)]) })
@@ -77,7 +75,7 @@ struct FailingDiskTests {
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
-    @Test func `a full disk is full until there is room for what did not fit`() async throws {
+    @Test func `a full disk stays full until the rejected group fits`() async throws {
         rig.disk.fail(.write, with: .full)
         let long = String(repeating: "x", count: 50_000)
         #expect(await rig.commit([.mutation("s", 3, content: "\"\(long)\"")])?.reason == .full)
@@ -88,7 +86,7 @@ struct FailingDiskTests {
         #expect(rig.journal.failure == nil)
     }
 
-    @Test func `a flush that fails leaves open what a restart has, until the disk is well`()
+    @Test func `after a failed flush the outcome is unknown until the disk recovers`()
         async throws
     {
         rig.disk.fail(.flush, with: .flush)
@@ -106,7 +104,7 @@ struct FailingDiskTests {
         #expect(try await settled.load("s")?.end.number == 2)
     }
 
-    @Test func `what waited behind a commit of unknown outcome was certainly not written`()
+    @Test func `batches behind a commit of unknown outcome were certainly not written`()
         async throws
     {
         rig.disk.stall()
@@ -125,7 +123,7 @@ struct FailingDiskTests {
         #expect(ends.withLock { $0 } == [.unavailable, .unavailable, .unavailable])
     }
 
-    @Test func `it becomes well without anybody who commits`() async throws {
+    @Test func `the journal recovers without a commit`() async throws {
         rig.disk.fail(.flush, with: .flush)
         #expect(await rig.commit([.mutation("s", 3)]) != nil)
         await rig.journal.checkDisk()
@@ -175,7 +173,7 @@ struct FailingDiskTests {
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
-    @Test func `a move or a trim that fails loses nothing`() async throws {
+    @Test func `a failed move or trim loses nothing`() async throws {
         var retention = JournalRetention(records: 100)
         retention.tailRecords = 30
         retention.stepRows = 8
@@ -196,9 +194,7 @@ struct FailingDiskTests {
         #expect(try #require(try await rig.load("s")).keptAfter > 300)
     }
 
-    @Test func `a disk that does not answer for ten seconds is told of, until it does`()
-        async throws
-    {
+    @Test func `a disk that hangs for ten seconds is reported until it responds`() async throws {
         rig.disk.stall()
         async let ended = rig.commit([.mutation("s", 3)])
         while !rig.disk.isStalled { await Task.yield() }
@@ -219,7 +215,7 @@ struct FailingDiskTests {
         #expect(rig.journal.failure == nil)
     }
 
-    @Test func `a file that was replaced meanwhile is not taken for the journal`() async throws {
+    @Test func `a replaced file is not mistaken for the journal`() async throws {
         rig.disk.fail(.flush, with: .flush)
         #expect(await rig.commit([.mutation("s", 3)]) != nil)
         try rig.removeFiles()
@@ -229,7 +225,7 @@ struct FailingDiskTests {
     }
 
     @Test(arguments: [(0, 150), (1, 150), (2, 150), (4, 150), (0, 1), (3, 1)])
-    func `what checkpoints wrote and a failed flush lost is brought in once more`(
+    func `pages that a failed flush lost are checkpointed again`(
         _ skip: Int, _ goesOnFor: Int
     ) async throws {
         rig.disk.loseUnflushed(after: skip)

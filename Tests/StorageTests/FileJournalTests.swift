@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A batch is committed whole or not at all, and in order", .timeLimit(.minutes(5)))
 struct FileJournalTests {
-    @Test func `what was committed is read back as it was, over a restart too`() async throws {
+    @Test func `committed records are read back unchanged, after a restart too`() async throws {
         let rig = try JournalRig()
         var batch = Batch(records: HistoryEntry.life("s", 2))
         batch.records[2].traceparent = "00-aa-bb-01"
@@ -44,7 +44,7 @@ struct FileJournalTests {
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
-    @Test func `what does not continue the file is refused`() async throws {
+    @Test func `a batch that does not continue the file is refused`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         let wrong: [[HistoryEntry]] = [
@@ -59,7 +59,7 @@ struct FileJournalTests {
         #expect(await rig.commit([.note("s", before: 3, 1, version: 2), .mutation("s", 3)]) == nil)
     }
 
-    @Test func `a snapshot of what is not in the file is refused`() async throws {
+    @Test func `a snapshot of records that are not in the file is refused`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
@@ -70,7 +70,7 @@ struct FileJournalTests {
         #expect(try await rig.load("s")?.snapshot?.number == 3)
     }
 
-    @Test func `an answer that speaks of what is not in the file is refused`() async throws {
+    @Test func `a stored reply for records that are not in the file is refused`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
@@ -83,7 +83,7 @@ struct FileJournalTests {
         #expect(try await rig.answer("s", key: "k") == .of("s", "k"))
     }
 
-    @Test func `a session may be saved, deleted and created anew in one batch`() async throws {
+    @Test func `a session may be saved, deleted and created again in one batch`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var batch = Batch(records: [.deleted("s", 3), .created("s", "g2")])
@@ -100,7 +100,7 @@ struct FileJournalTests {
         #expect(try await rig.records("s").isEmpty)
     }
 
-    @Test func `one batch that is refused does not fail the others of its group`() async throws {
+    @Test func `a refused batch does not fail the others of its group`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("a", 1) + HistoryEntry.life("b", 1)) == nil)
         let ends = try await rig.commitTogether([
@@ -115,7 +115,7 @@ struct FileJournalTests {
         #expect(try await rig.records("b").last?.content == Array("{\"again\":1}".utf8))
     }
 
-    @Test func `each of many batches ends once, in the order in which they came`() async throws {
+    @Test func `each batch ends once, in order of submission`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit([.created("s")]) == nil)
         let ends = try await rig.commitTogether(
@@ -142,7 +142,7 @@ struct FileJournalTests {
         }
     }
 
-    @Test func `an empty batch ends well`() async throws {
+    @Test func `an empty batch succeeds`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(Batch()) == nil)
     }
@@ -165,7 +165,7 @@ struct FileJournalTests {
         #expect(try await rig.answer("s", key: "é \"'") == answer)
     }
 
-    @Test func `after close everything fails, and others may have the file`() async throws {
+    @Test func `after close everything fails, and others may open the file`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit([.created("s")]) == nil)
         let closed = rig.journal
@@ -180,7 +180,7 @@ struct FileJournalTests {
         await other.close()
     }
 
-    @Test func `what is handed in before close is in the file`() async throws {
+    @Test func `a batch submitted before close is in the file`() async throws {
         let rig = try JournalRig()
         let ended = Mutex<[JournalFailure?]>([])
         for number: UInt64 in 0..<100 {
@@ -197,9 +197,10 @@ struct FileJournalTests {
 }
 
 @Suite(
-    "Running actions and stored answers go with their session's commits", .timeLimit(.minutes(5)))
+    "Running actions and stored replies are part of their session's commits",
+    .timeLimit(.minutes(5)))
 struct RunningActionTests {
-    @Test func `an action runs from the commit that starts it to the one that settles it`()
+    @Test func `a running action is stored from its starting commit to its settling one`()
         async throws
     {
         let rig = try JournalRig()
@@ -215,7 +216,7 @@ struct RunningActionTests {
         #expect(try await rig.load("s")?.running.map(\.action) == [9])
     }
 
-    @Test func `those of another life are refused`() async throws {
+    @Test func `running actions of another generation are refused`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 1)) == nil)
         var batch = Batch()
@@ -225,7 +226,7 @@ struct RunningActionTests {
         #expect(await rig.commit(batch) != nil)
     }
 
-    @Test func `what concerns a session that the same batch deletes goes with it`() async throws {
+    @Test func `a batch that deletes a session removes its other rows too`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 1)) == nil)
         var batch = Batch(records: [.deleted("s", 2)])

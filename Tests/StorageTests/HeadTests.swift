@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 149 — where a session stands is known without its records", .timeLimit(.minutes(5)))
+@Suite("Case 149 — a session's head is known without its records", .timeLimit(.minutes(5)))
 struct HeadTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 
@@ -14,7 +14,7 @@ struct HeadTests {
         return retention
     }
 
-    @Test func `case 149: it is told wherever the newest record is`() async throws {
+    @Test func `case 149: the head is found wherever the newest record is`() async throws {
         let rig = try JournalRig(Self.moving)
         #expect(try await rig.head("s") == nil)
         #expect(
@@ -39,7 +39,7 @@ struct HeadTests {
         #expect(try await rig.head("s")?.isDeleted == true)
     }
 
-    @Test func `case 149: a session whose records can't be read is deleted by where it stands`()
+    @Test func `case 149: a session with unreadable records can be deleted by its head`()
         async throws
     {
         let rig = try JournalRig()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Records as text come back as they were, or are refused", .timeLimit(.minutes(5)))
+@Suite("Records survive encoding as text, or are refused", .timeLimit(.minutes(5)))
 struct RecordTextTests {
     private let key = SessionKey.of("s")
 
@@ -35,12 +35,12 @@ struct RecordTextTests {
         return text
     }()
 
-    @Test func `whatever they hold, they come back`() throws {
+    @Test func `any values survive encoding and decoding`() throws {
         #expect(try read(Self.text) == Self.records)
         #expect(try read([]) == [])
     }
 
-    @Test func `a record has as many events as it has`() throws {
+    @Test func `any number of events survives encoding and decoding`() throws {
         var record = HistoryEntry.mutation("s", 1)
         for count in 0...200 {
             var text: [UInt8] = []
@@ -51,7 +51,7 @@ struct RecordTextTests {
         }
     }
 
-    @Test func `records of several lives come back from a batch in its order`() {
+    @Test func `records of several generations are read from a batch in order`() {
         var records: [HistoryEntry] = [.created("s"), .mutation("s", 1), .created("t")]
         records.append(.mutation("s", 2))
         records += [.note("s", before: 3, 1, version: 2), .note("s", before: 3, 2, version: 2)]
@@ -63,7 +63,7 @@ struct RecordTextTests {
         #expect(batch.runs.map { $0.deleted != nil } == [false, false, true, false, false, false])
     }
 
-    @Test func `it stops where it is told to`() throws {
+    @Test func `reading stops when the caller asks for it`() throws {
         var count = 0
         let wantsMore = try HistoryCodec.decode(Self.text, of: key, "alerts") { _ in
             count += 1
@@ -73,7 +73,9 @@ struct RecordTextTests {
         #expect(!wantsMore)
     }
 
-    @Test func `cut anywhere, what is whole is read and the rest is told`() throws {
+    @Test func `text cut anywhere is read up to the last whole record, and the rest is reported`()
+        throws
+    {
         var ends: Set<Int> = [0]
         var text: [UInt8] = []
         for record in Self.records {
@@ -90,7 +92,7 @@ struct RecordTextTests {
         }
     }
 
-    @Test func `any byte changed is the same record with other values, or damage`() throws {
+    @Test func `a changed byte yields a record with other values, or an error`() throws {
         for index in Self.text.indices {
             var text = Self.text
             for byte: UInt8 in [0, 0x0A, 0x20, 0x2D, 0x30, 0x39, 0xFF] {

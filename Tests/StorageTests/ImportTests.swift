@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 147 — what an import makes is whole, or is not made", .timeLimit(.minutes(5)))
+@Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(5)))
 struct ImportTests {
     /// Imports the text into an empty directory, and looks that a refusal leaves it empty.
     private func refusal(
@@ -27,7 +27,7 @@ struct ImportTests {
 
     private func lines(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    @Test func `text that was cut off is refused with its last line`() async throws {
+    @Test func `truncated text is refused and its last line reported`() async throws {
         let text = try await JournalRig.withEverything().export()
         #expect(try refusal(of: text) == nil)
         var start = 0
@@ -44,7 +44,7 @@ struct ImportTests {
         #expect(number > 20)
     }
 
-    @Test func `text without an end is refused, and taken where that is asked for`() throws {
+    @Test func `text without an end is refused unless it is allowed`() throws {
         let text = lines(
             """
             {"journal":1}
@@ -78,7 +78,7 @@ struct ImportTests {
         ),
         (6, #"{"end":5,"sessions":1,"records":3}"#, "\"snapshots\" is missing"),
     ])
-    func `a line that is missing or changed is found`(
+    func `a missing or changed line is found`(
         _ number: Int, _ replacement: String?, _ sentence: String
     ) throws {
         var text = [
@@ -113,7 +113,7 @@ struct ImportTests {
         }
     }
 
-    @Test func `nothing comes behind the end`() async throws {
+    @Test func `no line may follow the end`() async throws {
         let text = try await JournalRig.withEverything().export()
         #expect(try refusal(of: text + text)?.reason == "it comes behind the end")
     }
@@ -154,7 +154,7 @@ struct ImportTests {
     }
 }
 
-@Suite("A changed file is reported, and ends no process", .timeLimit(.minutes(5)))
+@Suite("A changed file is reported and ends no process", .timeLimit(.minutes(5)))
 struct ChangedFileTests {
     @Test(arguments: [
         "UPDATE records SET number = -1 WHERE session = 1",
@@ -172,7 +172,7 @@ struct ChangedFileTests {
         "UPDATE answers SET status = -1",
         "UPDATE answers SET status = 1000",
     ])
-    func `numbers that are none`(_ change: String) async throws {
+    func `invalid numbers are refused`(_ change: String) async throws {
         let rig = try await JournalRig.withEverything()
         if change.contains("tail") { #expect(await rig.commit([.mutation("a", 4)]) == nil) }
         await rig.journal.close()
@@ -206,9 +206,9 @@ struct ChangedFileTests {
     }
 }
 
-@Suite("A copy is of one moment, and there is one of a name", .timeLimit(.minutes(5)))
+@Suite("A copy is of one moment, and its name is unique", .timeLimit(.minutes(5)))
 struct BackupTests {
-    @Test func `commits between its steps neither hold it up nor get into it`() async throws {
+    @Test func `commits between its steps neither delay it nor appear in it`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 4_000)) == nil)
         let copy = JournalRig.makeDirectory() + "/copy.sqlite"
@@ -240,7 +240,7 @@ struct BackupTests {
         }
     }
 
-    @Test func `two of one name do not write into each other`() async throws {
+    @Test func `two copies of the same name do not write into each other`() async throws {
         let rig = try await JournalRig.withEverything()
         let copy = JournalRig.makeDirectory() + "/copy.sqlite"
         let first = try PartialFile(of: copy, suffix: ".backup")

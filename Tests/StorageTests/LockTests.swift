@@ -4,10 +4,12 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "One process has a journal's file, and the next one gets it however that one ended",
+    "One process holds a journal's file; the next one gets it however the first ended",
     .timeLimit(.minutes(5)))
 struct LockTests {
-    @Test func `a second journal on the same file is refused with its process`() async throws {
+    @Test func `a second journal on the same file is refused and names the first's process`()
+        async throws
+    {
         let rig = try JournalRig()
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
         #expect(fault == .locked(by: getpid()))
@@ -15,7 +17,7 @@ struct LockTests {
         #expect(await rig.commit([.created("s")]) == nil)
     }
 
-    @Test func `by another name it is the same file`() async throws {
+    @Test func `another path to the same file is refused`() async throws {
         let rig = try JournalRig()
         let link = rig.directory + "/link.sqlite"
         try FileManager.default.createSymbolicLink(
@@ -24,9 +26,7 @@ struct LockTests {
     }
 
     // Case 152.
-    @Test func `by a hard link it is the same file, and being refused costs no lock`()
-        async throws
-    {
+    @Test func `a hard link to the same file is refused, and the lock is kept`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 5)) == nil)
         let link = rig.directory + "/hard.sqlite"
@@ -56,7 +56,9 @@ struct LockTests {
         return lock.l_type != F_UNLCK
     }
 
-    @Test func `another process that has it is named, and killing it is enough`() async throws {
+    @Test func `the process that holds the file is named, and killing it releases the file`()
+        async throws
+    {
         let directory = JournalRig.makeDirectory()
         let path = directory + "/journal.sqlite"
         let holder = try LockHolder(path + ".lock")
@@ -71,7 +73,7 @@ struct LockTests {
         await journal.close()
     }
 
-    @Test func `a directory that is not there is told`() {
+    @Test func `a missing directory is reported`() {
         let path = JournalRig.makeDirectory() + "/none/journal.sqlite"
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: path) }
         #expect(fault?.sentence("x").contains("No such file or directory") == true)
@@ -100,9 +102,9 @@ struct LockTests {
     }
 }
 
-@Suite("A file is used, brought up to date, or refused and left alone", .timeLimit(.minutes(5)))
+@Suite("A file is used, upgraded, or refused and left alone", .timeLimit(.minutes(5)))
 struct SchemaTests {
-    @Test func `a new file says whose it is and which form it has`() async throws {
+    @Test func `a new file names its application and format version`() async throws {
         let rig = try JournalRig()
         #expect(try rig.pragma("application_id") == "1382249586")
         #expect(try rig.pragma("user_version") == "3")
@@ -136,7 +138,7 @@ struct SchemaTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == before)
     }
 
-    @Test func `a file of version 1 is brought up to date and loses nothing`() async throws {
+    @Test func `a file of version 1 is upgraded and loses nothing`() async throws {
         let rig = try JournalRig()
         var batch = Batch(records: HistoryEntry.life("s", 3))
         batch.started = [
@@ -168,7 +170,7 @@ struct SchemaTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test func `what is no database is refused and left alone`() throws {
+    @Test func `a file that is no database is refused and left alone`() throws {
         let path = JournalRig.makeDirectory() + "/text"
         let text = Data("this is a letter to somebody, and no database at all\n".utf8)
         try text.write(to: URL(fileURLWithPath: path))
@@ -185,9 +187,11 @@ struct SchemaTests {
     }
 }
 
-@Suite("Others who read the file neither stop commits nor see half of one", .timeLimit(.minutes(5)))
+@Suite(
+    "Other processes that read the file neither stop commits nor see half of one",
+    .timeLimit(.minutes(5)))
 struct ForeignReaderTests {
-    @Test func `a reader with an open transaction sees its moment, and commits go on`()
+    @Test func `a reader with an open transaction sees one moment, and commits continue`()
         async throws
     {
         let rig = try JournalRig()
@@ -201,7 +205,7 @@ struct ForeignReaderTests {
         #expect(try await rig.records("s").count == 20_010)
     }
 
-    @Test func `the write-ahead log begins anew while commits go on`() async throws {
+    @Test func `the write-ahead log restarts during continuous commits`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit([.created("s")]) == nil)
         let content = "\"" + String(repeating: "x", count: 3_000) + "\""
@@ -216,7 +220,7 @@ struct ForeignReaderTests {
         #expect(try #require(bytes as? Int) < 64_000_000)
     }
 
-    @Test func `the write-ahead log has room ahead, which is no part of it`() async throws {
+    @Test func `the write-ahead log has preallocated space that is not part of it`() async throws {
         let rig = try JournalRig()
         func logBytes() throws -> Int {
             let file = try FileManager.default.attributesOfItem(atPath: rig.path + "-wal")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("What no path leads to any more is not taken for the disk", .timeLimit(.minutes(5)))
+@Suite("Files that no path leads to are not mistaken for the journal", .timeLimit(.minutes(5)))
 struct MovedFileTests {
     private let rig: JournalRig
 
@@ -38,7 +38,7 @@ struct MovedFileTests {
         #expect(try await rig.crashed().records("s").map(\.number) == [1, 2, 3])
     }
 
-    @Test func `another journal in its place is left as it is`() async throws {
+    @Test func `another journal at its path is left alone`() async throws {
         try rig.removeFiles()
         let other = try JournalRig()
         #expect(await other.commit(HistoryEntry.life("t", 1)) == nil)
@@ -53,7 +53,7 @@ struct MovedFileTests {
     }
 
     @Test(arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]])
-    func `without its write-ahead log it goes on, and everything is where a restart looks`(
+    func `without its write-ahead log it continues, and a restart finds everything`(
         _ removed: [String]
     ) async throws {
         for round: UInt64 in 1...3 {
@@ -80,7 +80,7 @@ struct MovedFileTests {
         try await rig.crashed().records(session).map(\.number)
     }
 
-    @Test func `commits fail while somebody else has a log open that was removed`() async throws {
+    @Test func `commits fail while another process has a removed log open`() async throws {
         var reader: ForeignReader? = try ForeignReader(rig.path)
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
         try FileManager.default.removeItem(atPath: rig.path + "-wal")
@@ -91,7 +91,7 @@ struct MovedFileTests {
         #expect(try await committed("s") == [1, 2, 3, 4])
     }
 
-    @Test func `a lock that was removed is taken again, unless somebody else has it by then`()
+    @Test func `a removed lock file is locked again, unless another process has locked it`()
         async throws
     {
         let lock = rig.path + ".lock"

@@ -4,10 +4,10 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "Index seeks only: what a read or a trim costs does not grow with the file",
+    "Index seeks only: the cost of a read or a trim does not grow with the file",
     .timeLimit(.minutes(5)))
 struct PlanTests {
-    @Test func `an archive's questions are seeks`() async throws {
+    @Test func `every query of the archive is a seek`() async throws {
         let rig = try await JournalRig.withEverything()
         let plans = try rig.plans { database in
             let life = try #require(try Life("a", in: database))
@@ -29,7 +29,7 @@ struct PlanTests {
         }
     }
 
-    @Test func `a page of one reactor's sessions comes from an index of its own`() async throws {
+    @Test func `a page of one reactor's sessions uses its own index`() async throws {
         let rig = try JournalRig()
         let plans = try rig.plans {
             _ = try $0.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
@@ -45,7 +45,7 @@ struct PlanTests {
         "SCALAR SUBQUERY 3",
     ]
 
-    @Test func `housekeeping seeks, or walks no further than its limit`() async throws {
+    @Test func `every maintenance query seeks, or scans at most its limit`() async throws {
         let rig = try await JournalRig.withEverything()
         #expect(await rig.commit(HistoryEntry.life("more", 40)) == nil)
         #expect(await rig.commit([.deleted("a", 4)]) == nil)

@@ -3,7 +3,7 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "Retention: what is kept can be rebuilt, and the rest goes in small steps",
+    "Retention: kept records suffice for a rebuild; the rest is removed in small steps",
     .timeLimit(.minutes(5)))
 struct RetentionTests {
     private static func keeping(_ records: Int) -> JournalRetention {
@@ -12,7 +12,7 @@ struct RetentionTests {
         return retention
     }
 
-    @Test func `records go by count, up to a snapshot`() async throws {
+    @Test func `records are trimmed by count, up to a snapshot`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         #expect(await rig.commit([.created("s")]) == nil)
         try await rig.grow("s", 1...400, snapshotEvery: 30)
@@ -32,7 +32,7 @@ struct RetentionTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 153: bytes at the limit stay, and of one more the oldest go`(
+    func `case 153: bytes at the limit stay; one byte more trims the oldest`(
         _ isPast: Bool
     ) async throws {
         // Committed one by one, so that a crowd is seen when the last one comes.
@@ -60,7 +60,8 @@ struct RetentionTests {
         #expect(try JournalCheck(rig.path).run().problems == [])
     }
 
-    @Test func `case 153: a session that is written for ever has a bound in bytes`() async throws {
+    @Test func `case 153: a session that is written without end is bounded in bytes`() async throws
+    {
         let retention = JournalRetention(records: 1_000_000, bytes: 100_000, age: 1_000_000)
         let rig = try JournalRig(retention)
         #expect(await rig.commit([.created("s")]) == nil)
@@ -85,9 +86,7 @@ struct RetentionTests {
         #expect(try await rig.snapshot("s", at: saved.keptAfter)?.number == saved.keptAfter)
     }
 
-    @Test func `case 153: what follows the newest snapshot stays, however much it is`()
-        async throws
-    {
+    @Test func `case 153: records after the newest snapshot stay, however large`() async throws {
         let rig = try JournalRig(
             JournalRetention(records: 1_000_000, bytes: 10_000, age: 1_000_000))
         var batch = Batch(records: HistoryEntry.life("s", 20))
@@ -115,7 +114,7 @@ struct RetentionTests {
         #expect(try #require(try await rig.load("s")).keptAfter > 15_000)
     }
 
-    @Test func `without a snapshot everything stays`() async throws {
+    @Test func `without a snapshot nothing is trimmed`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         #expect(await rig.commit([.created("s")]) == nil)
         try await rig.grow("s", 1...2_000, snapshotEvery: nil)
@@ -124,9 +123,7 @@ struct RetentionTests {
         #expect(try await rig.records("s").count == 2_000)
     }
 
-    @Test func `records go by age, up to a snapshot that old, whatever their session does`()
-        async throws
-    {
+    @Test func `records are trimmed by age, up to a snapshot of that age`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         #expect(await rig.commit(HistoryEntry.life("s", 30) + [.created("t")]) == nil)
         var batch = Batch()
@@ -142,9 +139,7 @@ struct RetentionTests {
         #expect(try await rig.records("s").map(\.number) == Array(21...30))
     }
 
-    @Test func `a session whose newest record is trimmed away goes on where it stood`()
-        async throws
-    {
+    @Test func `a session whose newest record was trimmed continues where it stood`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         var batch = Batch(records: HistoryEntry.life("s", 30))
         batch.records.append(.note("s", before: 31, 1, version: 30))
@@ -185,7 +180,7 @@ struct RetentionTests {
         #expect(try await rig.records("t").count == 5)
     }
 
-    @Test func `many deleted sessions are all removed, in bounded steps`() async throws {
+    @Test func `many deleted sessions are removed in bounded steps`() async throws {
         var retention = Self.keeping(100)
         retention.stepRows = 10
         let rig = try JournalRig(retention)
@@ -200,7 +195,7 @@ struct RetentionTests {
         #expect(try rig.count("SELECT count(*) FROM tombstones") == 200)
     }
 
-    @Test func `tombstones are forgotten by age and by count, the oldest first`() async throws {
+    @Test func `tombstones expire by age and by count, the oldest first`() async throws {
         var retention = Self.keeping(100)
         retention.tombstones = 10
         let rig = try JournalRig(retention)
@@ -222,7 +217,7 @@ struct RetentionTests {
         #expect(await rig.commit([.created("s14")]) == nil)
     }
 
-    @Test func `stored answers are kept for a day, then go`() async throws {
+    @Test func `stored replies are kept for a day, then removed`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         var batch = Batch(records: HistoryEntry.life("s", 1))
         batch.answers = [.of("s", "old"), .of("s", "young", time: rig.clock.now + 80_000_000)]
@@ -236,7 +231,7 @@ struct RetentionTests {
         #expect(try await rig.answer("s", key: "young") != nil)
     }
 
-    @Test func `what is being trimmed is not shown, even before the last row is gone`()
+    @Test func `rows being trimmed are not shown, even before the last one is removed`()
         async throws
     {
         var retention = Self.keeping(100)

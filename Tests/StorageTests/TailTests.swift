@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("What is in the tail, moved, or in between reads as one history", .timeLimit(.minutes(5)))
+@Suite("The tail and the main table read as one history", .timeLimit(.minutes(5)))
 struct TailTests {
     /// Moves come often, in small steps, and never finish in one of them.
     private static var busy: JournalRetention {
@@ -14,7 +14,7 @@ struct TailTests {
     }
 
     @Test(arguments: UInt64(1)...8)
-    func `reads equal the model after any commit, and after a crash there`(
+    func `reads equal the model after any commit and after a crash there`(
         _ seed: UInt64
     ) async throws {
         let rig = try JournalRig(Self.busy)
@@ -41,7 +41,7 @@ struct TailTests {
         try await expectModel(model, rig)
     }
 
-    @Test func `a page of the history may end on either side`() async throws {
+    @Test func `a page of the history may end in the tail or in the main table`() async throws {
         var retention = JournalRetention()
         retention.tailRecords = 50
         retention.stepRows = 8
@@ -65,7 +65,9 @@ struct TailTests {
         }
     }
 
-    @Test func `what fills half a page goes past the tail, behind what waits there`() async throws {
+    @Test func `a batch of half a page skips the tail, after the rows that wait there`()
+        async throws
+    {
         let rig = try JournalRig()
         let large = "\"\(String(repeating: "x", count: 3_000))\""
         #expect(await rig.commit([.created("s"), .created("t")]) == nil)
@@ -83,7 +85,7 @@ struct TailTests {
         }
     }
 
-    @Test func `where much waits there, it waits too`() async throws {
+    @Test func `when many rows wait in the tail, it waits too`() async throws {
         let rig = try JournalRig()
         let large = "\"\(String(repeating: "x", count: 3_000))\""
         #expect(await rig.commit([.created("s")]) == nil)
@@ -93,7 +95,7 @@ struct TailTests {
         #expect(try await rig.records("s").map(\.number) == Array(1...17))
     }
 
-    @Test func `the tail stays short while commits go on`() async throws {
+    @Test func `the tail stays short during continuous commits`() async throws {
         var retention = JournalRetention()
         retention.tailRecords = 1_000
         let rig = try JournalRig(retention)

@@ -20,7 +20,7 @@ struct ExportTests {
         #expect(await copy.commit([.mutation("a", 4)]) == nil)
     }
 
-    @Test func `every kind of line is as its description says`() async throws {
+    @Test func `every kind of line matches its description`() async throws {
         let text = String(decoding: try await JournalRig.withEverything().export(), as: UTF8.self)
         let lines = text.split(separator: "\n").map(String.init)
         #expect(
@@ -51,7 +51,7 @@ struct ExportTests {
         }
     }
 
-    @Test func `what is no JSON is carried as a string`() async throws {
+    @Test func `content that is no JSON is exported as a string`() async throws {
         let rig = try JournalRig()
         var batch = Batch(records: [.created("s"), .mutation("s", 1, content: "{\"broken\"")])
         batch.records[1].events = [HistoryEntry.Event(name: "e", data: Array("1 2".utf8))]
@@ -62,7 +62,7 @@ struct ExportTests {
         #expect(try await copy.records("s") == [batch.records[1]])
     }
 
-    @Test func `it may be exported while commits go on`() async throws {
+    @Test func `a journal can be exported during commits`() async throws {
         var retention = JournalRetention()
         retention.tailRecords = 40
         retention.stepRows = 20
@@ -75,7 +75,7 @@ struct ExportTests {
         }
     }
 
-    @Test func `an import never touches a file that is there`() async throws {
+    @Test func `an import never touches an existing file`() async throws {
         let rig = try JournalRig()
         #expect(throws: JournalFileFault.unusable("\(rig.path) exists already")) {
             try JournalImport(into: rig.path)
@@ -90,7 +90,7 @@ struct ExportTests {
             "line 2: \"generation\" is missing or not what it should be"
         ),
     ])
-    func `a line that is none is told, and nothing is left behind`(
+    func `an invalid line is reported, and no file is left behind`(
         _ line: String, _ sentence: String
     ) throws {
         let directory = JournalRig.makeDirectory()
@@ -105,9 +105,9 @@ struct ExportTests {
     }
 }
 
-@Suite("A journal's check finds what is wrong", .timeLimit(.minutes(5)))
+@Suite("A journal's check finds faults", .timeLimit(.minutes(5)))
 struct CheckTests {
-    @Test func `a journal that is well has no problems`() async throws {
+    @Test func `an intact journal has no problems`() async throws {
         let rig = try await JournalRig.withEverything()
         let report = try JournalCheck(rig.path).run()
         #expect(report.problems == [])
@@ -115,7 +115,7 @@ struct CheckTests {
     }
 
     // Case 145. A request may nest 128 deep, and a note holds the request.
-    @Test func `a note that tells of an action of the greatest depth is no problem`() async throws {
+    @Test func `a note with an action of the greatest depth is no problem`() async throws {
         func deep(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
@@ -149,7 +149,7 @@ struct CheckTests {
         ("INSERT INTO running VALUES(77, 1, '{}', 1)", "running: 1 rows belong to no session"),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),
     ])
-    func `what was tampered with is told`(_ tampering: String, _ sentence: String) async throws {
+    func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {
         let rig = try await JournalRig.withEverything()
         await rig.journal.close()
         try rig.tamper(tampering)
@@ -162,7 +162,7 @@ struct CheckTests {
         "UPDATE records SET lines = replace(lines, '\(old)', '\(new)') WHERE session = 1"
     }
 
-    @Test func `a page that was overwritten is told`() async throws {
+    @Test func `an overwritten page is reported`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 2_000)) == nil)
         await rig.journal.close()
@@ -175,7 +175,7 @@ struct CheckTests {
         #expect(report?.problemCount != 0)
     }
 
-    @Test func `what is no journal is refused with a sentence`() throws {
+    @Test func `a file that is no journal is refused with a sentence`() throws {
         let directory = JournalRig.makeDirectory()
         let path = directory + "/file"
         #expect(throws: JournalFileFault.unusable("there is no such file")) {
@@ -188,7 +188,7 @@ struct CheckTests {
 
 @Suite("A journal is counted, copied and compacted", .timeLimit(.minutes(5)))
 struct CopyTests {
-    @Test func `a copy made while commits go on is a journal of one moment`() async throws {
+    @Test func `a copy made during commits is a journal of one moment`() async throws {
         let rig = try await JournalRig.withEverything()
         let copy = JournalRig.makeDirectory() + "/journal.sqlite"
         try JournalBackup(rig.path).run(to: copy)
@@ -201,7 +201,7 @@ struct CopyTests {
         }
     }
 
-    @Test func `compaction gives room back, and only when nobody uses the file`() async throws {
+    @Test func `compaction frees space, and is refused while the file is in use`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit(HistoryEntry.life("s", 5_000) + HistoryEntry.life("t", 3)) == nil)
         #expect(await rig.commit([.deleted("s", 5_001)]) == nil)

@@ -10,7 +10,7 @@ struct ByteClassTests {
         Set((UInt8.min...UInt8.max).filter(contains))
     }
 
-    @Test func `a token is tchar`() {
+    @Test func `a token consists of tchar`() {
         let tchar = Set((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
         #expect(members(ByteClass.token.contains) == tchar)
     }
@@ -33,7 +33,7 @@ struct ByteClassTests {
         }
     }
 
-    @Test func `letters, and only they, are equal in either case, wherever they stand`() {
+    @Test func `only letters are equal in either case, at any position`() {
         let text: StaticString = "azmq[{@`/-9zaz"
         let wanted = Array("azmq[{@`/-9zaz".utf8)
         func equals(_ bytes: [UInt8], _ range: Range<Int>, ignoringCase: Bool) -> Bool {
@@ -56,7 +56,7 @@ struct ByteClassTests {
         #expect(!equals(surrounded, 1..<14, ignoringCase: true))
     }
 
-    @Test func `the first byte of eight is found wherever it is, whatever surrounds it`() {
+    @Test func `the first matching byte of eight is found at any position`() {
         for filler in [UInt8(0x00), 0x09, 0x0b, 0x8a, 0xff, 0x0d] {
             for length in 0...20 {
                 for place in 0..<length {
@@ -72,7 +72,7 @@ struct ByteClassTests {
         }
     }
 
-    @Test func `known names are packed as they are spelled`() {
+    @Test func `known names are packed as spelled`() {
         for field in KnownField.allCases {
             var words: [UInt64] = [0, 0, 0, 0]
             for (index, byte) in field.name.lowercased().utf8.enumerated() {

@@ -2,19 +2,19 @@ import Testing
 
 @testable import Wire
 
-@Suite("RFC 9112 §7.1 — a body in chunks is written", .timeLimit(.minutes(5)))
+@Suite("RFC 9112 §7.1 — writing chunked bodies", .timeLimit(.minutes(5)))
 struct ChunkEncoderTests {
     @Test(arguments: [
         (1, "1"), (9, "9"), (10, "a"), (15, "f"), (16, "10"), (255, "ff"), (256, "100"),
         (4_095, "fff"), (65_536, "10000"), (1_048_577, "100001"), (Int.max, "7fffffffffffffff"),
     ])
-    func `the size is hexadecimal without leading zeros`(count: Int, digits: String) {
+    func `the chunk size is hexadecimal without leading zeros`(count: Int, digits: String) {
         var out: [UInt8] = []
         ChunkEncoder.appendSize(count, to: &out)
         #expect(String(decoding: out, as: UTF8.self) == digits + "\r\n")
     }
 
-    @Test func `what is wrapped is one chunk, and nothing is no chunk`() {
+    @Test func `wrapped bytes are one chunk, and no bytes are no chunk`() {
         var out = Array("head".utf8)
         ChunkEncoder.wrap(from: 4, in: &out)
         #expect(String(decoding: out, as: UTF8.self) == "head")
@@ -24,7 +24,7 @@ struct ChunkEncoderTests {
     }
 
     @Test(arguments: [1, 2, 15, 16, 17, 255, 256, 5_000])
-    func `the reader gets back what was written, split anywhere`(count: Int) throws {
+    func `the reader decodes the written chunks, split anywhere`(count: Int) throws {
         let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         var out: [UInt8] = []
         ChunkEncoder.appendSize(count, to: &out)

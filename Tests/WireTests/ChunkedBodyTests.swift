@@ -18,7 +18,7 @@ struct ChunkedBodyTests {
         ("2;a=\"\";b\r\nhi\r\n0\r\n\r\n", "hi"), ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n"),
         ("2\r\nhi\r\n0\r\nA: b\r\nC:\r\n\r\n", "hi"), ("0\r\nDigest: \tx y\r\n\r\n", ""),
     ])
-    func `chunks are put together, extensions and trailers dropped`(
+    func `chunks are joined; extensions and trailers are dropped`(
         coded: String, plain: String
     ) throws {
         let request = try oneRequest(head + coded)
@@ -66,7 +66,7 @@ struct ChunkedBodyTests {
         "B\r\n", "ffffffff\r\n", "7fffffffffffffff\r\n", "8000000000000000\r\n",
         "ffffffffffffffff\r\n", "9\r\n123456789\r\n2\r\n",
     ])
-    func `a size that leaves the limit or a machine word is 413 before its data`(coded: String) {
+    func `a chunk size beyond the limit or a machine word is 413 before its data`(coded: String) {
         var limits = RequestLimits()
         limits.bodyBytes = 10
         let refusal = everyWay(head + coded, limits: limits).refusal

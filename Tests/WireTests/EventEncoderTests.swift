@@ -10,7 +10,7 @@ struct EventEncoderTests {
         return String(decoding: out, as: UTF8.self)
     }
 
-    @Test func `an event is its name, its id and its data`() {
+    @Test func `an event consists of its name, its id and its data`() {
         let whole = text {
             EventEncoder.appendEvent(
                 name: "alertMessage", id: "abcdefgh.7", data: "\"Hello\"", to: &$0)
@@ -20,7 +20,7 @@ struct EventEncoderTests {
         #expect(bare == "event: ping\ndata: \n\n")
     }
 
-    @Test func `an id is put together from its parts`() {
+    @Test func `an id is composed of its parts`() {
         let generation = Array("abcdefgh".utf8)
         #expect(
             text { EventEncoder.appendID(generation: generation, number: 0, to: &$0) }

@@ -111,11 +111,11 @@ struct EventStreamDecoderTests {
             ("retry: -1\n", nil), ("retry: 1.5\n", nil), ("retry: 1s\n", nil), ("retry\n", nil),
             ("retry: \n", nil), ("retry:  1\n", nil), ("retry: 99999999999999999999\n", Int.max),
         ] as [(String, Int?)])
-    func `a reconnection time is digits alone`(stream: String, retry: Int?) {
+    func `a reconnection time is digits only`(stream: String, retry: Int?) {
         #expect(decodeEveryWay(Array(stream.utf8)).retry == retry)
     }
 
-    @Test func `a connection that ends in a block forgets it`() throws {
+    @Test func `a block that the connection's end cuts off is discarded`() throws {
         var decoder = EventStreamDecoder()
         var events: [ServerSentEvent] = []
         func receive(_ text: String) throws {
@@ -131,7 +131,7 @@ struct EventStreamDecoderTests {
         #expect(events.map(\.lastEventID) == ["1", "1"])
     }
 
-    @Test func `a line end is not carried from one connection into the next`() throws {
+    @Test func `a line end does not carry over into the next connection`() throws {
         var decoder = EventStreamDecoder()
         var count = 0
         try decoder.receive(Array("data: a\r".utf8).span) { _ in count += 1 }
@@ -162,7 +162,7 @@ struct EventStreamDecoderTests {
         #expect(decodeEveryWay(bytes).events.map(\.data) == ["a\u{fffd}\u{fffd}"])
     }
 
-    @Test func `an event is read up to the limit and is a failure beyond`() {
+    @Test func `an event is read up to the limit and fails beyond it`() {
         let fits = "data: " + String(repeating: "a", count: 14) + "\n\n"
         #expect(decodeEveryWay(Array(fits.utf8), limit: 20).events.count == 1)
         let longLine = "data: " + String(repeating: "a", count: 15) + "\n\n"

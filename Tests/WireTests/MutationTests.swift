@@ -39,7 +39,7 @@ struct Mutator {
     }
 }
 
-@Suite("Any bytes, cut in any way — the same result and no trap", .timeLimit(.minutes(5)))
+@Suite("Any bytes in any pieces — the same result and no trap", .timeLimit(.minutes(5)))
 struct MutationTests {
     private let requests: [[UInt8]] = [
         nextRequest,
@@ -52,7 +52,7 @@ struct MutationTests {
     ].map { Array($0.utf8) }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `requests are read the same`(seed: UInt64) {
+    func `requests give the same result in any pieces`(seed: UInt64) {
         var mutator = Mutator(generator: SeededGenerator(seed: seed))
         var limits = RequestLimits()
         limits.headBytes = 200
@@ -85,7 +85,7 @@ struct MutationTests {
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `responses are read the same`(seed: UInt64) {
+    func `responses give the same result in any pieces`(seed: UInt64) {
         let seeds = [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 204 No\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
@@ -107,7 +107,7 @@ struct MutationTests {
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `event streams are read the same`(seed: UInt64) {
+    func `event streams give the same result in any pieces`(seed: UInt64) {
         let seeds = [
             "retry: 2000\n\n", ": ping\n\n", "event: a\r\nid: g.1\r\ndata: x\r\n\r\n",
             "data: a\rdata: b\r\r", "id\n\n", "\u{feff}data: é\n\n", "data\n\n", "\r", "\n",

@@ -8,7 +8,7 @@ struct RequestFieldTests {
         "GET / HTTP/1.1\r\nHost: x\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
     }
 
-    @Test func `white space around a value is no part of it`() throws {
+    @Test func `white space around a value is not part of it`() throws {
         let read = try oneRequest(request("A:b", "C: d", "E:\t f \t", "G:", "H: ", "I: j k\tl"))
         #expect(read.fields == ["Host:x", "A:b", "C:d", "E:f", "G:", "H:", "I:j k\tl"])
     }
@@ -17,7 +17,7 @@ struct RequestFieldTests {
         #expect(try oneRequest(request("A: héllo")).fields.last == "A:héllo")
     }
 
-    @Test func `every token character may be in a name`() throws {
+    @Test func `every token character may occur in a name`() throws {
         let name = "!#$%&'*+-.^_`|~019azAZ"
         #expect(try oneRequest(request("\(name): v")).fields.last == "\(name):v")
     }
@@ -48,7 +48,7 @@ struct RequestFieldTests {
         #expect(refusal?.detail.contains(place) == true)
     }
 
-    @Test func `every control character in a value is refused, but the tab`() {
+    @Test func `every control character in a value except the tab is refused`() {
         for byte in UInt8(0)...0x7f where byte < 0x20 || byte == 0x7f {
             for filler in [0, 3, 8, 13] {
                 var bytes = Array("GET / HTTP/1.1\r\nHost: x\r\nA: ".utf8)
@@ -81,7 +81,7 @@ struct RequestFieldTests {
         #expect(refusal?.status == 431)
     }
 
-    @Test func `a known field is found in any case of letters`() throws {
+    @Test func `a known field is found regardless of case`() throws {
         for field in KnownField.allCases {
             let name = field.name
             let variants = [name, name.lowercased(), name.uppercased()]
@@ -95,7 +95,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test func `a name that is nearly a known one is not taken for it`() throws {
+    @Test func `a name similar to a known one is not mistaken for it`() throws {
         for field in KnownField.allCases {
             let name = Array(field.name.utf8)
             var near = [name + [0x78], Array(name.dropLast()), [0x78] + name]
@@ -113,7 +113,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test func `all lines of one name are told in their order`() throws {
+    @Test func `all lines of one name are listed in order`() throws {
         let bytes = Array(request("Accept: a", "Via: x", "ACCEPT: b, c", "Accept:").utf8)
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()

@@ -30,7 +30,7 @@ struct BodyLengthTests {
     @Test(arguments: [
         "+5", "-5", "5, 5", "5,6", "0x5", "5 5", "", "5.0", "٣", "5;", "1e3", "five",
     ])
-    func `a Content-Length that is not digits alone is refused`(value: String) {
+    func `a Content-Length that is not digits only is refused`(value: String) {
         let refusal = everyWay(post("Content-Length: \(value)", body: "hello")).refusal
         #expect(refusal == .malformedContentLength)
         #expect(refusal?.status == 400)
@@ -88,7 +88,7 @@ struct BodyLengthTests {
             ("chunked,", .malformedTransferEncoding, 400),
             ("\"chunked\"", .malformedTransferEncoding, 400),
         ] as [(String, RequestRefusal, Int)])
-    func `a Transfer-Encoding that is not chunked alone is refused`(
+    func `a Transfer-Encoding other than chunked is refused`(
         value: String, refusal: RequestRefusal, status: Int
     ) {
         let got = everyWay(post("Transfer-Encoding: \(value)", body: "0\r\n\r\n")).refusal
@@ -104,7 +104,7 @@ struct BodyLengthTests {
         #expect(everyWay(mixed).refusal == .unknownTransferCoding)
     }
 
-    @Test func `chunked is recognised in any case of letters`() throws {
+    @Test func `chunked is recognised regardless of case`() throws {
         let text = post("Transfer-Encoding: CHUNKED", body: "2\r\nhi\r\n0\r\n\r\n")
         #expect(try oneRequest(text).body == "hi")
     }
@@ -129,7 +129,7 @@ struct HostTests {
         #expect(try oneRequest("GET / HTTP/1.0\r\n\r\n").fields.isEmpty)
     }
 
-    @Test func `two Hosts are refused, equal or not, in any version`() {
+    @Test func `two Host fields are refused, equal or not, in any version`() {
         for version in ["1.1", "1.0"] {
             for second in ["a", "b"] {
                 let text = "GET / HTTP/\(version)\r\nHost: a\r\nhost: \(second)\r\n\r\n"
@@ -158,7 +158,7 @@ struct HostTests {
     }
 }
 
-@Suite("RFC 9112 §9.3 — whether the connection stays", .timeLimit(.minutes(5)))
+@Suite("RFC 9112 §9.3 — whether the connection persists", .timeLimit(.minutes(5)))
 struct PersistenceTests {
     @Test(
         arguments: [
@@ -199,19 +199,19 @@ struct ExpectTests {
         return all
     }
 
-    @Test func `100-continue is asked for once, when the head is complete`() throws {
+    @Test func `100-continue is due once, when the head is complete`() throws {
         #expect(
             try progress([post("100-Continue"), "h", "i"]) == [
                 .continueExpected, .needsMore, .complete,
             ])
     }
 
-    @Test func `it is not asked for when the body is coming or there is none`() throws {
+    @Test func `it is not due when the body is already arriving or absent`() throws {
         #expect(try progress([post("100-continue") + "h", "i"]) == [.needsMore, .complete])
         #expect(try progress([post("100-continue", length: 0)]) == [.complete])
     }
 
-    @Test func `HTTP 1.0 cannot ask`() throws {
+    @Test func `HTTP 1.0 gets no 100-continue`() throws {
         #expect(try progress([post("100-continue", version: "1.0")]) == [.needsMore])
     }
 
@@ -222,7 +222,7 @@ struct ExpectTests {
         #expect(refusal?.status == 417)
     }
 
-    @Test func `a body that is too large is refused before it is asked for`() {
+    @Test func `a body that is too large is refused before 100-continue`() {
         var limits = RequestLimits()
         limits.bodyBytes = 1
         let reading = everyWay(post("100-continue"), limits: limits)

@@ -37,7 +37,7 @@ struct RequestLineTests {
         #expect(request.query == query)
     }
 
-    @Test func `an asterisk is a target of OPTIONS alone`() throws {
+    @Test func `an asterisk is a target of OPTIONS only`() throws {
         #expect(try oneRequest("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").path == "*")
         #expect(
             everyWay("GET * HTTP/1.1\r\nHost: x\r\n\r\n").refusal == .malformedTarget)
@@ -45,7 +45,7 @@ struct RequestLineTests {
             everyWay("OPTIONS ** HTTP/1.1\r\nHost: x\r\n\r\n").refusal == .malformedTarget)
     }
 
-    @Test func `the authority of an absolute target is told`() throws {
+    @Test func `the authority of an absolute target is reported`() throws {
         let bytes = Array("GET http://real:81/a HTTP/1.1\r\nHost: other\r\n\r\n".utf8)
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()
@@ -91,7 +91,7 @@ struct RequestLineTests {
             ("GET http://h:x/x HTTP/1.1\r\n", .malformedHost),
             ("CONNECT h:443 HTTP/1.1\r\n", .connectNotImplemented),
         ] as [(String, RequestRefusal)])
-    func `a bad request line is refused for what it is`(
+    func `a bad request line is refused with its reason`(
         line: String, refusal: RequestRefusal
     ) {
         let reading = everyWay(line + "Host: x\r\n\r\n")
@@ -102,7 +102,7 @@ struct RequestLineTests {
     @Test(arguments: [
         "GE\rT / HTTP/1.1", "GET /\r HTTP/1.1", "GET / HTTP/1.\r1", "GET / H\rTP/1.1",
     ])
-    func `a carriage return within the line is refused as one`(line: String) {
+    func `a carriage return within the line is refused as such`(line: String) {
         let refusal = everyWay(line + "\r\nHost: x\r\n\r\n").refusal
         #expect(refusal?.code == "bare_carriage_return")
         #expect(refusal?.status == 400)
@@ -113,7 +113,7 @@ struct RequestLineTests {
         #expect(reading.refusal?.code == "bare_line_feed")
     }
 
-    @Test func `a minor version above 1 is taken as 1`() throws {
+    @Test func `a minor version above 1 counts as 1`() throws {
         #expect(try oneRequest("GET / HTTP/1.9\r\nHost: x\r\n\r\n").minorVersion == 1)
         #expect(try oneRequest("GET / HTTP/1.0\r\n\r\n").minorVersion == 0)
     }
@@ -131,12 +131,12 @@ struct RequestLineTests {
         #expect(everyWay("\r\r\n" + request).refusal?.code == "bare_carriage_return")
     }
 
-    @Test func `empty lines are counted for each request anew`() {
+    @Test func `empty lines are counted per request`() {
         let text = String(repeating: "\r\n\r\n\r\nGET / HTTP/1.0\r\n\r\n", count: 4)
         #expect(everyWay(text).requests.count == 4)
     }
 
-    @Test func `empty lines alone leave a connection between requests`() {
+    @Test func `empty lines leave a connection between requests`() {
         #expect(everyWay("\r\n\r\n").endsClean)
         #expect(!everyWay("\r\nG").endsClean)
     }

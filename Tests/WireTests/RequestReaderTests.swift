@@ -6,7 +6,7 @@ import Testing
 struct RequestReaderTests {
     private let post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
 
-    @Test func `it tells where in a request it is`() throws {
+    @Test func `it reports its position within a request`() throws {
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()
         var body: [UInt8] = []
@@ -22,7 +22,7 @@ struct RequestReaderTests {
         #expect(told == ["head", "body", "between"])
     }
 
-    @Test func `it stops behind the request that is complete`() throws {
+    @Test func `it stops after a complete request`() throws {
         let bytes = Array((post + nextRequest).utf8)
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()
@@ -47,7 +47,7 @@ struct RequestReaderTests {
         #expect(threeWays(full + nextRequest).requests.suffix(1) == alone[...])
     }
 
-    @Test func `after a refusal it consumes nothing and says the same again`() {
+    @Test func `after a refusal it consumes nothing and repeats the refusal`() {
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()
         var body: [UInt8] = []
@@ -80,7 +80,7 @@ struct RequestReaderTests {
         #expect(body == Array("hi".utf8))
     }
 
-    @Test func `a head of many kilobytes is read whole and in pieces of any size`() throws {
+    @Test func `a large head is read whole and in pieces of any size`() throws {
         var limits = RequestLimits()
         limits.headBytes = 20_000
         var text = "GET /" + String(repeating: "p", count: 3_000) + " HTTP/1.1\r\nHost: x\r\n"
@@ -98,7 +98,7 @@ struct RequestReaderTests {
         }
     }
 
-    @Test func `memory is kept between requests and not taken in advance`() throws {
+    @Test func `memory is kept between requests and not reserved in advance`() throws {
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()
         var body: [UInt8] = []

@@ -104,7 +104,7 @@ struct ResponseReaderTests {
             responseEveryWay("HTTP/1.1 101 Up\r\n\r\n").failure == .unexpectedUpgrade)
     }
 
-    @Test func `responses in a row are read one after another`() {
+    @Test func `consecutive responses are read one after another`() {
         let one = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1"
         let two = "HTTP/1.0 404\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         let reading = responseEveryWay(one + two + one)
@@ -135,11 +135,11 @@ struct ResponseReaderTests {
             ("HTTP/1.1 200", .truncated),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", .truncated),
         ] as [(String, ResponseFailure)])
-    func `what is wrong is told`(text: String, failure: ResponseFailure) {
+    func `a fault is named`(text: String, failure: ResponseFailure) {
         #expect(responseEveryWay(text).failure == failure)
     }
 
-    @Test func `a bad field line is told, and a head without end`() {
+    @Test func `a bad field line and a head without end are named`() {
         let folded = responseEveryWay("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n").failure
         #expect(
             folded == .field(FieldFault(kind: .folded, place: FieldPlace(line: 2))))
@@ -148,12 +148,12 @@ struct ResponseReaderTests {
     }
 
     @Test(arguments: ["8000000000000000", "fffffffffffffffe", "ffffffffffffffff"])
-    func `a chunk size beyond a machine word is told`(size: String) {
+    func `a chunk size beyond a machine word is an error`(size: String) {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\nabc"
         #expect(responseEveryWay(text).failure == .chunk(.tooLarge))
     }
 
-    @Test func `fields are found in any case of letters`() throws {
+    @Test func `fields are found regardless of case`() throws {
         var reader = ResponseReader()
         var head = ResponseHead()
         var body: [UInt8] = []
@@ -189,7 +189,7 @@ struct ResponseEncoderTests {
         #expect(encode(299) == "HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test func `HEAD is told the length and sent no body`() {
+    @Test func `a response to HEAD has the length and no body`() {
         #expect(
             encode(200, body: "hello", headOnly: true)
                 == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
@@ -202,7 +202,7 @@ struct ResponseEncoderTests {
         #expect(text.hasSuffix("\r\n\r\n"))
     }
 
-    @Test func `the connection's fate is told where the peer cannot know it`() {
+    @Test func `the Connection field is written where the peer cannot infer it`() {
         #expect(encode(200, close: true).contains("\r\nConnection: close\r\n"))
         #expect(!encode(200).contains("Connection"))
         #expect(encode(200, minorVersion: 0).contains("\r\nConnection: keep-alive\r\n"))
@@ -210,7 +210,7 @@ struct ResponseEncoderTests {
         #expect(closing.contains("Connection: close") && !closing.contains("keep-alive"))
     }
 
-    @Test func `a beginning made beforehand gives the same response`() {
+    @Test func `a prepared head gives the same response`() {
         let lines = FieldLines([("Content-Type", "application/json")])
         let date = Array("D".utf8)
         var head: [UInt8] = []
@@ -243,14 +243,14 @@ struct ResponseEncoderTests {
                 + coding + "Connection: close\r\n\r\n")
     }
 
-    @Test func `a value cannot end its line`() {
+    @Test func `a value cannot break its line`() {
         let text = encode(200, fields: [("Location", "/a\r\nSet-Cookie: x\u{0}y\n\u{7f}\tz")])
         #expect(text.contains("\r\nLocation: /a  Set-Cookie: x y  \tz\r\n"))
         let reading = responseEveryWay(text)
         #expect(reading.responses.first?.fields.count == 2)
     }
 
-    @Test func `what is written can be read`() {
+    @Test func `a written response can be read`() {
         for status in [200, 201, 400, 404, 413, 431, 500, 503, 507] {
             let text = encode(status, fields: [("A", "b"), ("C", "é")], body: "body\r\n")
             let read = responseEveryWay(text).responses
@@ -262,7 +262,7 @@ struct ResponseEncoderTests {
         }
     }
 
-    @Test func `100 Continue is a response of its own`() {
+    @Test func `100 Continue is a separate response`() {
         let text = String(decoding: ResponseEncoder.continueResponse, as: UTF8.self)
         #expect(responseEveryWay(text).responses.map(\.status) == [100])
     }

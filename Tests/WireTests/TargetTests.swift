@@ -13,22 +13,22 @@ struct TargetTests {
         ("abc", "abc"), ("", ""), ("a%20b", "a b"), ("%41%5a%7e", "AZ~"), ("%c3%A9", "é"),
         ("%F0%9F%98%80", "😀"), ("a+b", "a+b"), ("%2F%3f%25", "/?%"), ("%00", "\u{0}"),
     ])
-    func `escapes are undone`(text: String, plain: String) throws {
+    func `escapes are decoded`(text: String, plain: String) throws {
         #expect(try decoded(text) == plain)
     }
 
-    @Test func `a plus is a space in a query alone`() throws {
+    @Test func `a plus is a space in a query only`() throws {
         #expect(try decoded("a+b%2B", plus: true) == "a b+")
         #expect(try decoded("a+b") == "a+b")
     }
 
     @Test(arguments: ["%", "%4", "a%", "%zz", "%4g", "%%41", "% 41", "%+1"])
-    func `an escape that is none is refused`(text: String) {
+    func `an invalid escape is refused`(text: String) {
         #expect(throws: TargetRefusal.malformedEscape(.path)) { try decoded(text) }
     }
 
     @Test(arguments: ["%ff", "%c3", "%c3%28", "%ed%a0%80", "%c0%af", "%f4%90%80%80"])
-    func `bytes that are no UTF-8 are refused`(text: String) {
+    func `bytes that are not UTF-8 are refused`(text: String) {
         #expect(throws: TargetRefusal.malformedText(.path)) { try decoded(text) }
     }
 
@@ -61,7 +61,7 @@ struct TargetTests {
         #expect(TargetRefusal.malformedEscape(.queryItem(2)).detail.contains("Item 2"))
     }
 
-    @Test func `an escape does not reach over an item's end`() {
+    @Test func `an escape does not cross an item's end`() {
         #expect(throws: TargetRefusal.malformedEscape(.queryItem(1))) { try items("a%4&1=b") }
     }
 

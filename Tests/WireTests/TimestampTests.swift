@@ -1,7 +1,7 @@
 import Testing
 import Wire
 
-@Suite("RFC 3339 §5.6 — moments in UTC, to the millisecond", .timeLimit(.minutes(5)))
+@Suite("RFC 3339 §5.6 — timestamps in UTC with milliseconds", .timeLimit(.minutes(5)))
 struct TimestampTests {
     @Test(arguments: [
         (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
@@ -11,7 +11,7 @@ struct TimestampTests {
         (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
         (Int64.min, "0001-01-01T00:00:00.000Z"), (Int64.max, "9999-12-31T23:59:59.999Z"),
     ])
-    func `A moment is written with all its digits`(milliseconds: Int64, text: String) {
+    func `a moment is written with all its digits`(milliseconds: Int64, text: String) {
         var out: [UInt8] = []
         Timestamp.append(milliseconds: milliseconds, to: &out)
         #expect(String(decoding: out, as: UTF8.self) == text)

@@ -123,7 +123,7 @@ private final class CatalogueReactor: Reactor {
 
 @Suite("Reactors of the shape of ReactorKit's examples, ported", .timeLimit(.minutes(5)))
 struct PortedExamplesTests {
-    @Test func `a delayed change comes after the delay, and what follows after it`() async {
+    @Test func `a delayed change comes after the delay, and later steps after it`() async {
         let clock = ManualClock()
         let host = ReactorHost(CountingReactor(), clock: clock)
         await host.send(.increase)

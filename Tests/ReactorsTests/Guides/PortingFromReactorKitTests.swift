@@ -214,7 +214,7 @@ private struct Publisher: Likes {
 
 @Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(5)))
 struct PortingFromReactorKitTests {
-    @Test func `its code is in this file, word for word`() throws {
+    @Test func `the document's code is in this file, word for word`() throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/PortingFromReactorKit.md", compiledIn: #filePath)
         #expect(guide.blocks.count == 6)
@@ -229,7 +229,7 @@ struct PortingFromReactorKitTests {
         #expect(await host.version == 1)
     }
 
-    @Test func `its topic reaches its session`() async {
+    @Test func `its topic's values reach its session`() async {
         let topics = TopicBus()
         let host = ReactorHost(Profile(), topics: topics)
         let told = topics.publish(User(name: "tokijh"), to: .currentUser)
@@ -239,7 +239,7 @@ struct PortingFromReactorKitTests {
     }
 
     @Test(arguments: [true, false])
-    func `its login ends signed in or not, and never loading`(_ isKnown: Bool) async {
+    func `its login ends signed in or not, never loading`(_ isKnown: Bool) async {
         let host = ReactorHost(AppPage.SignIn(accounts: Known(isKnown: isKnown)))
         await host.send(.signIn)
         await host.settled()
@@ -258,7 +258,7 @@ struct PortingFromReactorKitTests {
         #expect(await host.currentState.next == nil)
     }
 
-    @Test func `its like button hears of what it has done, and of its own item only`() async {
+    @Test func `its like button gets its own result, and its own item's only`() async {
         let topics = TopicBus()
         let host = ReactorHost(
             AppPage.LikeButton(itemID: 7, likes: Publisher(topics: topics)), topics: topics)

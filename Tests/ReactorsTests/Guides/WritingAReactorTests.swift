@@ -139,7 +139,7 @@ struct WritingAReactorTests {
 
     @Test(
         arguments: [("WritingAReactor", 8), ("Reactors", 2)])
-    func `its code is in this file, word for word`(_ page: String, _ count: Int) throws {
+    func `the document's code is in this file, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath)
         #expect(guide.blocks.count == count)
