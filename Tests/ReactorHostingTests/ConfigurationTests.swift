@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Settings — one table for options, environment and help", .timeLimit(.minutes(5)))
 struct ConfigurationTests {
-    @Test func `Nothing given: the defaults`() throws {
+    @Test func `without options the defaults hold`() throws {
         var expected = Configuration()
         let read = try Configuration(typed: [:], environment: [:])
         expected.loops = read.loops
@@ -13,7 +13,8 @@ struct ConfigurationTests {
         #expect(read.loops >= 1)
     }
 
-    @Test func `What is typed wins over the environment, and an empty variable is none`() throws {
+    @Test func `an option overrides the environment, and an empty variable counts as unset`() throws
+    {
         let read = try Configuration(
             typed: ["port": "1", "host": "::"],
             environment: ["REACTOR_PORT": "2", "REACTOR_RETRY": "3s", "REACTOR_GRACE": ""])
@@ -23,7 +24,7 @@ struct ConfigurationTests {
         #expect(read.grace == Configuration().grace)
     }
 
-    @Test func `Every setting reaches its own value`() throws {
+    @Test func `every setting reaches its own value`() throws {
         let texts = [
             "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
@@ -61,7 +62,7 @@ struct ConfigurationTests {
         #expect(try Configuration(typed: [:], environment: variables) == expected)
     }
 
-    @Test func `Every bad value is told at once, with the place it came from`() {
+    @Test func `all bad values are reported together with their origins`() {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try Configuration(
                 typed: ["port": "65536", "retry": "soon", "host": "a\nb"],
@@ -89,13 +90,13 @@ struct ConfigurationTests {
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
         ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
     ])
-    func `A value out of its range is refused`(name: String, text: String) {
+    func `a value out of range is refused`(name: String, text: String) {
         #expect(throws: ConfigurationFailure.self) {
             try Configuration(typed: [name: text], environment: [:])
         }
     }
 
-    @Test func `A variable that looks like a setting and is none is warned of`() {
+    @Test func `a variable that resembles a setting causes a warning`() {
         let sentences = Configuration.unknownVariables(in: [
             "REACTOR_PORT": "1", "REACTOR_PROT": "1", "REACTOR_": "", "PATH": "x",
         ])
@@ -103,7 +104,7 @@ struct ConfigurationTests {
         #expect(sentences.last?.hasPrefix("REACTOR_PROT is set") == true)
     }
 
-    @Test func `Every setting is an option, and the help shows it`() throws {
+    @Test func `every setting is an option, and the help shows it`() throws {
         let help = ServerCommand.helpMessage(columns: 200)
         for setting in Setting.table {
             let arguments = try ServerArguments.parse(["--\(setting.name)", "text"])
@@ -115,7 +116,7 @@ struct ConfigurationTests {
         #expect(help.contains("healthcheck"))
     }
 
-    @Test func `The health check asks where the server listens`() throws {
+    @Test func `the health check asks the address where the server listens`() throws {
         let any = try Configuration(typed: ["host": "0.0.0.0", "port": "9"], environment: [:])
         #expect("\(any.probeAddress)".contains("127.0.0.1"))
         let six = try Configuration(typed: ["host": "::", "port": "9"], environment: [:])
@@ -125,14 +126,14 @@ struct ConfigurationTests {
     }
 }
 
-@Suite("Times as people type them", .timeLimit(.minutes(5)))
+@Suite("Durations in settings", .timeLimit(.minutes(5)))
 struct DurationTextTests {
     @Test(arguments: [
         ("0ms", Duration.zero), ("500ms", .milliseconds(500)), ("15s", .seconds(15)),
         ("10m", .seconds(600)), ("1h", .seconds(3_600)), ("007s", .seconds(7)),
         ("2400h", .seconds(8_640_000)), ("8640000000ms", .seconds(8_640_000)),
     ])
-    func `A whole number and a unit`(text: String, expected: Duration) {
+    func `a whole number and a unit`(text: String, expected: Duration) {
         #expect(DurationText.parse(text) == expected)
     }
 
@@ -140,7 +141,7 @@ struct DurationTextTests {
         "", "s", "5", "5 s", " 5s", "5s ", "5S", "-5s", "+5s", "5.0s", "5sec", "1h30m", "٥s", "²s",
         "2401h", "8640000001ms", "9223372036854775807h", "99999999999999999999s",
     ])
-    func `Anything else is nothing`(text: String) {
+    func `anything else is refused`(text: String) {
         #expect(DurationText.parse(text) == nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import ReactorHosting
 
 /// Requests take 30 s, silence 75 s, a stall 30 s, a heartbeat 15 s: the defaults.
-@Suite("Connections — what is due, and when", .timeLimit(.minutes(5)))
+@Suite("Connections — deadlines", .timeLimit(.minutes(5)))
 struct ConnectionDeadlineTests {
     private func at(_ seconds: Int64) -> LoopInstant {
         LoopInstant(nanoseconds: seconds * 1_000_000_000)
@@ -34,7 +34,7 @@ struct ConnectionDeadlineTests {
     }
 
     // Without the rule: 408 for a request that the server did not read.
-    @Test func `a request behind unsent responses has its time anew when they are sent`() {
+    @Test func `a request behind unsent responses gets a new time limit when they are sent`() {
         let heldUp = deadlines(.reading, last: 39, began: 10, hasUnsent: true)
         #expect(heldUp.due(at: at(40)) == .restart)
         #expect(heldUp.next(after: at(40)) == at(69))
@@ -42,7 +42,7 @@ struct ConnectionDeadlineTests {
     }
 
     // Without the rule: the connection is closed as idle, with its requests unread.
-    @Test func `a request that waits for a turn is not idleness, nor too slow`() {
+    @Test func `a request that waits for its turn is neither idle nor too slow`() {
         #expect(deadlines(.reading, hasPending: true).due(at: at(75)) == .restart)
         #expect(deadlines(.reading, began: 0, hasPending: true).due(at: at(30)) == .restart)
         #expect(deadlines(.reading, hasPending: true).next(after: at(75)) == at(105))
@@ -59,7 +59,7 @@ struct ConnectionDeadlineTests {
         #expect(stalled.due(at: at(30)) == .stall)
     }
 
-    @Test func `a wait ends at its own time, and a commit has none`() {
+    @Test func `a wait has its own time limit, and a commit has none`() {
         #expect(deadlines(.waiting(until: at(10))).next(after: at(0)) == at(10))
         #expect(deadlines(.waiting(until: at(10))).due(at: at(10)) == .waitEnd)
         #expect(deadlines(.waiting(until: nil)).next(after: at(100)) == at(175))

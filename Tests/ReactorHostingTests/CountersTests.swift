@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Prometheus text exposition format 0.0.4", .timeLimit(.minutes(5)))
 struct CountersTests {
-    @Test func `Every sample has its help and its type before it, once`() throws {
+    @Test func `each metric has its help and type before its samples, once`() throws {
         var counters = Counters()
         counters.requests = 7
         counters.count(status: 200)
@@ -66,7 +66,7 @@ struct CountersTests {
         #expect(lines.contains { $0.hasPrefix("reactor_journal_commit_seconds_sum 60.00") })
     }
 
-    @Test func `The loops add up`() {
+    @Test func `the values of all loops are added`() {
         var one = Counters()
         var other = Counters()
         (one.requests, other.requests) = (1, 2)
@@ -83,16 +83,16 @@ struct CountersTests {
         #expect(one.answers[4] == 2)
     }
 
-    @Test func `A status that is none does no harm`() {
+    @Test func `an invalid status does no harm`() {
         var counters = Counters()
         for status in [-1, 0, 99, 600, Int.max, Int.min] { counters.count(status: status) }
         #expect(counters.answers[0] + counters.answers[5] == 6)
     }
 }
 
-@Suite("Draining waits for every loop, and no longer than it may", .timeLimit(.minutes(5)))
+@Suite("Draining waits for every loop, up to the grace time", .timeLimit(.minutes(5)))
 struct DrainTests {
-    @Test func `It is over when every loop has reported, however often`() async {
+    @Test func `draining ends when every loop has reported, however often`() async {
         let drain = Drain(loops: 3)
         drain.report(0)
         drain.report(0)
@@ -101,7 +101,7 @@ struct DrainTests {
         await drain.wait()
     }
 
-    @Test func `a connection on its way to another loop is waited for`() async {
+    @Test func `draining waits for a connection that is moving to another loop`() async {
         let drain = Drain(loops: 2)
         drain.departed()
         drain.report(0)
@@ -113,7 +113,7 @@ struct DrainTests {
         await drain.wait()
     }
 
-    @Test func `a connection that is lost on its way is not waited for`() async {
+    @Test func `draining does not wait for a connection lost while moving`() async {
         let drain = Drain(loops: 1)
         drain.departed()
         drain.report(0)
@@ -121,13 +121,13 @@ struct DrainTests {
         await drain.wait()
     }
 
-    @Test func `A cut that comes before the wait counts`() async {
+    @Test func `a cut before the wait counts`() async {
         let drain = Drain(loops: 1)
         drain.cut()
         await drain.wait()
     }
 
-    @Test func `A cut ends a wait`() async {
+    @Test func `a cut ends a wait`() async {
         let drain = Drain(loops: 1)
         async let wait: Void = drain.wait()
         drain.cut()

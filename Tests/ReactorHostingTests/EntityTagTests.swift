@@ -10,14 +10,14 @@ struct EntityTagTests {
         (#"W/"a" ,"b""#, ["b"], ["a"]), (#""""#, [""], []), (#""a,b""#, ["a,b"], []),
         (#""a","#, ["a"], []), (#""abcdefgh.3""#, ["abcdefgh.3"], []),
     ])
-    func `A list of tags`(text: String, strong: [String], weak: [String]) throws {
+    func `a list of tags`(text: String, strong: [String], weak: [String]) throws {
         let tags = try EntityTags(HeadOf("GET", "/", "If-Match: \(text)").head, .ifMatch)
         #expect(tags.strong == strong)
         #expect(tags.weak == weak)
         #expect(!tags.isAny)
     }
 
-    @Test func `Several fields are one list`() throws {
+    @Test func `several fields are one list`() throws {
         let request = try HeadOf("GET", "/", "If-None-Match: \"a\"", "If-None-Match: W/\"b\"")
         let tags = try EntityTags(request.head, .ifNoneMatch)
         #expect(tags.includes("a"))
@@ -25,14 +25,14 @@ struct EntityTagTests {
         #expect(!tags.includes("c"))
     }
 
-    @Test func `A star is any`() throws {
+    @Test func `a star matches any tag`() throws {
         let tags = try EntityTags(HeadOf("GET", "/", "If-Match: *").head, .ifMatch)
         #expect(tags.isAny)
         #expect(tags.includes("whatever"))
     }
 
     @Test(arguments: ["a", "\"a", "a\"", "'a'", "\"a\" \"b\"", "\"a\";\"b\"", "W/a", "w/\"a\""])
-    func `Anything else is refused and named`(text: String) throws {
+    func `anything else is refused and named`(text: String) throws {
         let head = try HeadOf("GET", "/", "If-Match: \(text)").head
         let problem = #expect(throws: Problem.self) { try EntityTags(head, .ifMatch) }
         #expect(problem?.status == 400)

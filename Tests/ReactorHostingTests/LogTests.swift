@@ -25,7 +25,7 @@ struct LogTests {
         func allow(_ count: Int) { for _ in 0..<count { turn.signal() } }
     }
 
-    @Test func `lines beyond the limit are dropped and counted, and others go on in their order`()
+    @Test func `lines beyond the limit are dropped and counted, and others keep their order`()
         async
     {
         let reader = Reader()
@@ -46,7 +46,7 @@ struct LogTests {
         #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)last\n")
     }
 
-    @Test func `an event is one line, whatever is in it`() async {
+    @Test func `an event is one line, whatever its content`() async {
         let reader = Reader()
         reader.allow(3)
         let output = LogOutput { reader.take($0) }

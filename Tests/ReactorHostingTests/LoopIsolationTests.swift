@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A check distinguishes code on a loop's queue from other code", .timeLimit(.minutes(5)))
 struct LoopIsolationTests {
-    @Test func `on the queue it is the loop, and elsewhere the process ends`() async {
+    @Test func `isolation is accepted on the loop's queue and ends the process elsewhere`() async {
         await #expect(processExitsWith: .failure) {
             LoopIsolation(DispatchQueue(label: "loop")).check()
         }

@@ -6,7 +6,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("RFC 9457 — refusals as the peer sees them", .timeLimit(.minutes(5)))
+@Suite("RFC 9457 — problem responses", .timeLimit(.minutes(5)))
 struct ProblemTests {
     private static let all: [(Problem, Int, String)] = [
         (Problem(JSONRefusal.malformed(offset: 3, reason: "x")), 400, "malformed_json"),
@@ -34,7 +34,7 @@ struct ProblemTests {
     ]
 
     // Case 153
-    @Test func `a detail repeats no more of what came than fits in 512 bytes`() {
+    @Test func `a detail quotes at most 512 bytes of the input`() {
         for letter in ["x", "é", "😀", "\""] {
             let long = "unknown \(String(repeating: letter, count: 300_000)) is not known here"
             let detail = Problem(422, "c", long).detail
@@ -48,14 +48,14 @@ struct ProblemTests {
         #expect(Problem(422, "c", exact).detail == exact)
     }
 
-    @Test func `Each has its status and its code`() {
+    @Test func `each problem has its status and its code`() {
         for (problem, status, code) in Self.all {
             #expect(problem.status == status, "\(problem)")
             #expect(problem.code == code, "\(problem)")
         }
     }
 
-    @Test func `The body is one JSON document with the members of §3.1`() throws {
+    @Test func `the body is one JSON document with the members of §3.1`() throws {
         for (problem, _, _) in Self.all {
             let body = try JSON.decode(JSONValue.self, from: problem.body)
             #expect(body["status"] == .number(String(problem.status)))
@@ -71,20 +71,20 @@ struct ProblemTests {
         }
     }
 
-    @Test func `Codes are plain words and titles are those of RFC 9110`() {
+    @Test func `codes are plain words, and titles are those of RFC 9110`() {
         for (problem, _, _) in Self.all {
             #expect(problem.code.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") })
             #expect(StatusLine.reason(problem.status) != StatusLine.reason(500))
         }
     }
 
-    @Test func `RFC 9110 §10.2.3: what passes says when to come again`() {
+    @Test func `RFC 9110 §10.2.3: a temporary problem has Retry-After`() {
         for (problem, status, _) in Self.all where [503, 504, 507].contains(status) {
             #expect(problem.fields.contains { $0.name == "Retry-After" }, "\(problem)")
         }
     }
 
-    @Test func `The detail names what is wrong`() {
+    @Test func `the detail names the fault`() {
         #expect(Problem(JSONRefusal.malformed(offset: 3, reason: "x")).detail.contains("3"))
         #expect(Problem(JSONRefusal.mismatch(path: "/a/0", reason: "x")).detail.contains("/a/0"))
         #expect(Problem(ActionRefusal.tooMany(limit: 5)).detail.contains("5"))

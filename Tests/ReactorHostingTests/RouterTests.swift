@@ -3,11 +3,11 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Contract §3 — which route a path and a method mean", .timeLimit(.minutes(5)))
+@Suite("Contract §3 — path and method select a route", .timeLimit(.minutes(5)))
 struct RouterTests {
     private let router = Router()
 
-    @Test func `every row of the table is found, with the segment that its path names`() {
+    @Test func `every row of the table is found, with the segment of its path`() {
         for route in Route.table {
             let path = route.path.replacing("{id}", with: "some-id_1")
                 .replacing("{topic}", with: "some-id_1")
@@ -37,7 +37,7 @@ struct RouterTests {
         }
     }
 
-    @Test func `RFC 9110 §15.5.6: another method is answered with those that there are`() {
+    @Test func `RFC 9110 §15.5.6: another method gets the allowed ones`() {
         #expect(
             methods(.delete, "/v1/sessions/x/actions") == ["OPTIONS", "POST"])
         #expect(methods(.post, "/v1/sessions/x") == ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"])
@@ -50,12 +50,12 @@ struct RouterTests {
         "/v1/sessionsx", "/v1/sessions/x/", "/v1/sessions/x/actions/", "/v1/sessions/x/action",
         "/v1/sessions/x/actions/y", "/V1/sessions", "/livez/", "/livezz", "//livez", "livez",
     ])
-    func `a path that is nearly one is none`(path: String) {
+    func `a path that resembles a route has none`(path: String) {
         let bytes = Array(path.utf8)
         #expect(router.match(.get, bytes, 0..<bytes.count) == .nothing)
     }
 
-    @Test func `a path is read in place, wherever it stands`() {
+    @Test func `a path is read in place at any offset`() {
         let bytes = Array("GET /v1/sessions/abc HTTP/1.1".utf8)
         guard case .route(let route, segment: 17..<20) = router.match(.get, bytes, 4..<20) else {
             Issue.record("the path is not found")

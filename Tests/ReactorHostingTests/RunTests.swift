@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("ReactorServer.run — it ends, whatever the journal does", .timeLimit(.minutes(5)))
+@Suite("ReactorServer.run — it ends even if the journal fails", .timeLimit(.minutes(5)))
 struct RunTests {
     private static var configuration: Configuration {
         var configuration = Configuration()
@@ -16,7 +16,7 @@ struct RunTests {
         return configuration
     }
 
-    @Test func `run returns with a failure where the journal does not close`() async throws {
+    @Test func `run returns a failure if the journal does not close`() async throws {
         let journal = StalledJournal()
         let running = Task {
             try await ReactorServer(hosting: [], configuration: Self.configuration).run(
@@ -31,7 +31,7 @@ struct RunTests {
         journal.resume()
     }
 
-    @Test func `an address that is taken opens no journal`() async throws {
+    @Test func `an address in use opens no journal`() async throws {
         var configuration = Self.configuration
         configuration.host = "host.invalid"
         let server = ReactorServer(hosting: [], configuration: configuration)

@@ -9,9 +9,9 @@ import Testing
     import Darwin
 #endif
 
-@Suite("openapi.yaml — says what the router does", .timeLimit(.minutes(5)))
+@Suite("openapi.yaml — matches the router", .timeLimit(.minutes(5)))
 struct SpecificationTests {
-    @Test func `Paths, methods and operationIds are the table's, both ways`() throws {
+    @Test func `paths, methods and operationIds equal those of the table`() throws {
         let text = String(decoding: Specification.openapi, as: UTF8.self)
         let told = try operations(in: text)
         let served = Set(
@@ -21,7 +21,7 @@ struct SpecificationTests {
     }
 
     /// The journal may fail, and memory be full, whatever is asked of a session.
-    @Test func `what asks the journal declares that it may be unavailable`() throws {
+    @Test func `an operation that reads the journal declares that it may be unavailable`() throws {
         let statuses = statuses(in: String(decoding: Specification.openapi, as: UTF8.self))
         let elsewhere: Set<String> = ["listReactors", "livez", "metrics", "openapi"]
         for route in Route.table where !elsewhere.contains(route.operationID) {
@@ -47,7 +47,7 @@ struct SpecificationTests {
         return statuses
     }
 
-    @Test func `What is built in is the file at the top of the repository`() throws {
+    @Test func `the embedded specification is the file at the top of the repository`() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
     }

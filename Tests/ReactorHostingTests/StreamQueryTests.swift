@@ -6,9 +6,9 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Contract §3.2 — what a stream's request asks for", .timeLimit(.minutes(5)))
+@Suite("Contract §3.2 — the query of a stream", .timeLimit(.minutes(5)))
 struct StreamQueryTests {
-    @Test func `Pulses: all of them, or those that are named`() throws {
+    @Test func `pulses: all of them, or the named ones`() throws {
         #expect(try query(StreamPulses.self, "/").selection == Selection(pulses: 0b11))
         #expect(try query(StreamPulses.self, "/?pulse=b").selection == Selection(pulses: 0b10))
         #expect(
@@ -16,7 +16,7 @@ struct StreamQueryTests {
                 == Selection(pulses: 0b11))
     }
 
-    @Test func `Case 40: a pulse that the reactor has not is 404`() {
+    @Test func `case 40: a pulse that the reactor does not have is 404`() {
         for endpoint in [StreamPulses.self, StreamEvents.self] as [any StreamEndpoint.Type] {
             let problem = #expect(throws: Problem.self) { try query(endpoint, "/?pulse=c") }
             #expect(problem?.status == 404)
@@ -25,7 +25,7 @@ struct StreamQueryTests {
         }
     }
 
-    @Test func `Activities, states and one part`() throws {
+    @Test func `activities, states and one part`() throws {
         #expect(try query(StreamActivities.self, "/").selection == Selection(activities: true))
         #expect(try query(StreamStates.self, "/").selection == Selection(states: .whole))
         #expect(
@@ -35,7 +35,7 @@ struct StreamQueryTests {
         #expect(problem?.code == "bad_select")
     }
 
-    @Test func `Events: everything, or what only names`() throws {
+    @Test func `events: all kinds, or those that only names`() throws {
         let everything = Selection(pulses: 0b11, activities: true, states: .whole)
         #expect(try query(StreamEvents.self, "/").selection == everything)
         #expect(
@@ -52,7 +52,7 @@ struct StreamQueryTests {
         #expect(select?.code == "bad_select", "also where no states are wanted")
     }
 
-    @Test func `Where it begins: the header wins over after, and both over from`() throws {
+    @Test func `start: the header overrides after, and both override from`() throws {
         #expect(try start("/") == "snapshot")
         #expect(try start("/?from=now") == "now")
         #expect(try start("/?from=start") == "start")
@@ -64,7 +64,7 @@ struct StreamQueryTests {
         #expect(problem?.code == "bad_from")
     }
 
-    @Test func `Heartbeats are comments unless events are asked for`() throws {
+    @Test func `heartbeats are comments unless events are requested`() throws {
         #expect(try !query(StreamPulses.self, "/").heartbeatIsEvent)
         #expect(try !query(StreamPulses.self, "/?ping=comments").heartbeatIsEvent)
         #expect(try query(StreamPulses.self, "/?ping=events").heartbeatIsEvent)

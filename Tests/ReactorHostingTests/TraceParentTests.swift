@@ -2,13 +2,13 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("W3C Trace Context §3.2, §4 — what a traceparent is (case 153)", .timeLimit(.minutes(5)))
+@Suite("W3C Trace Context §3.2, §4 — the traceparent field (case 153)", .timeLimit(.minutes(5)))
 struct TraceParentTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let parent = "b7ad6b7169203331"
 
     @Test(arguments: ["00", "01", "ff", "0a"])
-    func `version 00 is kept as it came`(flags: String) {
+    func `version 00 is kept as received`(flags: String) {
         let field = "00-\(Self.trace)-\(Self.parent)-\(flags)"
         #expect(field.utf8.count == 55)
         #expect(TraceParent(field)?.text == field)
@@ -42,7 +42,7 @@ struct TraceParentTests {
         #expect(TraceParent(field)?.text == "00-\(Self.trace)-\(Self.parent)-\(kept)")
     }
 
-    @Test func `a later version ends behind its flags, or continues with a dash`() {
+    @Test func `a later version ends after its flags or continues with a dash`() {
         #expect(TraceParent("01-\(Self.trace)-\(Self.parent)-01.") == nil)
         #expect(TraceParent("01-\(Self.trace)-\(Self.parent)-0") == nil)
     }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Who waits for a turn on a loop", .timeLimit(.minutes(5)))
+@Suite("Connections that wait for a turn on a loop", .timeLimit(.minutes(5)))
 struct TurnQueueTests {
-    @Test func `those that have used up no bytes have a queue of their own, each in order`() {
+    @Test func `connections that have used no bytes have their own queue, each in order`() {
         var queue = TurnQueue<Int>()
         #expect(queue.isEmpty)
         queue.append(1, .heavy)
