@@ -4,10 +4,10 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §3 — the action log tells everything that happened, in one order",
+    "Contract §3 — the action log has every event, in one order",
     .timeLimit(.minutes(5)))
 struct ActionLogTests {
-    @Test func `Each entry says where, when, which action, what and of what kind`() throws {
+    @Test func `each entry has position, time, action, content and kind`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .log, .start)
@@ -32,7 +32,7 @@ struct ActionLogTests {
         (#"{"type":"renew","text":"a text that lies on the heap"}"#, nil),
         (#"{"type":"shout","text":"a"}"#, #"{"type":"shout","text":"A"}"#),
     ])
-    func `It tells what a hook made of an action, if that is another one`(
+    func `it shows the action that a hook produced, if it differs`(
         received: String, transformed: String?
     ) throws {
         let rig = Rig()
@@ -52,7 +52,7 @@ struct ActionLogTests {
         ("{\"type\":\"set\",\r\"a\":1}\n", #"{"type":"set","a":1}"#),
         (#"[{"type": "set", "a": 1}]"#, #"{"type":"set","a":1}"#),
     ])
-    func `An action is told as it came, if it came alone and on one line`(
+    func `an action that came alone and on one line is shown as received`(
         body: String, received: String
     ) throws {
         let rig = Rig()
@@ -64,7 +64,7 @@ struct ActionLogTests {
                 #""content":{"received":\#(received)}}"#))
     }
 
-    @Test func `Notes leave the numbers of records as they are`() throws {
+    @Test func `notes do not change the numbers of records`() throws {
         let (read, unread) = (Rig(keepsRecords: false), Rig(keepsRecords: false))
         let one = try read.create("s", .ledger())
         let other = try unread.create("s", .ledger())
@@ -79,9 +79,7 @@ struct ActionLogTests {
         #expect(streams[0] == streams[1])
     }
 
-    @Test func `It is built from the first time that it is read on; records are there before`()
-        throws
-    {
+    @Test func `it is built from its first reading on; older records are there too`() throws {
         let rig = Rig(keepsRecords: false)
         let session = try rig.create("s", .ledger())
         try rig.act(Post.all(Post.set(1), Post.say("a")), on: session)
@@ -93,7 +91,7 @@ struct ActionLogTests {
             ])
     }
 
-    @Test func `A journal that keeps records keeps the notes, each before its record`() throws {
+    @Test func `a journal that keeps records keeps notes, each before its record`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.all(Post.nothing, Post.several(1)), on: session)
@@ -111,7 +109,7 @@ struct ActionLogTests {
                 == #"{"kind":"action.rejected","content":{"received":{"type":"refuse"}}}"#)
     }
 
-    @Test func `Nothing of it is visible before its commit, and a failed commit unsays it`() throws
+    @Test func `an entry is visible after its commit only, and a failed commit removes it`() throws
     {
         let rig = Rig(slow: true, keepsRecords: false)
         let session = try rig.create("s", .ledger())
@@ -129,7 +127,7 @@ struct ActionLogTests {
         #expect(rig.places(reader) == ["action.received 1.1", "action.received 1.2", "activity 1"])
     }
 
-    @Test func `A position of a note ahead of the records is valid on the log alone`() throws {
+    @Test func `a position of a note ahead of the records is valid on the log alone`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.all(Post.set(1), Post.nothing, Post.refuse), on: session)
@@ -149,7 +147,7 @@ struct ActionLogTests {
         }
     }
 
-    @Test func `A stream that begins now begins behind the notes that there are`() throws {
+    @Test func `a stream from now begins after the existing notes`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -168,7 +166,7 @@ struct ActionLogTests {
                 .hasPrefix("id: \(session.generation.text).1.2\n\n"))
     }
 
-    @Test func `Notes without end are bounded, and what is dropped answers reset`() throws {
+    @Test func `notes are bounded, and a position that was dropped gets a reset`() throws {
         let rig = Rig(keepsRecords: false, retention: Retention(records: 10, bytes: 2_000))
         let session = try rig.create("s", .ledger())
         let stalled = rig.subscribe(session, .log, .now, capacity: 400)
@@ -187,7 +185,7 @@ struct ActionLogTests {
         #expect(rig.places(stalled).suffix(2) == ["action.received 1.201", "mutation 1"])
     }
 
-    @Test func `A record that is trimmed takes its notes along`() throws {
+    @Test func `trimming a record trims its notes`() throws {
         let rig = Rig(retention: Retention(records: 3))
         let session = try rig.create("s", .ledger())
         for number in 1...8 { try rig.act(Post.set(number), on: session) }
@@ -196,7 +194,7 @@ struct ActionLogTests {
         #expect(entries.first == "action.received 6.1")
     }
 
-    @Test func `Pages walked with next are the whole log, as the stream shows it`() throws {
+    @Test func `pages followed by next show the same log as the stream`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         for number in 1...5 {
@@ -215,7 +213,7 @@ struct ActionLogTests {
         #expect(stream.count == 5 * 7)
     }
 
-    @Test func `A page shows what is committed when it is due`() throws {
+    @Test func `a page shows the state of the log when it is sent`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -234,7 +232,7 @@ struct ActionLogTests {
         #expect(rig.page(of: second).entries == ["action.received 1.1", "mutation 1"])
     }
 
-    @Test func `A page of what this session never wrote says so, and begins with the oldest`()
+    @Test func `a page after an unknown position reports it and begins with the oldest entry`()
         throws
     {
         let rig = Rig()
@@ -250,7 +248,8 @@ struct ActionLogTests {
         }
     }
 
-    @Test func `After a restart the log goes on where it was, in pages and on the stream`() throws {
+    @Test func `after a restart the log continues where it was, in pages and on the stream`() throws
+    {
         let rig = Rig(answers: true)
         let first = try rig.create("s", .ledger())
         for number in 1...3 { try rig.act(Post.set(number), on: first) }
@@ -270,7 +269,7 @@ struct ActionLogTests {
         #expect(later.page(session).entries == before + ["action.received 4.3", "mutation 4"])
     }
 
-    @Test func `Any number of notes between two records is no gap for who reads the journal`()
+    @Test func `any number of notes between two records is no gap for a reader of the journal`()
         throws
     {
         let rig = Rig(answers: true)
@@ -303,7 +302,7 @@ struct ActionLogTests {
         return (later, session)
     }
 
-    @Test func `The end of a session ends its log`() throws {
+    @Test func `the end of a session ends its log`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .log, .now)

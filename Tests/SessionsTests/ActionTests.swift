@@ -10,7 +10,7 @@ struct ActionTests {
         #"[{"type":"set","a":1},{"type":"unknown"}]"#, #"[{"type":"set","a":1},"#,
         #"{"type":"set","a":1} x"#,
     ])
-    func `Case 57: what is no action leaves no trace`(body: String) throws {
+    func `case 57: a body that is no action leaves no trace`(body: String) throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .everything, .now)
@@ -21,7 +21,7 @@ struct ActionTests {
         #expect(rig.lines(reader).first == "a 1.1 1")
     }
 
-    @Test func `A batch is applied in its order and answered once`() throws {
+    @Test func `a batch is applied in order and gets one reply`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allPulses, .now)
@@ -30,7 +30,7 @@ struct ActionTests {
         #expect(rig.lines(reader) == ["a 1 1", "a 3 2", "b 5 2"])
     }
 
-    @Test func `An empty batch is refused, and one that is too large`() throws {
+    @Test func `a batch that is empty or too large is refused`() throws {
         let rig = Rig(batch: 2)
         let session = try rig.create("s", .ledger())
         #expect {
@@ -47,7 +47,7 @@ struct ActionTests {
         #expect(session.version == 2)
     }
 
-    @Test func `Case 92: an action that a hook turns down is told and leaves nothing`() throws {
+    @Test func `case 92: an action that a hook rejects is reported and leaves nothing`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let one = try rig.act(Post.refuse, on: session)
@@ -56,7 +56,7 @@ struct ActionTests {
         #expect(rig.line(some) == "rejected [1, 2] v1 n1")
     }
 
-    @Test func `Case 24: an action without a mutation leaves no record`() throws {
+    @Test func `case 24: an action without a mutation leaves no record`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .everything, .now)
@@ -65,7 +65,7 @@ struct ActionTests {
         #expect(rig.lines(reader).first == "a 1.1 1")
     }
 
-    @Test func `Case 137: If-Match that is not the position changes nothing`() throws {
+    @Test func `case 137: an If-Match with another position changes nothing`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
@@ -82,7 +82,7 @@ struct ActionTests {
         #expect(rig.line(any) == "received v3 n3")
     }
 
-    @Test func `Too many answers that wait for the journal refuse the next action`() throws {
+    @Test func `at the limit of replies that wait for the journal, an action is refused`() throws {
         let rig = Rig(slow: true, unanswered: 3)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -99,7 +99,9 @@ struct ActionTests {
         #expect(rig.state(session).hasPrefix(#"{"a":5,"#))
     }
 
-    @Test func `case 153: posted bytes that wait for the journal refuse the next action`() throws {
+    @Test func `case 153: at the limit of bytes that wait for the journal, an action is refused`()
+        throws
+    {
         let rig = Rig(slow: true, uncommittedBytes: 1)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -117,7 +119,7 @@ struct ActionTests {
         #expect(rig.state(session).hasPrefix(#"{"a":4,"#))
     }
 
-    @Test func `A session is greeted by whoever wants it too`() throws {
+    @Test func `creating an existing session acknowledges it`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         session.acknowledgeExisting(for: 77)

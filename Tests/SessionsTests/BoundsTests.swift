@@ -5,7 +5,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Case 153 — actions of a Cycler that wait are bounded", .timeLimit(.minutes(5)))
+@Suite("Case 153 — waiting actions of a Cycler are bounded", .timeLimit(.minutes(5)))
 struct RunningActionsTests {
     private let gate = Gate()
 
@@ -26,7 +26,7 @@ struct RunningActionsTests {
         }
     }
 
-    @Test func `1000 may wait, and one more is refused without a trace`() async throws {
+    @Test func `1000 actions may wait, and one more is refused without a trace`() async throws {
         let rig = Rig()
         let session = try rig.create("s", try registration())
         for _ in 1...999 { try rig.act(Teller.addLater(1), on: session) }
@@ -43,7 +43,7 @@ struct RunningActionsTests {
         #expect(try refusal(Teller.add(1), session, rig) == nil)
     }
 
-    @Test func `of a batch, those that find the session full are rejected`() throws {
+    @Test func `actions of a batch that find the session full are rejected`() throws {
         let rig = Rig(runningActions: 2)
         let session = try rig.create("s", try registration())
         let batch = Post.all(Teller.addLater(1), Teller.add(1), Teller.addLater(1), Teller.add(1))
@@ -52,7 +52,7 @@ struct RunningActionsTests {
         #expect(try refusal(batch, session, rig) == 2)
     }
 
-    @Test func `what a source brings to a full session is a failure record`() async throws {
+    @Test func `an element of a source for a full session becomes a failure record`() async throws {
         let (stream, feed) = AsyncStream<Teller.Action>.makeStream()
         let rig = Rig(runningActions: 1)
         let session = try rig.create("s", try registration(stream))
@@ -65,12 +65,14 @@ struct RunningActionsTests {
 }
 
 @Suite(
-    "Case 153 — selections of a session that are read at once are bounded", .timeLimit(.minutes(5)))
+    "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(5)))
 struct SelectionLimitTests {
     /// Distinct selections without end.
     private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
 
-    @Test func `256 are read, and one more is turned away until another has no reader`() throws {
+    @Test func `256 selections are read, and one more is refused until another has no reader`()
+        throws
+    {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let first = rig.subscribe(session, try selection(0))
@@ -84,7 +86,7 @@ struct SelectionLimitTests {
         #expect(rig.line(rig.subscribe(session, try selection(0))) == "tooManySelections 256 v0 n0")
     }
 
-    @Test func `those that wait for the same commit are counted too`() throws {
+    @Test func `selections that wait for the same commit are counted too`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -96,7 +98,7 @@ struct SelectionLimitTests {
     }
 
     @Test(arguments: [16, 64])
-    func `many selections keep no more together than 16 do`(count: Int) throws {
+    func `many selections together keep no more than 16 do`(count: Int) throws {
         let rig = Rig(retention: Retention(records: 1_000, bytes: 8_000))
         let session = try rig.create("s", .ledger())
         // Pulses that the reactor has not make them distinct.
@@ -116,7 +118,7 @@ struct SelectionLimitTests {
 }
 
 @Suite(
-    "Case 153 — sessions in memory are bounded, those that come back too", .timeLimit(.minutes(5)))
+    "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(5)))
 struct SessionLimitTests {
     /// `count` sessions that are all asleep.
     private func asleep(
@@ -152,7 +154,9 @@ struct SessionLimitTests {
         }
     }
 
-    @Test(arguments: [1, 2, 5, 40]) func `never more are awake than the limit`(limit: Int) throws {
+    @Test(arguments: [1, 2, 5, 40]) func `no more sessions are awake than the limit`(limit: Int)
+        throws
+    {
         let rig = try asleep(3 * limit, limit: limit)
         for _ in 1...3 {
             for number in 0..<(3 * limit) {
@@ -164,7 +168,7 @@ struct SessionLimitTests {
         #expect(rig.table.awakeCount == limit)
     }
 
-    @Test func `the least recently used leaves`() throws {
+    @Test func `the least recently used session is evicted`() throws {
         let rig = try asleep(5, limit: 4)
         for number in 0..<4 { #expect(try wake(number, rig)) }
         rig.table.tick()
@@ -174,7 +178,7 @@ struct SessionLimitTests {
         #expect((0...4).map { isAwake($0, rig) } == [true, true, false, true, true])
     }
 
-    @Test func `one that is not saved is saved first, and nothing of it is lost`() throws {
+    @Test func `an unsaved session is saved first, and nothing of it is lost`() throws {
         let rig = try asleep(2, limit: 1)
         #expect(try wake(0, rig))
         try rig.act(Post.set(7), on: try rig.session("s0"))
@@ -186,7 +190,7 @@ struct SessionLimitTests {
         #expect(rig.state(try rig.session("s0")).contains(#""a":7"#))
     }
 
-    @Test func `one that is at work stays, and who comes is refused`() throws {
+    @Test func `a busy session stays, and one that would wake is refused`() throws {
         let rig = try asleep(2, limit: 1, slow: true)
         _ = try rig.wake("s0")
         let session = try rig.session("s0")
@@ -201,7 +205,7 @@ struct SessionLimitTests {
         #expect(rig.table.awakeCount == 1)
     }
 
-    @Test func `creating more is refused, and those asleep that are read do not count`() throws {
+    @Test func `creating more is refused, and reading sleeping sessions does not count`() throws {
         let rig = try asleep(1, limit: 1)
         #expect(try wake(0, rig))
         let reader = rig.subscribe(try rig.session("s0"), .allPulses, .now)

@@ -3,10 +3,10 @@ import TestRandomness
 import Storage
 import Testing
 
-@Suite("ChunkedBytes — bytes under offsets that never change", .timeLimit(.minutes(5)))
+@Suite("ChunkedBytes — bytes at offsets that never change", .timeLimit(.minutes(5)))
 struct ChunkedBytesTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `It is an array of which the ends are cut and grown`(seed: UInt64) {
+    func `it behaves like an array that is cut and extended at its ends`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var log = ChunkedBytes()
         var model: [UInt8] = []
@@ -41,7 +41,7 @@ struct ChunkedBytesTests {
         #expect(read(log, from: start) == model[...])
     }
 
-    @Test func `A piece is what was appended, whatever was dropped around it`() {
+    @Test func `a piece keeps its bytes while others around it are dropped`() {
         var log = ChunkedBytes()
         var pieces: [(Range<Int>, [UInt8])] = []
         for number in 0..<200 {
@@ -54,7 +54,7 @@ struct ChunkedBytesTests {
         for (range, bytes) in pieces[50..<150] { #expect(Array(log.piece(range)) == bytes) }
     }
 
-    @Test func `A reader who wants no more is given no more`() {
+    @Test func `a reader that stops gets no further pieces`() {
         var log = ChunkedBytes()
         for _ in 0..<100 { log.append([UInt8](repeating: 1, count: 5_000)) }
         var calls = 0

@@ -2,7 +2,7 @@ import Sessions
 import Testing
 
 @Suite(
-    "Contract §5, case 155 — an event is one chunk, framed once for all who read it",
+    "Contract §5, case 155 — an event is one chunk, framed once for all readers",
     .timeLimit(.minutes(5)))
 struct ChunkedStreamTests {
     private static let starts: [@Sendable (Session) -> SubscriptionRequest.Start] = [
@@ -17,7 +17,7 @@ struct ChunkedStreamTests {
     }
 
     @Test(arguments: Simulation.selections, starts.indices)
-    func `case 155: each chunk is one whole block, and the content is what HTTP 1.0 gets`(
+    func `case 155: each chunk is one whole block, with the same content as in HTTP 1.0`(
         selection: Selection, start: Int
     ) throws {
         let rig = Rig()
@@ -41,7 +41,7 @@ struct ChunkedStreamTests {
         }
     }
 
-    @Test func `case 155: all who read in chunks read the same bytes of one log`() throws {
+    @Test func `case 155: all chunked readers get the same bytes of one log`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let readers = (0..<3).map { _ in rig.subscribe(session, chunked(.everything)) }
@@ -50,7 +50,8 @@ struct ChunkedStreamTests {
         #expect(rig.lines(readers[0]).count == 4)
     }
 
-    @Test func `case 155: one that falls out in the middle of a chunk gets the rest of it`() throws
+    @Test func `case 155: a reader that falls behind in the middle of a chunk gets its rest`()
+        throws
     {
         for capacity in 0..<200 {
             let rig = Rig(retention: Retention(records: 3, bytes: 60))
@@ -68,7 +69,7 @@ struct ChunkedStreamTests {
 }
 
 @Suite(
-    "Contract §5 — no block without an event where an id or an event follows anyway",
+    "Contract §5 — a stream has no block without an event before an id or an event",
     .timeLimit(.minutes(5)))
 struct EmptyBlockTests {
     private func text(_ rig: Rig, _ reader: UInt64) -> String {
@@ -76,7 +77,7 @@ struct EmptyBlockTests {
     }
 
     @Test(arguments: Simulation.selections)
-    func `case 155: who has an id gets none again`(selection: Selection) throws {
+    func `case 155: a client that has an id gets no second one`(selection: Selection) throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Contract §3.1 — nothing is visible before it is committed", .timeLimit(.minutes(5)))
 struct CommitTests {
-    @Test func `A session's creation is answered when it is committed`() throws {
+    @Test func `a session's creation is answered when it is committed`() throws {
         let rig = Rig(slow: true)
         try rig.create("s", .ledger())
         #expect(rig.line(1) == "-")
@@ -14,7 +14,7 @@ struct CommitTests {
         #expect(rig.journal.kept.map(\.number) == [0])
     }
 
-    @Test func `Replies come after their commit and in their order`() throws {
+    @Test func `replies come after their commit and in their order`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -31,7 +31,7 @@ struct CommitTests {
         #expect(rig.line(third) == "received v3 n3")
     }
 
-    @Test func `A read waits for what it shows, and shows what was then`() throws {
+    @Test func `a read waits for the commit of the state that it shows`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -46,7 +46,7 @@ struct CommitTests {
         rig.settle()
     }
 
-    @Test func `A read with nothing under way is answered at once`() throws {
+    @Test func `a read without a pending commit is answered at once`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -54,7 +54,7 @@ struct CommitTests {
         #expect(rig.line(read).hasSuffix("of 0 v0 n0"))
     }
 
-    @Test func `An action that leaves nothing waits for what it was decided upon`() throws {
+    @Test func `an action without a record waits for the commits it was decided upon`() throws {
         let rig = Rig(slow: true, keepsRecords: false)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -65,7 +65,7 @@ struct CommitTests {
         #expect(rig.line(nothing) == "received v1 n1")
     }
 
-    @Test func `Events are written after the commit, one step after the other`() throws {
+    @Test func `events are written after their commit, step by step`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -79,7 +79,7 @@ struct CommitTests {
         #expect(rig.lines(reader) == ["a 1 1", "a 2 2"])
     }
 
-    @Test func `The replies of a batch come before its events`() throws {
+    @Test func `the replies of a batch come before its events`() throws {
         let rig = Rig(slow: true)
         let first = try rig.create("s", .ledger())
         let second = try rig.create("t", .ledger())
@@ -94,7 +94,8 @@ struct CommitTests {
         #expect(rig.lines(reader) == ["a 1 1"])
     }
 
-    @Test func `A snapshot asked for during a commit is of that moment and comes after it`() throws
+    @Test func `a snapshot requested during a commit has that state and comes after the commit`()
+        throws
     {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
@@ -110,7 +111,7 @@ struct CommitTests {
         #expect(rig.lines(reader).dropFirst() == ["a 2 2"])
     }
 
-    @Test func `Case 73: a reader who joins others is not shown twice what its snapshot has`()
+    @Test func `case 73: a reader that joins others gets no event that its snapshot contains`()
         throws
     {
         let rig = Rig(slow: true)
@@ -127,7 +128,7 @@ struct CommitTests {
         #expect(rig.lines(early).dropFirst() == ["a 1 1", "a 2 2"])
     }
 
-    @Test func `An end is told when it is committed, and nothing follows it`() throws {
+    @Test func `an end is sent when it is committed, and nothing follows it`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -151,7 +152,7 @@ struct CommitTests {
         }
     }
 
-    @Test func `Records name everything that a journal needs to rebuild the session`() throws {
+    @Test func `records hold everything that a journal needs to rebuild the session`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.all(Post.both(1, 2), Post.say("hi")), on: session)
@@ -169,7 +170,7 @@ struct CommitTests {
             String(decoding: records[2].content, as: UTF8.self) == #"{"type":"said","text":"hi"}"#)
     }
 
-    @Test func `The traceparent of a request is in the records that it leaves`() throws {
+    @Test func `the traceparent of a request is in the records that it leaves`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -181,7 +182,7 @@ struct CommitTests {
         #expect(rig.journal.kept.map(\.traceparent) == [nil, parent, parent, parent, nil])
     }
 
-    @Test func `A journal that keeps no records is given none`() throws {
+    @Test func `a journal that keeps no records receives none`() throws {
         let rig = Rig(slow: true, keepsRecords: false)
         let session = try rig.create("s", .ledger())
         let post = try rig.act(Post.set(1), on: session)

@@ -6,7 +6,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Contract §2 — a Cycler has what a reactor has: order with the disk, sources, the stub",
+    "Contract §2 — a Cycler has commits in order, sources and the stub, like a reactor",
     .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
     private let world = World()
@@ -30,7 +30,7 @@ struct CyclerHostingTests {
 
     // MARK: The journal first
 
-    @Test func `What waits goes on when its commits are in the journal, and not before`()
+    @Test func `a waiting action continues when its commits are in the journal, and not before`()
         async throws
     {
         let (rig, session) = try begun(slow: true)
@@ -46,7 +46,9 @@ struct CyclerHostingTests {
         #expect(rig.line(token) == "received v1 n2")
     }
 
-    @Test func `Where the journal fails, it is told that nothing was saved`() async throws {
+    @Test func `when the journal fails, the action gets an error that nothing was saved`()
+        async throws
+    {
         let (rig, session) = try begun(slow: true)
         let token = try rig.act(Teller.charge(5), on: session)
         await rig.inbox.hasJob()
@@ -59,7 +61,7 @@ struct CyclerHostingTests {
         #expect(rig.journal.kept.map(\.kind) == [.created])
     }
 
-    @Test func `One that has decided nothing goes on when its beginning is in the journal`()
+    @Test func `an action without commits continues when its beginning is in the journal`()
         async throws
     {
         let (rig, session) = try begun(slow: true)
@@ -77,9 +79,7 @@ struct CyclerHostingTests {
         #expect(rig.journal.kept.map(\.kind) == [.created, .mutation])
     }
 
-    @Test func `After a restart an action is carried out again where the Cycler says so`()
-        async throws
-    {
+    @Test func `after a restart an action is run again if the Cycler asks for it`() async throws {
         let (rig, session) = try begun(answers: true)
         try rig.act(Teller.charge(5), on: session)
         try rig.act(Teller.addLater(1), on: session)
@@ -95,7 +95,7 @@ struct CyclerHostingTests {
 
     // MARK: Sources
 
-    @Test func `Cases 56, 97: what a source brings is an action, and its end is told`()
+    @Test func `cases 56, 97: a source's elements are actions, and its end is reported`()
         async throws
     {
         let (stream, feed) = AsyncStream<Teller.Action>.makeStream()
@@ -111,7 +111,7 @@ struct CyclerHostingTests {
 
     // MARK: Saved forms
 
-    @Test func `An older state is migrated, and saved anew`() throws {
+    @Test func `an older state is migrated and saved again`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", try growing { Plain() })
         for number in [2, 3] { try rig.act(#"{"add":{"_0":\#(number)}}"#, on: session) }
@@ -132,7 +132,7 @@ struct CyclerHostingTests {
         try Registration(name: "growing", activities: [], examples: [], makeCycler: make)
     }
 
-    @Test func `A state that is null is a state, and no stub's version`() throws {
+    @Test func `a null state is a state, and no version of a stub`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", try growing { Maybe() })
         for value in ["5", "null"] { try rig.act(#"{"set":{"_0":\#(value)}}"#, on: session) }
@@ -157,7 +157,8 @@ struct CyclerHostingTests {
         return String(decoding: body, as: UTF8.self)
     }
 
-    @Test func `Cases 102, 103, 106: actions are recorded, states shown, the own one waits`() throws
+    @Test func `cases 102, 103, 106: a stub records actions and shows states; the own state waits`()
+        throws
     {
         let (rig, session) = try begun(answers: true)
         let reader = rig.subscribe(session, .everything, .now)
@@ -191,7 +192,7 @@ struct CyclerHostingTests {
         #expect(woken.version == 4)
     }
 
-    @Test func `A stub cancels what waits, and what it still does comes to nothing`() async throws {
+    @Test func `a stub cancels waiting actions and discards what they still do`() async throws {
         let (rig, session) = try begun()
         let waiting = try rig.post(Teller.addLater(2), to: session, waits: true)
         rig.endRound()
@@ -209,9 +210,7 @@ struct CyclerHostingTests {
                 == ["effect.start", "effect.cance"])
     }
 
-    @Test func `A commit that fails takes the stub's versions back, and the own state with it`()
-        throws
-    {
+    @Test func `a failed commit rolls back the stub's versions and the own state`() throws {
         let (rig, session) = try begun(slow: true)
         try rig.act(Teller.add(1), on: session)
         rig.settleAll()

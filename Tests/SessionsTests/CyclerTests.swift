@@ -5,7 +5,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §2 — a Cycler is hosted as a reactor is", .timeLimit(.minutes(5)))
+@Suite("Contract §2 — a Cycler is hosted like a reactor", .timeLimit(.minutes(5)))
 struct CyclerTests {
     private let gate = Gate()
 
@@ -25,7 +25,9 @@ struct CyclerTests {
             makeCycler: { Teller(gate: gate) })
     }
 
-    @Test func `Cases 107, 109: a commit is one version and one event, an equal one too`() throws {
+    @Test func `cases 107, 109: a commit is one version and one event, even with an equal state`()
+        throws
+    {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
         #expect(rig.line(try rig.act(Teller.add(3), on: session)) == "received v1 n1")
@@ -38,7 +40,7 @@ struct CyclerTests {
             ])
     }
 
-    @Test func `The record of a version is its whole state, and pulses are events`() throws {
+    @Test func `the record of a version is its whole state, and pulses are events`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Teller.shout("a"), on: session)
@@ -54,7 +56,7 @@ struct CyclerTests {
             ])
     }
 
-    @Test func `Case 116: an action that fails at once is refused and leaves no trace`() throws {
+    @Test func `case 116: an action that fails at once is refused without a trace`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
         #expect {
@@ -76,7 +78,7 @@ struct CyclerTests {
             ])
     }
 
-    @Test func `In a batch the places of those that failed are told, the others happen`() throws {
+    @Test func `a batch reports the indices of failed actions and applies the others`() throws {
         let (rig, session) = try begun()
         let token = try rig.act(
             Post.all(Teller.add(1), Teller.addThenFail(5), Teller.add(2)), on: session)
@@ -84,7 +86,8 @@ struct CyclerTests {
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
     }
 
-    @Test func `What comes after a wait is an effect: answered before, waited for if wanted`()
+    @Test
+    func `the part after a wait is an effect: the reply comes before it, or waits on request`()
         async throws
     {
         let (rig, session) = try begun()
@@ -105,7 +108,7 @@ struct CyclerTests {
         #expect(Set(rig.journal.keptBatch.settled.map(\.action)) == [1, 2])
     }
 
-    @Test func `What follows a wait is told under its own action`() async throws {
+    @Test func `entries after a wait name their own action`() async throws {
         let (rig, session) = try begun()
         try rig.act(Teller.addLater(2), on: session)
         try rig.act(Teller.add(1), on: session)
@@ -114,7 +117,7 @@ struct CyclerTests {
         #expect(rig.journal.kept.map(\.action) == [0, 1, 2, 1, 1])
     }
 
-    @Test func `A failure after a wait is a record, and what was committed stays`() async throws {
+    @Test func `a failure after a wait is a record, and earlier commits stay`() async throws {
         let (rig, session) = try begun()
         let token = try rig.post(Teller.failLater, to: session, waits: true)
         rig.endRound()
@@ -125,9 +128,7 @@ struct CyclerTests {
         #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v1 n2")
     }
 
-    @Test func `A commit that fails takes the state back, and what waits comes to nothing`()
-        async throws
-    {
+    @Test func `a failed commit restores the state and discards waiting actions`() async throws {
         let (rig, session) = try begun(slow: true)
         try rig.act(Teller.add(1), on: session)
         rig.settleAll()
@@ -147,7 +148,7 @@ struct CyclerTests {
         #expect(rig.state(session, version: 1) == #"{"sum":1,"text":null}"#)
     }
 
-    @Test func `Case 130: the end of a session cancels what waits, and nothing follows`()
+    @Test func `case 130: the end of a session cancels waiting actions, and nothing follows`()
         async throws
     {
         let (rig, session) = try begun()
@@ -164,7 +165,7 @@ struct CyclerTests {
         #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .deleted])
     }
 
-    @Test func `After a restart it goes on from its state; what waited is abandoned and told`()
+    @Test func `after a restart it continues from its state and reports abandoned actions`()
         throws
     {
         let (rig, session) = try begun(answers: true)
@@ -183,7 +184,7 @@ struct CyclerTests {
         #expect(later.line(second).hasPrefix(#"state {"sum":3,"text":null} of 2"#))
     }
 
-    @Test func `Old states are shown as long as they are kept`() throws {
+    @Test func `old states are readable as long as they are kept`() throws {
         let rig = Rig(retention: Retention(records: 5))
         let session = try rig.create("s", try registration())
         for number in 1...20 { try rig.act(Teller.add(number), on: session) }

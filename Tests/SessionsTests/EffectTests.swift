@@ -4,9 +4,10 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §2 — effects begin after the commit and come back in", .timeLimit(.minutes(5)))
+@Suite(
+    "Contract §2 — effects begin after the commit and send mutations back", .timeLimit(.minutes(5)))
 struct EffectTests {
-    @Test func `An effect begins when its step is committed, and not before`() async throws {
+    @Test func `an effect begins when its step is committed, and not before`() async throws {
         let (rig, session, gate) = try begun(slow: true)
         try rig.act(Post.start("a"), on: session)
         gate.open()
@@ -17,7 +18,7 @@ struct EffectTests {
         #expect(rig.state(session) == #"{"count":1,"worked":[1]}"#)
     }
 
-    @Test func `The effects of a step that failed never begin`() async throws {
+    @Test func `the effects of a step that failed never begin`() async throws {
         let (rig, session, gate) = try begun(slow: true)
         try rig.act(Post.start("a"), on: session)
         rig.settle(.full)
@@ -31,7 +32,7 @@ struct EffectTests {
         #expect(rig.state(session) == #"{"count":1,"worked":[1]}"#)
     }
 
-    @Test func `A step that fell blocks no later one of its name`() async throws {
+    @Test func `a rolled back step does not block a later one of its name`() async throws {
         let (rig, session, gate) = try begun(slow: true)
         // Without a mutation: there is no version to take back, only what was to begin.
         try rig.act(Post.first, on: session)
@@ -43,7 +44,7 @@ struct EffectTests {
         #expect(gate.arrivals == 1)
     }
 
-    @Test func `A cancellation that fell with its step has still cancelled`() async throws {
+    @Test func `a cancellation stays in force when its step is rolled back`() async throws {
         let (rig, session, gate) = try begun(slow: true)
         try rig.act(Post.start("a"), on: session)
         rig.settle()
@@ -55,7 +56,7 @@ struct EffectTests {
         #expect(session.version == 1)
     }
 
-    @Test func `Case 37: what an effect sends comes later, with a later id`() async throws {
+    @Test func `case 37: mutations of an effect come later, with a later id`() async throws {
         let (rig, session, gate) = try begun()
         let reader = rig.subscribe(session, .allStates, .now)
         let post = try rig.act(Post.start("a"), on: session)
@@ -65,7 +66,7 @@ struct EffectTests {
         #expect(rig.lines(reader).last == #"state 2 {"count":1,"worked":[1]}"#)
     }
 
-    @Test func `A task waits until what it sent is committed`() async throws {
+    @Test func `a task waits until its mutation is committed`() async throws {
         let (rig, session, gate) = try begun()
         gate.open()
         try rig.act(Post.stubborn, on: session)
@@ -81,7 +82,7 @@ struct EffectTests {
         #expect(session.version == 3)
     }
 
-    @Test func `Case 84: latest – only the last result is reduced`() async throws {
+    @Test func `case 84: latest – only the last result is reduced`() async throws {
         let (rig, session, gate) = try begun()
         for value in 1...3 { try rig.act(Post.latest(value), on: session) }
         await gate.hasArrivals(3)
@@ -91,7 +92,7 @@ struct EffectTests {
         #expect(rig.notes == ["dropped a mutation", "dropped a mutation"])
     }
 
-    @Test func `Case 85: first – a second one is ignored while one runs`() async throws {
+    @Test func `case 85: first – a second one is ignored while one runs`() async throws {
         let (rig, session, gate) = try begun()
         try rig.act(Post.first, on: session)
         try rig.act(Post.first, on: session)
@@ -100,7 +101,7 @@ struct EffectTests {
         #expect(gate.arrivals == 1)
     }
 
-    @Test func `Case 81: cancelling is per session`() async throws {
+    @Test func `case 81: cancelling is per session`() async throws {
         let (rig, first, gate) = try begun()
         let second = try rig.create("t", .of { Worker(gate: gate) })
         try rig.act(Post.quiet("a"), on: first)
@@ -113,9 +114,7 @@ struct EffectTests {
     }
 
     @Test
-    func `Case 77: an effect that fails leaves what it did and a record, and the session lives`()
-        throws
-    {
+    func `case 77: a failing effect leaves its mutations and a record; the session lives`() throws {
         let (rig, session, _) = try begun()
         let post = try rig.act(Post.fail, on: session)
         #expect(rig.line(post) == "received v2 n3")
@@ -126,7 +125,7 @@ struct EffectTests {
         #expect(session.position.number == 4)
     }
 
-    @Test func `Case 90: wait=settled answers when everything that it started has ended`()
+    @Test func `case 90: wait=settled replies when everything that the action started has ended`()
         async throws
     {
         let (rig, session, gate) = try begun()
@@ -146,7 +145,9 @@ struct EffectTests {
         #expect(rig.line(token) == "received v1 n1")
     }
 
-    @Test func `Who waits is answered when another action cancels the effect`() async throws {
+    @Test func `a waiting client gets its reply when another action cancels the effect`()
+        async throws
+    {
         let (rig, session, gate) = try begun()
         let token = try rig.post(Post.start("a"), to: session, waits: true)
         rig.endRound()
@@ -157,7 +158,7 @@ struct EffectTests {
         await rig.work { rig.notes.count == 1 }
     }
 
-    @Test func `A batch that cancels what it started itself is settled`() throws {
+    @Test func `a batch that cancels its own effects is settled`() throws {
         let (rig, session, _) = try begun()
         let body = Post.all(Post.quiet("a"), Post.cancel("a"))
         let token = try rig.post(body, to: session, waits: true)
@@ -165,7 +166,9 @@ struct EffectTests {
         #expect(rig.line(token) == "received v0 n0")
     }
 
-    @Test func `Case 91: who gives up waiting is told so, and the effect goes on`() async throws {
+    @Test func `case 91: a wait that times out gets a reply, and the effect continues`()
+        async throws
+    {
         let (rig, session, gate) = try begun()
         let token = try rig.post(Post.start("a"), to: session, waits: true)
         rig.endRound()
@@ -176,7 +179,7 @@ struct EffectTests {
         #expect(rig.output.answers.filter { $0.token == token }.count == 1)
     }
 
-    @Test func `Who has gone is not answered, and the effect goes on`() async throws {
+    @Test func `a client that left gets no reply, and the effect continues`() async throws {
         let (rig, session, gate) = try begun()
         let token = try rig.post(Post.start("a"), to: session, waits: true)
         rig.endRound()
@@ -186,7 +189,7 @@ struct EffectTests {
         #expect(rig.answer(token) == nil)
     }
 
-    @Test func `Who waits learns whether their own action fell, or only its effects ended`()
+    @Test func `a waiting client learns whether its action was rolled back or its effects ended`()
         async throws
     {
         let (rig, session, gate) = try begun(slow: true)
@@ -204,7 +207,7 @@ struct EffectTests {
         #expect(session.version == 1)
     }
 
-    @Test func `who waited is told what was committed when the commit of the end fails`()
+    @Test func `when the commit of the end fails, a waiting client gets the committed position`()
         async throws
     {
         let (rig, session, gate) = try begun(slow: true)
@@ -227,7 +230,7 @@ struct EffectTests {
         #expect(rig.line(token) == "received v2 n2")
     }
 
-    @Test func `who gives up waiting beside a commit that fails is told what was committed`()
+    @Test func `a wait that times out beside a failing commit gets the committed position`()
         async throws
     {
         let (rig, session, gate) = try begun(slow: true)
@@ -246,7 +249,7 @@ struct EffectTests {
         await rig.work { rig.notes.contains("dropped a mutation") }
     }
 
-    @Test func `Case 87: the end cancels everything, and the session's memory is released`()
+    @Test func `case 87: the end cancels everything, and the session's memory is released`()
         async throws
     {
         let gate = Gate()
@@ -272,7 +275,8 @@ struct EffectTests {
         #expect(rig.journal.kept.count == 3)
     }
 
-    @Test func `Case 130: what an effect sends while the end is under way is dropped`() async throws
+    @Test func `case 130: mutations that an effect sends while its session ends are dropped`()
+        async throws
     {
         let (rig, session, gate) = try begun()
         try rig.act(Post.stubborn, on: session)
@@ -288,7 +292,7 @@ struct EffectTests {
         #expect(rig.journal.kept.map(\.kind) == [.created, .deleted])
     }
 
-    @Test func `Case 56: sources begin once, when the creation is committed`() async throws {
+    @Test func `case 56: sources begin once, when the creation is committed`() async throws {
         let (stream, feed) = AsyncStream<Worker.Mutation>.makeStream()
         let rig = Rig(slow: true)
         let gate = Gate()
@@ -301,7 +305,7 @@ struct EffectTests {
         feed.finish()
     }
 
-    @Test func `Case 97: a source survives a commit that fails`() async throws {
+    @Test func `case 97: a source survives a commit that fails`() async throws {
         let (stream, feed) = AsyncStream<Worker.Mutation>.makeStream()
         let rig = Rig()
         let gate = Gate()

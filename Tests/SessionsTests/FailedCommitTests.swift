@@ -3,14 +3,14 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §4 — a commit that fails is an answer, and nothing of it happened",
+    "Contract §4 — a failed commit is an error reply and changes nothing",
     .timeLimit(.minutes(5)))
 struct FailedCommitTests {
     @Test(arguments: [
         (JournalFailure.full, "failed full"), (.unavailable, "failed unavailable"),
         (.outcomeUnknown, "failed outcomeUnknown"),
     ])
-    func `The reply says why`(failure: JournalFailure, word: String) throws {
+    func `the reply gives the reason`(failure: JournalFailure, word: String) throws {
         let (rig, session) = try begun()
         let post = try rig.act(Post.set(1), on: session)
         rig.settle(failure)
@@ -18,7 +18,7 @@ struct FailedCommitTests {
         #expect(rig.notes == ["commitFailed \(failure.detail)"])
     }
 
-    @Test func `State, version and position are those of the last commit`() throws {
+    @Test func `state, version and position are those of the last commit`() throws {
         let (rig, session) = try begun()
         try rig.act(Post.set(1), on: session)
         rig.settle()
@@ -29,7 +29,7 @@ struct FailedCommitTests {
         #expect(rig.state(session).hasPrefix(#"{"a":1,"b":0,"touched":0"#))
     }
 
-    @Test func `Steps that were decided upon it fall with it`() throws {
+    @Test func `steps decided upon a failed one are rolled back with it`() throws {
         let (rig, session) = try begun()
         let posts = try (1...3).map { try rig.act(Post.set($0), on: session) }
         let gathering = try rig.post(Post.set(4), to: session)
@@ -42,8 +42,7 @@ struct FailedCommitTests {
         #expect(rig.journal.pendingCount == 0)
     }
 
-    @Test func `A rolledBack step stays rolled back whatever the journal says of it later`() throws
-    {
+    @Test func `a step stays rolled back whatever the journal reports later`() throws {
         let (rig, session) = try begun(seesGaps: false)
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
@@ -56,7 +55,7 @@ struct FailedCommitTests {
         #expect(rig.output.answers.count == 4)
     }
 
-    @Test func `Later posts go on from the committed version without a gap`() throws {
+    @Test func `later posts continue from the committed version without a gap`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
@@ -73,7 +72,7 @@ struct FailedCommitTests {
         #expect(rig.journal.kept.map(\.version) == [0, 1, 2])
     }
 
-    @Test func `Marks of pulses are taken back too`() throws {
+    @Test func `marks of pulses are restored too`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
@@ -87,7 +86,7 @@ struct FailedCommitTests {
         #expect(rig.lines(reader) == ["a 2 0"])
     }
 
-    @Test func `Other sessions are not touched, but for those of the same batch`() throws {
+    @Test func `only sessions of the same batch are affected`() throws {
         let rig = Rig(slow: true)
         let first = try rig.create("s", .ledger())
         let second = try rig.create("t", .ledger())
@@ -100,7 +99,7 @@ struct FailedCommitTests {
         #expect(rig.line(going) == "received v1 n1")
     }
 
-    @Test func `A read that waited shows what is there instead`() throws {
+    @Test func `a read that waited shows the committed state instead`() throws {
         let (rig, session) = try begun()
         try rig.act(Post.set(1), on: session)
         let read = rig.read(session)
@@ -111,7 +110,7 @@ struct FailedCommitTests {
         #expect(rig.line(old) == "versionUnknown 0...0 v0 n0")
     }
 
-    @Test func `a snapshot that the journal does not take takes no later action with it`() throws {
+    @Test func `a snapshot that the journal refuses does not roll back later actions`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -135,7 +134,7 @@ struct FailedCommitTests {
         #expect(rig.journal.keptBatch.snapshots.last?.number == 2)
     }
 
-    @Test func `A subscription that waited begins at what is there`() throws {
+    @Test func `a subscription that waited begins at the committed position`() throws {
         let (rig, session) = try begun()
         try rig.act(Post.set(1), on: session)
         let reader = rig.subscribe(session)
@@ -146,7 +145,7 @@ struct FailedCommitTests {
         #expect(rig.lines(reader).last == "a 1 5")
     }
 
-    @Test func `A creation that fails leaves nothing`() throws {
+    @Test func `a creation that fails leaves nothing`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         let post = try rig.post(Post.set(1), to: session)
@@ -170,7 +169,7 @@ struct FailedCommitTests {
         #expect(rig.table.count == 1)
     }
 
-    @Test func `A deleted session whose second creation fails is still deleted`() throws {
+    @Test func `a deleted session whose second creation fails is still deleted`() throws {
         let (rig, session) = try begun()
         _ = rig.end(session)
         rig.settleAll()
@@ -183,7 +182,7 @@ struct FailedCommitTests {
         }
     }
 
-    @Test func `An end that fails leaves the session alive`() throws {
+    @Test func `an end that fails leaves the session alive`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
         let end = rig.end(session)
@@ -195,7 +194,7 @@ struct FailedCommitTests {
         #expect(rig.lines(reader) == ["a 1 1"])
     }
 
-    @Test func `Answers that wait are counted down again`() throws {
+    @Test func `waiting replies are counted down again`() throws {
         let rig = Rig(slow: true, seesGaps: false, unanswered: 3)
         let session = try rig.create("s", .ledger())
         rig.settle()

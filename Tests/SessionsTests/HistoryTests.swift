@@ -40,7 +40,7 @@ struct HistoryTests {
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `it keeps what it was given, from the oldest kept to the newest`(seed: UInt64) {
+    func `it keeps the newest entries, in order`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let history = History()
         history.keepNotes()
@@ -113,7 +113,7 @@ struct HistoryTests {
         (0..<events.count).map { Array(events.data(at: $0)) }
     }
 
-    @Test func `what was dropped is trimmed, and not shown in part`() {
+    @Test func `dropped entries count as trimmed and are not shown in part`() {
         let history = History()
         for _ in 0..<5 { history.begin(.mutation) }
         history.commit(history.newest)

@@ -9,7 +9,7 @@ import Testing
     .timeLimit(.minutes(5)))
 struct IdempotencyTests {
     @Test(arguments: [false, true])
-    func `Case 136: the second time is the answer of the first and nothing else`(
+    func `case 136: the second request gets the first one's reply and changes nothing`(
         isKept: Bool
     ) throws {
         let rig = Rig(answers: isKept)
@@ -24,7 +24,7 @@ struct IdempotencyTests {
         #expect(session.version == 1)
     }
 
-    @Test func `While the first has no answer, the second is told so`() throws {
+    @Test func `while the first request has no reply, the second gets a conflict`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -35,7 +35,7 @@ struct IdempotencyTests {
         #expect(rig.line(first) == "received v1 n1")
     }
 
-    @Test func `Another body under the key is refused, before and after the answer`() throws {
+    @Test func `another body under the same key is refused, before and after the reply`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -49,7 +49,7 @@ struct IdempotencyTests {
         #expect(session.version == 1)
     }
 
-    @Test func `What was refused leaves the key free`() throws {
+    @Test func `a refused request leaves the key free`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         #expect(throws: ActionRefusal.self) {
@@ -60,7 +60,7 @@ struct IdempotencyTests {
         #expect(rig.line(again) == "received v1 n1")
     }
 
-    @Test func `A commit that fails leaves the key free`() throws {
+    @Test func `a failed commit leaves the key free`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -74,7 +74,7 @@ struct IdempotencyTests {
     }
 
     @Test(arguments: [false, true])
-    func `after a commit of unknown outcome the same key finds out`(isWritten: Bool) throws {
+    func `after a commit of unknown outcome the same key reveals it`(isWritten: Bool) throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -106,7 +106,7 @@ struct IdempotencyTests {
         #expect(rig.journal.kept.count { $0.content == Array(#"{"set":1}"#.utf8) } <= 1)
     }
 
-    @Test func `The answer is in the commit of what it answers, and outlives the process`() throws {
+    @Test func `the reply is stored in the action's commit and survives the process`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         try rig.post(Post.set(1), to: session, key: "k")
@@ -123,7 +123,7 @@ struct IdempotencyTests {
         #expect(later.line(other) == "received v2 n2")
     }
 
-    @Test func `an answer falls with the commit that it was decided upon`() throws {
+    @Test func `a stored reply is rolled back with the commit it was decided upon`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         try rig.create("s", .ledger())
         rig.settleAll()
@@ -145,7 +145,7 @@ struct IdempotencyTests {
         #expect(rig.line(again) == "received v0 n0")
     }
 
-    @Test func `An action that changes nothing has a stored answer too`() throws {
+    @Test func `an action that changes nothing has a stored reply too`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         try rig.post(Post.nothing, to: session, key: "k")
@@ -155,7 +155,7 @@ struct IdempotencyTests {
 }
 
 @Suite(
-    "Contract §4 — a session that is not used leaves memory and comes back as it was",
+    "Contract §4 — an unused session leaves memory and wakes unchanged",
     .timeLimit(.minutes(5)))
 struct SleepTests {
     private func sleeping(_ rig: Rig) {
@@ -165,7 +165,7 @@ struct SleepTests {
         }
     }
 
-    @Test func `many fall asleep in parts, and who is used meanwhile stays awake`() throws {
+    @Test func `many sessions fall asleep in parts, and one used meanwhile stays awake`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let sessions = try (0..<1_700).map { try rig.create("s\($0)", .ledger()) }
         rig.endRound()
@@ -185,7 +185,9 @@ struct SleepTests {
         #expect(!rig.table.takeRelief())
     }
 
-    @Test func `Case 138: the same version, nothing missing, nothing new`() throws {
+    @Test func `case 138: a woken session has the same version, with nothing lost and nothing new`()
+        throws
+    {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
@@ -204,7 +206,7 @@ struct SleepTests {
         #expect(news.map(\.data) == ["2"])
     }
 
-    @Test func `Nobody reads it: nothing of it is left in memory`() throws {
+    @Test func `a sleeping session without readers leaves nothing in memory`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         weak let session = try rig.create("s", .ledger())
         rig.output.forgetAnswers()
@@ -213,7 +215,7 @@ struct SleepTests {
         #expect(session == nil)
     }
 
-    @Test func `What runs keeps its session awake`() throws {
+    @Test func `a running effect keeps its session awake`() throws {
         let gate = Gate()
         let rig = Rig(answers: true)
         let session = try rig.create("s", .of { Worker(gate: gate) })

@@ -3,7 +3,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "What a loop knows of its sessions without looking at all of them", .timeLimit(.minutes(5)))
+    "A loop tracks its sessions without visiting all of them", .timeLimit(.minutes(5)))
 struct IdleTests {
     private func tick(_ rig: Rig, _ count: Int) {
         for _ in 0..<count {
@@ -12,7 +12,7 @@ struct IdleTests {
         }
     }
 
-    @Test func `sessions that sleep, wake and end are counted as they do`() throws {
+    @Test func `sessions that fall asleep, wake and end are counted`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let one = try rig.create("a", .ledger())
         _ = try rig.create("b", .ledger())
@@ -48,7 +48,7 @@ struct IdleTests {
         #expect(rig.table.awakeCount == 0)
     }
 
-    @Test func `a session that is used stays awake for four ticks more`() throws {
+    @Test func `a session that is used stays awake for four more ticks`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         try rig.create("s", .ledger())
         rig.settleAll()
@@ -63,7 +63,7 @@ struct IdleTests {
         #expect(rig.table.awakeCount == 0)
     }
 
-    @Test func `a session that is busy when it is idle is looked at again`() throws {
+    @Test func `a busy session is examined again later`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -76,7 +76,7 @@ struct IdleTests {
         #expect(rig.table.awakeCount == 0)
     }
 
-    @Test func `a tick looks only at those that were used four ticks ago`() throws {
+    @Test func `a tick examines only the sessions used four ticks ago`() throws {
         var idle = IdleSessions()
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let sessions = try (0..<6).map { try rig.create("s\($0)", .ledger()) }
@@ -100,7 +100,7 @@ struct IdleTests {
         #expect(idle.count == 0)
     }
 
-    @Test func `sessions whose sources have to be listened to again come back in parts`() throws {
+    @Test func `sessions whose sources must be restarted wake in parts`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .listening()])
         let sessions = try (0..<150).map { try rig.create("s\($0)", .listening()) }
         rig.settleAll()

@@ -6,7 +6,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Contract §2 — what belongs to one stay in memory does not speak for the next",
+    "Contract §2 — steps and sources of one life in memory do not affect the next",
     .timeLimit(.minutes(5)))
 struct IncarnationTests {
     private func sleep(_ rig: Rig) {
@@ -51,7 +51,7 @@ struct IncarnationTests {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `a cancelled step that outlives its session's sleep is no step of the next`(
+    func `a cancelled step that outlives its session's sleep does not affect the next life`(
         isDoubted: Bool
     ) async throws {
         let gates = Gates()
@@ -87,7 +87,7 @@ struct IncarnationTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a source that is deaf to its cancellation brings nothing to the next`() async throws {
+    func `a source that ignores its cancellation delivers nothing to the next life`() async throws {
         let gates = Gates()
         let registration = try Registration.of { Deaf(gate: gates.make()) }
         gates.begin()
@@ -107,7 +107,7 @@ struct IncarnationTests {
         await rig.work { rig.state(again) == #"{"heard":7}"# }
     }
 
-    @Test func `case 138: waking records nothing, though looking at the state fails`() throws {
+    @Test func `case 138: waking records nothing even if transform(state) fails`() throws {
         let registration = try Registration.of { Decorated() }
         let rig = Rig(answers: true, registrations: [registration])
         let session = try rig.create("s", registration)
@@ -125,7 +125,7 @@ struct IncarnationTests {
     }
 
     @Test(arguments: [Selection.allPulses, .allStates])
-    func `a commit fails while looking at the state does: nothing is recorded, and it lives`(
+    func `a session survives a commit that fails together with transform(state)`(
         selection: Selection
     ) throws {
         let registration = try Registration.of { Decorated() }
@@ -151,7 +151,7 @@ struct IncarnationTests {
     }
 
     @Test(arguments: [false, true])
-    func `a keyed request whose connection is reset before its commit is carried out once`(
+    func `a keyed request whose connection is reset before its commit is applied once`(
         isKept: Bool
     ) throws {
         let gate = Gate()
@@ -168,7 +168,7 @@ struct IncarnationTests {
         #expect(session.version == 1)
     }
 
-    @Test func `a keyed request whose connection is reset before a commit that fails is free`()
+    @Test func `a keyed request whose connection is reset before a failing commit frees its key`()
         throws
     {
         let gate = Gate()

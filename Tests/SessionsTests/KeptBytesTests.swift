@@ -74,7 +74,7 @@ struct KeptBytesTests {
         return kept
     }
 
-    @Test(arguments: [true, false]) func `mutations that no event shows count`(
+    @Test(arguments: [true, false]) func `mutations without events count`(
         keepsRecords: Bool
     ) throws {
         let rig = Rig(
@@ -106,14 +106,14 @@ struct KeptBytesTests {
         #expect(kept(rig, session) == 291...300)
     }
 
-    @Test func `many small ones are kept as ever`() throws {
+    @Test func `many small mutations are kept as before`() throws {
         let rig = Rig(retention: Retention(records: 1_000))
         let session = try rig.create("s", .of { Hoarder() })
         for _ in 1...1_000 { try rig.act(#"{"type":"make","bytes":10}"#, on: session) }
         #expect(kept(rig, session) == 0...1_000)
     }
 
-    @Test func `what a failed commit takes back does not count`() throws {
+    @Test func `rolled back mutations do not count`() throws {
         let rig = Rig(slow: true, retention: Retention(records: 1_000, bytes: 100_000))
         let session = try rig.create("s", .of { Hoarder() })
         rig.settleAll()

@@ -3,7 +3,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Case 150 — the journal trims on its own, and from the start is from what it keeps",
+    "Case 150 — the journal trims by itself, and from=start shows what it keeps",
     .timeLimit(.minutes(5)))
 struct KeptHistoryTests {
     /// A session of nine records that is awake, and what its journal was trimmed to since.
@@ -34,7 +34,7 @@ struct KeptHistoryTests {
     }
 
     @Test(arguments: Simulation.selections + [.log])
-    func `case 150: from=start is everything that the file keeps, then live, without a reset`(
+    func `case 150: from=start shows all of the file, then live events, without a reset`(
         selection: Selection
     ) throws {
         let (rig, session, cut) = try trimmed(through: 4)
@@ -48,7 +48,7 @@ struct KeptHistoryTests {
     }
 
     @Test(arguments: Simulation.selections + [.log])
-    func `case 150: what memory keeps is shown where the file keeps less`(
+    func `case 150: history in memory is shown where the file keeps less`(
         selection: Selection
     ) throws {
         let (rig, session, _) = try trimmed(through: 9)
@@ -63,7 +63,7 @@ struct KeptHistoryTests {
         #expect(heard.last == expected.last)
     }
 
-    @Test func `case 150: what is trimmed while the first states are read is read again`() throws {
+    @Test func `case 150: history trimmed while the first states are read is read again`() throws {
         let (rig, session, _) = try trimmed(through: 2)
         rig.journal.setLate(true)
         let reader = rig.subscribe(session, .allStates, .start)
@@ -81,7 +81,7 @@ struct KeptHistoryTests {
                 == events(rig, session, .allStates, after: cut.number))
     }
 
-    @Test func `case 150: who continues at the same place is told of the gap`() throws {
+    @Test func `case 150: a reader that resumes at a trimmed position gets a reset`() throws {
         let (rig, session, cut) = try trimmed(through: 4)
         let start = rig.subscribe(session, .allPulses, .start)
         let resumed = rig.subscribe(
@@ -92,7 +92,7 @@ struct KeptHistoryTests {
             try rig.transcript(start).events == events(rig, session, .allPulses, after: cut.number))
     }
 
-    @Test func `case 150: a journal that can't be read ends the connection, and no more`() throws {
+    @Test func `case 150: an unreadable journal ends the connection and nothing else`() throws {
         let (rig, session, cut) = try trimmed(through: 4)
         rig.journal.setUnreadable(.unavailable)
         let first = rig.subscribe(session, .allPulses, .start)
@@ -108,7 +108,7 @@ struct KeptHistoryTests {
     }
 
     @Test
-    func `case 150: the log's first page begins with what is kept, and a later one says reset`()
+    func `case 150: the log's first page begins with the oldest entry; a later one is reset`()
         throws
     {
         let (rig, session, _) = try trimmed(through: 4)
@@ -133,7 +133,7 @@ struct KeptHistoryTests {
         #expect(lost.contains(#""version":7"#))
     }
 
-    @Test func `case 150: the versions that are kept are those that the file keeps`() throws {
+    @Test func `case 150: the readable versions are those that the file keeps`() throws {
         let (rig, session, cut) = try trimmed(through: 4)
         let token = rig.read(session, version: 1)
         letAllIn(rig)

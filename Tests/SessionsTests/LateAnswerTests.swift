@@ -6,7 +6,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Contract §5 — an answer of the journal that comes late finds the session as it is then",
+    "Contract §5 — a late reply of the journal meets the session's present state",
     .timeLimit(.minutes(5)))
 struct LateAnswerTests {
     /// A session with a stored answer, in the process after the one that stored it.
@@ -30,7 +30,7 @@ struct LateAnswerTests {
         rig.drainInbox()
     }
 
-    @Test func `a commit that was given up ends, and nothing is taken for it`() throws {
+    @Test func `a commit that ends after the table has stopped has no reply`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -44,7 +44,7 @@ struct LateAnswerTests {
         #expect(rig.answer(late) == nil)
     }
 
-    @Test func `an old version and an old page of the log wait for no commit`() throws {
+    @Test func `reading an old version or an old page of the log waits for no commit`() throws {
         let (rig, session) = try woken(slow: true)
         let post = try rig.act(Post.set(2), on: session)
         rig.endRound()
@@ -63,8 +63,7 @@ struct LateAnswerTests {
 
     // MARK: Keys
 
-    @Test func `case 153: the bodies that wait for a look-up are bounded, and none is lost`() throws
-    {
+    @Test func `case 153: bodies that wait for a look-up are bounded, and none is lost`() throws {
         let bytes = Post.set(2).utf8.count
         let (rig, session) = try woken(uncommittedBytes: 2 * bytes)
         let first = try rig.post(Post.set(2), to: session, key: "1")
@@ -88,8 +87,7 @@ struct LateAnswerTests {
         #expect(rig.line(again) == "received v4 n4")
     }
 
-    @Test func `case 143: a key is looked up, and the session is deleted in the same round`() throws
-    {
+    @Test func `case 143: a key look-up meets a deletion in the same round`() throws {
         let (rig, session) = try woken()
         let post = try rig.post(Post.set(2), to: session, key: "new")
         let end = rig.end(session)
@@ -100,9 +98,7 @@ struct LateAnswerTests {
         #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .deleted])
     }
 
-    @Test func `case 143: a key is looked up, and the deletion is committed before the answer`()
-        throws
-    {
+    @Test func `case 143: a deletion is committed while a key is looked up`() throws {
         let (rig, session) = try woken()
         let post = try rig.post(Post.set(2), to: session, key: "new")
         _ = rig.end(session)
@@ -111,7 +107,7 @@ struct LateAnswerTests {
         #expect(rig.line(post).hasPrefix("gone"))
     }
 
-    @Test func `case 143: a key is looked up, and a deletion that fails comes between`() throws {
+    @Test func `case 143: a deletion fails while a key is looked up`() throws {
         let (rig, session) = try woken(slow: true)
         let post = try rig.post(Post.set(2), to: session, key: "new")
         let end = rig.end(session)
@@ -123,7 +119,7 @@ struct LateAnswerTests {
     }
 
     // Case 144.
-    @Test func `bodies that wait for their keys are bounded as those that wait for a commit`()
+    @Test func `bodies that wait for their keys are bounded like those that wait for a commit`()
         throws
     {
         let first = Rig(answers: true)
@@ -152,7 +148,7 @@ struct LateAnswerTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 143: a key is looked up, and a commit fails meanwhile`(comesBack: Bool) throws {
+    func `case 143: a commit fails while a key is looked up`(comesBack: Bool) throws {
         let (rig, session) = try woken(slow: true)
         try rig.act(Post.set(2), on: session)
         let post = try rig.post(Post.set(3), to: session, key: "new")
@@ -169,7 +165,7 @@ struct LateAnswerTests {
         #expect(rig.line(retry).hasPrefix("received v2"))
     }
 
-    @Test func `case 143: a key is looked up, and the session stays awake for it`() throws {
+    @Test func `case 143: a session stays awake while a key is looked up`() throws {
         let (rig, session) = try woken()
         let post = try rig.post(Post.set(2), to: session, key: "new")
         for _ in 0..<8 {
@@ -182,7 +178,7 @@ struct LateAnswerTests {
         #expect(rig.line(post) == "received v2 n2")
     }
 
-    @Test func `a request that gave up waiting while its key was looked up is answered at once`()
+    @Test func `a request that timed out while its key was looked up gets its reply at once`()
         throws
     {
         let gate = Gate()
@@ -207,7 +203,7 @@ struct LateAnswerTests {
 
     // MARK: States and streams
 
-    @Test func `a state of long ago is asked for, and a commit fails: the session lives`() throws {
+    @Test func `a session survives a commit that fails while an old state is read`() throws {
         let rig = Rig(slow: true, answers: true, retention: Retention(records: 2))
         let session = try rig.create("s", .ledger())
         rig.settleAll()
@@ -229,7 +225,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func `readers that catch up when the session is deleted hear its end`() throws {
+    @Test func `readers that catch up while the session is deleted get its end`() throws {
         for selection in [Selection.allPulses, .allStates, .log] {
             let rig = Rig(answers: true, retention: Retention(records: 2))
             let session = try rig.create("s", .ledger())
@@ -247,7 +243,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func `what can't be rebuilt any more is known at once, and its readers are let go`()
+    @Test func `a session that can't be rebuilt is reported at once and its readers are released`()
         throws
     {
         let rig = Rig(answers: true, registrations: [try .ledger()])

@@ -3,7 +3,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §3 — a page of the action log, beside commits that trim it", .timeLimit(.minutes(5)))
+    "Contract §3 — pages of the action log, during commits that trim it", .timeLimit(.minutes(5)))
 struct LogPageTests {
     private func page(_ rig: Rig, of session: Session, after: UInt64) -> UInt64 {
         let token = rig.nextToken()
@@ -43,14 +43,16 @@ struct LogPageTests {
         #expect(!rig.line(waiting).contains("reset"))
     }
 
-    @Test func `case 142: where nothing else has it, the page says that it was trimmed`() throws {
+    @Test func `case 142: a page whose entries are kept nowhere reports that they were trimmed`()
+        throws
+    {
         let rig = Rig(slow: true, retention: Retention(records: 3))
         let (_, waiting) = try trimmed(rig)
         rig.settleAll()
         #expect(rig.line(waiting).hasPrefix(#"page {"reset":{"reason":"trimmed"}"#))
     }
 
-    @Test func `a page that waits for a commit which fails shows what is committed`() throws {
+    @Test func `a page that waits for a failing commit shows the committed entries`() throws {
         for answers in [false, true] {
             let rig = Rig(slow: true, answers: answers, retention: Retention(records: 3))
             let (_, waiting) = try trimmed(rig)

@@ -7,7 +7,8 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A loop that stops leaves no task waiting, and nothing runs beside it", .timeLimit(.minutes(5)))
+    "A stopping loop leaves no task waiting and runs nothing outside its queue",
+    .timeLimit(.minutes(5)))
 struct LoopEndTests {
     private let ends = Ends()
 
@@ -25,7 +26,7 @@ struct LoopEndTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `an effect that sends when its loop has stopped gets its answer`() async throws {
+    func `an effect that sends after its loop has stopped gets a reply`() async throws {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
         let session = try rig.create(
@@ -45,7 +46,7 @@ struct LoopEndTests {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `an action of a Cycler that waits when its loop stops comes to its end`(
+    func `a Cycler's action that waits when its loop stops ends`(
         isUncommitted: Bool
     ) async throws {
         let (gate, ends) = (Gate(), ends)
@@ -75,7 +76,9 @@ struct LoopEndTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `an effect whose step fell before its loop stopped gets one answer`() async throws {
+    func `an effect whose step was rolled back before its loop stopped gets one reply`()
+        async throws
+    {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig(slow: true)
         let session = try rig.create(
@@ -103,7 +106,7 @@ struct LoopEndTests {
         ended.open()
     }
 
-    @Test func `a reader that is lost while its loop stops is shown no empty state`() throws {
+    @Test func `a reader that is lost while its loop stops gets no empty state`() throws {
         let rig = Rig(
             answers: true, registrations: [try .ledger()], retention: Retention(records: 2),
             snapshotEvery: 3)
@@ -123,7 +126,7 @@ struct LoopEndTests {
         #expect(rig.output.finished.contains(reader))
     }
 
-    @Test func `whether it is the loop is asked before an action of a Cycler begins`() throws {
+    @Test func `the loop is checked before a Cycler's action begins`() throws {
         let rig = Rig()
         let session = try rig.create(
             "s",
@@ -136,9 +139,7 @@ struct LoopEndTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `what an action decides when its commit lets it continue is committed in the same round`()
-        async throws
-    {
+    func `a commit made on resuming after a commit is written in the same round`() async throws {
         let rig = Rig()
         let session = try rig.create(
             "s",
@@ -152,7 +153,7 @@ struct LoopEndTests {
     }
 }
 
-@Suite("A session's sources are over, or deaf for a while", .timeLimit(.minutes(5)))
+@Suite("A session's sources have ended or pause", .timeLimit(.minutes(5)))
 struct SourceLifeTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {
@@ -162,7 +163,7 @@ struct SourceLifeTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a session whose sources are over leaves memory`() async throws {
+    func `a session whose sources have ended leaves memory`() async throws {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: AsyncStream { $0.finish() })
         }
@@ -180,9 +181,7 @@ struct SourceLifeTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `sources come back after a commit that failed, as soon as the journal can be read`()
-        async throws
-    {
+    func `sources restart after a failed commit as soon as the journal can be read`() async throws {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let (second, later) = AsyncStream<Worker.Mutation>.makeStream()
         let streams = Mutex<[AsyncStream<Worker.Mutation>]>([])
@@ -214,7 +213,7 @@ struct SourceLifeTests {
 }
 
 extension SourceLifeTests {
-    @Test func `a session that a request has brought back is not loaded again`() throws {
+    @Test func `a session that a request has loaded is not loaded again`() throws {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let registration = try Registration.of { Worker(gate: Gate(), source: stream) }
         let rig = Rig(slow: true, answers: true, registrations: [registration])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Contract §1, §3 — names: session ids, generations, positions", .timeLimit(.minutes(5)))
 struct NameTests {
-    @Test func `A session id is 1 to 128 of A-Z a-z 0-9 _ -, and nothing else`() {
+    @Test func `a session id is 1 to 128 of A-Z a-z 0-9 _ -, and nothing else`() {
         for text in ["a", "A", "0", "_", "-", "a-b_C9", String(repeating: "x", count: 128)] {
             #expect(SessionID(text)?.text == text)
             let bytes = Array("/\(text)/".utf8)
@@ -22,7 +22,7 @@ struct NameTests {
         }
     }
 
-    @Test func `A drawn id is 22 allowed characters, another each time`() {
+    @Test func `a generated id is 22 allowed characters, different each time`() {
         var generator = SeededGenerator(seed: 1)
         let ids = (0..<1_000).map { _ in SessionID.random(using: &generator) }
         #expect(Set(ids).count == 1_000)
@@ -36,7 +36,7 @@ struct NameTests {
         }
     }
 
-    @Test func `An id belongs to one loop, the same each time, and loops share fairly`() throws {
+    @Test func `an id always belongs to the same loop, and loops share ids evenly`() throws {
         var counts = [0, 0, 0]
         for number in 0..<3_000 {
             let id = try #require(SessionID("session-\(number)"))
@@ -48,7 +48,7 @@ struct NameTests {
         #expect(counts.allSatisfy { $0 > 800 }, "\(counts)")
     }
 
-    @Test func `A position is read as it is written`() throws {
+    @Test func `a position survives writing and reading`() throws {
         let generation = try #require(Generation(Array("ab3d9fg0".utf8)))
         let positions: [(Position, String)] = [
             (Position(generation, 0), "ab3d9fg0.0"),
@@ -70,11 +70,11 @@ struct NameTests {
         "ab3d9fg0.1.2.3", "ab3d9fg.1", "ab3d9fg00.1", "AB3D9FG0.1", "ab3d9fg_.1", "ab3d9fg0.1 ",
         " ab3d9fg0.1", "ab3d9fg0.0x1", "ab3d9fg0.١", "ab3d9fgé.1", "ab3d9fg0.0.1", "\"ab3d9fg0.1\"",
     ])
-    func `What this service never wrote is no position`(text: String) {
+    func `a text that this service never writes is no position`(text: String) {
         #expect(Position(text) == nil)
     }
 
-    @Test func `Generations are eight of a-z 0-9, another each time`() {
+    @Test func `a generation is eight of a-z 0-9, different each time`() {
         var generator = SeededGenerator(seed: 2)
         let drawn = (0..<1_000).map { _ in Generation(using: &generator) }
         #expect(Set(drawn).count == 1_000)
@@ -86,10 +86,11 @@ struct NameTests {
 }
 
 @Suite(
-    "Contract §3.2 — what can't be hosted is refused when it is registered", .timeLimit(.minutes(5))
+    "Contract §3.2 — a reactor that can't be hosted is refused at registration",
+    .timeLimit(.minutes(5))
 )
 struct RegistrationTests {
-    @Test func `Pulses are found in their order`() throws {
+    @Test func `pulses are found in the order of their declaration`() throws {
         let registration = try Registration.ledger()
         #expect(registration.pulses == ["a", "b", "filling"])
         #expect(registration.activities == ["said"])
@@ -98,7 +99,7 @@ struct RegistrationTests {
     @Test(arguments: [
         "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error",
     ])
-    func `Names of the service and of EventSource are refused`(name: String) {
+    func `reserved names of the service and of EventSource are refused`(name: String) {
         let failure = #expect(throws: RegistrationFailure.self) {
             try Registration.of("x", activities: [name]) { Ledger() }
         }
@@ -107,18 +108,18 @@ struct RegistrationTests {
     }
 
     @Test(arguments: ["", "a b", "a/b", "ä", "a.b", String(repeating: "x", count: 65)])
-    func `A reactor's name is plain`(name: String) {
+    func `a reactor's name that is not plain is refused`(name: String) {
         #expect(throws: RegistrationFailure.self) { try Registration.of(name) { Ledger() } }
     }
 
-    @Test func `Every fault is told at once`() {
+    @Test func `all faults are reported together`() {
         let failure = #expect(throws: RegistrationFailure.self) {
             try Registration.of("no good", activities: ["a", "ping", "x\ny", ""]) { Ledger() }
         }
         #expect(failure?.faults.count == 5)
     }
 
-    @Test func `Examples are encoded as they are to be posted`() throws {
+    @Test func `examples are encoded in the form for posting`() throws {
         let registration = try Registration(
             name: "x", activities: [], examples: [.set(a: 1), .touch], clock: ContinuousClock()
         ) { Ledger() }

@@ -6,7 +6,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §5 — what has no JSON is refused, and leaves nothing", .timeLimit(.minutes(5)))
+@Suite("Contract §5 — a value without JSON is refused without a trace", .timeLimit(.minutes(5)))
 struct NotEncodableTests {
     private let gate = Gate()
 
@@ -37,7 +37,7 @@ struct NotEncodableTests {
 
     // Cases 145, 146
     @Test(arguments: [true, false])
-    func `a number that is none is refused, whatever it is in`(keepsRecords: Bool) throws {
+    func `a number that is not finite is refused wherever it appears`(keepsRecords: Bool) throws {
         let (rig, session) = try begun(keepsRecords: keepsRecords)
         let reader = rig.subscribe(session, .everything, .now)
         #expect(try refusal(rig, session, Post.plain("divide")) == "the state /quotient")
@@ -59,7 +59,7 @@ struct NotEncodableTests {
 
     // Case 146
     @Test(arguments: [true, false])
-    func `without readers a state that has no JSON is refused too`(keepsRecords: Bool) throws {
+    func `a state that has no JSON is refused without readers too`(keepsRecords: Bool) throws {
         let (rig, session) = try begun(keepsRecords: keepsRecords)
         _ = try refusal(rig, session, Post.plain("spoil"))
         _ = try refusal(rig, session, Post.plain("divide"))
@@ -69,7 +69,7 @@ struct NotEncodableTests {
 
     // Case 145
     @Test(arguments: [true, false])
-    func `a state is refused once it is too deep to be read back`(keepsRecords: Bool) throws {
+    func `a state that is too deep to be read back is refused`(keepsRecords: Bool) throws {
         let (rig, session) = try begun(keepsRecords: keepsRecords)
         // The state, and two for each tree.
         for _ in 0..<63 { try rig.act(Post.plain("nest"), on: session) }
@@ -92,7 +92,9 @@ struct NotEncodableTests {
     }
 
     @Test(arguments: [true, false])
-    func `others of the same round stay, before and after`(keepsRecords: Bool) throws {
+    func `a refusal leaves earlier and later actions of the same round alone`(keepsRecords: Bool)
+        throws
+    {
         let (rig, session) = try begun(slow: true, keepsRecords: keepsRecords)
         let reader = rig.subscribe(session, .allStates, .now)
         rig.settleAll()
@@ -138,7 +140,9 @@ struct NotEncodableTests {
         #expect(rig.state(session).hasPrefix(#"{"marks":[1,-1,4,-4],"#))
     }
 
-    @Test func `what an effect sends is dropped with a record of its failure`() async throws {
+    @Test func `a mutation of an effect that can't be encoded is dropped with a failure record`()
+        async throws
+    {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
         try rig.act(Post.mark(0), on: session)
@@ -150,7 +154,7 @@ struct NotEncodableTests {
         #expect(rig.transcript(reader).events.count == 3)
     }
 
-    @Test func `what follows a step in its effect is dropped alike`() async throws {
+    @Test func `mutations that follow it in the same effect are dropped too`() async throws {
         let (rig, session) = try begun()
         try rig.act(Post.mark(0), on: session)
         try rig.act(Post.plain("spoilAfter"), on: session)

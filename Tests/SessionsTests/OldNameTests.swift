@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §5 — events of before have the names of today", .timeLimit(.minutes(5)))
+@Suite("Contract §5 — old events have today's names", .timeLimit(.minutes(5)))
 struct OldNameTests {
     /// The next process on the same journal, whose records have been changed.
     private func next(
@@ -24,8 +24,7 @@ struct OldNameTests {
         return rig.transcript(reader).events
     }
 
-    @Test func `case 157: a pulse that was given a coding key has that name in replays too`() throws
-    {
+    @Test func `case 157: a pulse with a coding key has that name in replays too`() throws {
         let before = try Registration.of { Bare() }
         let rig = Rig(answers: true, registrations: [before])
         let session = try rig.create("s", before)
@@ -40,7 +39,7 @@ struct OldNameTests {
         #expect(snapshot?.data == #"{"alert_message":7}"#)
     }
 
-    @Test func `case 157: a pulse that there is no more is not taken for an activity`() throws {
+    @Test func `case 157: a removed pulse is not mistaken for an activity`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         try rig.act(Post.both(1, 2), on: session)
@@ -55,8 +54,7 @@ struct OldNameTests {
         #expect(all.map(\.id).map { $0.dropFirst(9) } == ["1.1", "1", "2"])
     }
 
-    @Test func `more names of activities than a session may have are left out of a replay`() throws
-    {
+    @Test func `activity names beyond a session's limit are left out of a replay`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         for number in 1...300 { try rig.act(Post.say("\(number)"), on: session) }

@@ -37,7 +37,9 @@ struct PoisonTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 151: then it is abandoned with a failure, and its session works`(isCycler: Bool)
+    func `case 151: the action is then abandoned with a failure, and its session works`(
+        isCycler: Bool
+    )
         throws
     {
         let registration = try Self.registration(isCycler)

@@ -5,7 +5,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Case 96 — a session is never visible without what its sources have at present",
+    "Case 96 — a session is never visible without its sources' present values",
     .timeLimit(.minutes(5)))
 struct PresentValueTests {
     private struct Profile: Reactor {
@@ -53,7 +53,9 @@ struct PresentValueTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 96: the answer to the creation has it already`(asActions: Bool) throws {
+    func `case 96: the reply to the creation already contains the present value`(asActions: Bool)
+        throws
+    {
         topics.publish("u0", to: user)
         let rig = Rig(slow: true, topics: topics)
         let session = try rig.create("s", try profile(asActions: asActions))
@@ -68,7 +70,7 @@ struct PresentValueTests {
         #expect(rig.lines(rig.subscribe(session, .allPulses, .after(start))) == ["user 1 \"u0\""])
     }
 
-    @Test func `what is published while the creation is not committed follows it`() async throws {
+    @Test func `a value published before the creation is committed follows it`() async throws {
         topics.publish("u0", to: user)
         let rig = Rig(slow: true, topics: topics)
         let session = try rig.create("s", try profile())
@@ -79,7 +81,7 @@ struct PresentValueTests {
         #expect(rig.state(session, version: 1) == #"{"user":"u0"}"#)
     }
 
-    @Test func `a creation that is not committed listens no more`() throws {
+    @Test func `a session whose creation fails stops listening`() throws {
         topics.publish("u0", to: user)
         let rig = Rig(slow: true, topics: topics)
         try rig.create("s", try profile())
@@ -89,7 +91,7 @@ struct PresentValueTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 96: waking takes a value that has changed, and leaves nothing if it has not`(
+    func `case 96: waking records a changed value, and nothing for an unchanged one`(
         asActions: Bool
     ) throws {
         topics.publish("u0", to: user)
@@ -116,7 +118,7 @@ struct PresentValueTests {
         #expect(changed.journal.kept.map(\.kind) == [.created, .mutation, .mutation])
     }
 
-    @Test func `case 96: a Cycler has it before its first answer, and decides when it wakes`()
+    @Test func `case 96: a Cycler has the value before its first reply, and decides when it wakes`()
         throws
     {
         topics.publish("u0", to: user)
@@ -132,7 +134,7 @@ struct PresentValueTests {
         #expect(try again.session("s").version == 1)
     }
 
-    @Test func `a value that can't be committed is tried again at the next tick, not at once`()
+    @Test func `a value that can't be committed is retried at the next tick, not at once`()
         async throws
     {
         topics.publish("u0", to: user)

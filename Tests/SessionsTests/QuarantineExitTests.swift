@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 149 — quarantine has an exit", .timeLimit(.minutes(5)))
+@Suite("Case 149 — a quarantined session can be deleted or restored", .timeLimit(.minutes(5)))
 struct QuarantineExitTests {
     /// A session that today's code can't rebuild, in a process that has not asked for it yet.
     private func spoiled(_ damage: Damage = .undecodable) throws -> Rig {
@@ -53,7 +53,7 @@ struct QuarantineExitTests {
     }
 
     @Test(arguments: Damage.allCases)
-    func `case 149: it is deleted durably, and gone for everybody from then on`(
+    func `case 149: a quarantined session is deleted durably, and gone for every client`(
         damage: Damage
     ) throws {
         let rig = try spoiled(damage)
@@ -74,7 +74,7 @@ struct QuarantineExitTests {
         #expect(try word(next.wake("s")) == "ended")
     }
 
-    @Test func `case 149: it is healed by a deployment that can rebuild it`() throws {
+    @Test func `case 149: a deployment that can rebuild the session restores it`() throws {
         let rig = try spoiled()
         #expect(try word(rig.wake("s")) == "quarantined")
         rig.journal.heal()
@@ -83,7 +83,7 @@ struct QuarantineExitTests {
         #expect(try word(next.wake("s")) == "session 3")
     }
 
-    @Test func `case 149: of several who delete it at once one has done it`() throws {
+    @Test func `case 149: of concurrent deletions one succeeds`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         let told = Told()
@@ -96,7 +96,7 @@ struct QuarantineExitTests {
         #expect(rig.journal.kept.count { $0.kind == .deleted } == 1)
     }
 
-    @Test func `case 149: a request meanwhile waits for what becomes of it`() throws {
+    @Test func `case 149: a request during the deletion waits for its outcome`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         let told = Told()
@@ -110,7 +110,8 @@ struct QuarantineExitTests {
         #expect(told.words == ["delete deleted", "look ended", "look ended"])
     }
 
-    @Test func `case 149: after a commit that failed it is there, and can be deleted again`() throws
+    @Test func `case 149: after a failed commit the session is there and can be deleted again`()
+        throws
     {
         let rig = try spoiled()
         _ = try rig.wake("s")
@@ -126,7 +127,7 @@ struct QuarantineExitTests {
         #expect(told.words.last == "delete deleted")
     }
 
-    @Test func `case 149: a deletion that is written and said to have failed is found`() throws {
+    @Test func `case 149: a deletion that was written but reported as failed is detected`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         let told = Told()
@@ -141,7 +142,7 @@ struct QuarantineExitTests {
         #expect(told.words.last == "delete ended")
     }
 
-    @Test func `case 149: a journal that can't say where it stands is an answer`() throws {
+    @Test func `case 149: a journal that can't find the session's head is an error reply`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         rig.journal.setUnreadable(.unavailable)
@@ -153,9 +154,7 @@ struct QuarantineExitTests {
         #expect(word(rig.table.find(try name())) == "quarantined")
     }
 
-    @Test func `case 149: a deletion that comes while somebody reads the session waits for that`()
-        throws
-    {
+    @Test func `case 149: a deletion waits for a read of the session that is under way`() throws {
         let rig = try spoiled()
         rig.journal.setLate(true)
         let told = Told()
@@ -173,7 +172,7 @@ struct QuarantineExitTests {
         #expect(told.words == ["look quarantined", "delete deleted"])
     }
 
-    @Test func `case 149: its readers asleep are let go of, and find that it has ended`() throws {
+    @Test func `case 149: its sleeping readers are released and find that it has ended`() throws {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
@@ -192,9 +191,7 @@ struct QuarantineExitTests {
         #expect(rig.table.count == 0)
     }
 
-    @Test func `case 149: nobody is told anything of a deletion that the process did not survive`()
-        throws
-    {
+    @Test func `case 149: a deletion that the process did not survive has no reply`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         let told = Told()
@@ -208,7 +205,7 @@ struct QuarantineExitTests {
         #expect(try word(next.wake("s")) == "quarantined")
     }
 
-    @Test func `case 149: a page of sessions can say which of them can't be rebuilt`() throws {
+    @Test func `case 149: a page of sessions can mark those that can't be rebuilt`() throws {
         let rig = try spoiled()
         rig.journal.setImmediate(true)
         let other = Rig(journal: rig.journal, registrations: [])

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite(
-    "Contract §4 — after the end of a process every session continues where it was",
+    "Contract §4 — after a restart every session continues where it was",
     .timeLimit(.minutes(5)))
 struct RecoveryTests {
     /// The next process on the same journal.
@@ -25,7 +25,7 @@ struct RecoveryTests {
     }
 
     @Test(arguments: [1, 2, 5, 1_000])
-    func `State, version and position are there again`(snapshotEvery: Int) throws {
+    func `state, version and position are restored`(snapshotEvery: Int) throws {
         let rig = Rig(answers: true, snapshotEvery: snapshotEvery)
         let session = try rig.create("s", .ledger())
         for number in 1...7 { try rig.act(Post.several(number), on: session) }
@@ -38,7 +38,7 @@ struct RecoveryTests {
         #expect(try again.state(woken(again)) == state)
     }
 
-    @Test func `Nothing is known that was never committed`() throws {
+    @Test func `nothing uncommitted is restored`() throws {
         let rig = Rig(slow: true, answers: true)
         try rig.create("s", .ledger())
         guard case .nothing = try next(rig).wake("s") else {
@@ -47,7 +47,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `Case 17: waking is no assignment, and the next one is an event`() throws {
+    @Test func `case 17: waking is no assignment, and the next one is an event`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
@@ -63,7 +63,7 @@ struct RecoveryTests {
     }
 
     @Test(arguments: Simulation.selections)
-    func `Every position of the life before is resumed from the journal`(
+    func `every position of the previous life is resumed from the journal`(
         selection: Selection
     ) throws {
         let rig = Rig(answers: true, snapshotEvery: 4)
@@ -88,7 +88,7 @@ struct RecoveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `case 155: a heartbeat that went out in part is finished before what the journal has`(
+    func `case 155: a partly sent heartbeat is finished before events of the journal`(
         isChunked: Bool
     ) throws {
         let rig = Rig(answers: true)
@@ -110,7 +110,7 @@ struct RecoveryTests {
     }
 
     @Test(arguments: Simulation.selections)
-    func `What is committed while its session does not know yet is told once`(
+    func `a commit whose session has no result yet is shown once`(
         selection: Selection
     ) throws {
         let rig = Rig(answers: true)
@@ -140,9 +140,7 @@ struct RecoveryTests {
         #expect(later.transcript(fresh).events == told)
     }
 
-    @Test func `Readers who come back together are read to together, each at its own pace`()
-        throws
-    {
+    @Test func `readers that return together share journal reads, each at its own pace`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         let start = session.position.text
@@ -172,7 +170,9 @@ struct RecoveryTests {
         #expect(later.lines(slow) == whole.lines[0])
     }
 
-    @Test func `Of those who come back together few are sent to in one round of the loop`() throws {
+    @Test func `of readers that return together, a few are served in each round of the loop`()
+        throws
+    {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         let start = session.position.text
@@ -207,7 +207,7 @@ struct RecoveryTests {
         return (tokens.map { rig.lines($0) }, after - before)
     }
 
-    @Test func `A deleted session stays deleted`() throws {
+    @Test func `a deleted session stays deleted`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         _ = rig.end(session)
@@ -218,7 +218,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `A state of long ago is rebuilt from the journal`() throws {
+    @Test func `an old state is rebuilt from the journal`() throws {
         let rig = Rig(answers: true, retention: Retention(records: 2), snapshotEvery: 3)
         let session = try rig.create("s", .ledger())
         for number in 1...9 { try rig.act(Post.set(number), on: session) }
@@ -233,7 +233,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `A journal that can't be read is an answer and no end`() throws {
+    @Test func `an unreadable journal is an error reply and does not end the session`() throws {
         let rig = Rig(answers: true)
         try rig.create("s", .ledger())
         let later = try next(rig)
@@ -248,7 +248,8 @@ struct RecoveryTests {
 }
 
 @Suite(
-    "Contract §4 — what today's code can't rebuild is set aside, not lost", .timeLimit(.minutes(5)))
+    "Contract §4 — a session that can't be rebuilt is quarantined, not lost",
+    .timeLimit(.minutes(5)))
 struct QuarantineTests {
     private func fault(_ rig: Rig) throws -> RecoveryFault {
         guard case .quarantined(let fault) = try rig.wake("s") else {
@@ -257,7 +258,9 @@ struct QuarantineTests {
         return fault
     }
 
-    @Test func `A mutation that does not decode is named, and others are not touched`() throws {
+    @Test func `a mutation that does not decode is named, and other sessions are unaffected`()
+        throws
+    {
         let rig = Rig(answers: true)
         try rig.act(Post.set(1), on: rig.create("s", .ledger()))
         try rig.act(Post.set(1), on: rig.create("t", .ledger()))
@@ -273,7 +276,9 @@ struct QuarantineTests {
         }
     }
 
-    @Test func `A reactor that is hosted no more is named, and heals when it is again`() throws {
+    @Test func `a session whose reactor is not hosted is reported, and recovers when it is again`()
+        throws
+    {
         let rig = Rig(answers: true)
         try rig.act(Post.set(1), on: rig.create("s", .ledger()))
         let without = Rig(journal: rig.journal)
@@ -286,7 +291,7 @@ struct QuarantineTests {
         #expect(session.version == 1)
     }
 
-    @Test func `An older state and older mutations are migrated, and saved anew`() throws {
+    @Test func `older states and mutations are migrated and saved again`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .of("growing") { Plain() })
         try rig.act(#"{"add":{"_0":2}}"#, on: session)

@@ -4,7 +4,8 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §5 — what can't work is refused when it is registered", .timeLimit(.minutes(5)))
+@Suite(
+    "Contract §5 — a reactor that can't work is refused at registration", .timeLimit(.minutes(5)))
 struct RegistrationCheckTests {
     private func faults<R: Reactor>(
         _ activities: [String] = [], _ make: @escaping @Sendable () -> R
@@ -155,7 +156,7 @@ struct RegistrationCheckTests {
     }
 
     // Case 159
-    @Test func `a reserved activity is found in every form that an enum travels in`() throws {
+    @Test func `a reserved activity is found in every encoding of an enum`() throws {
         let end = "has a reserved name; its case needs another one"
         #expect(try faults { Plain() } == ["the activity message \(end)"])
         #expect(try faults { Raw() } == ["the activity ping \(end)"])
@@ -183,7 +184,7 @@ struct RegistrationCheckTests {
     }
 
     // Case 159
-    @Test func `an activity that takes any name is no reserved one`() throws {
+    @Test func `an activity that accepts any name is not reserved`() throws {
         #expect(try faults { Open() } == [])
     }
 

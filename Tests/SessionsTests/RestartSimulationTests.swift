@@ -4,11 +4,11 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §4 — whenever the process ends, what is acknowledged is there once and in order",
+    "Contract §4 — acknowledged actions survive any end of the process, once and in order",
     .timeLimit(.minutes(5)))
 struct RestartSimulationTests {
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `A random life with crashes, sleep and a failing disk keeps every promise`(
+    func `a random life with crashes, sleep and a failing disk keeps every promise`(
         seed: UInt64
     ) throws {
         var life = try RestartSimulation(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Contract §3.2 — memory is bounded by what is kept", .timeLimit(.minutes(5)))
 struct RetentionTests {
-    @Test func `So many records are kept, and the newest in any case`() throws {
+    @Test func `the set number of records is kept, and always the newest`() throws {
         for records in [0, 1, 2, 7] {
             let rig = Rig(retention: Retention(records: records))
             let session = try rig.create("s", .ledger())
@@ -15,7 +15,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `case 153: a snapshot is due after enough bytes, of activities too`() throws {
+    @Test func `case 153: a snapshot is due after enough bytes, including activities`() throws {
         let rig = Rig(answers: true, snapshotBytes: 1_000)
         let session = try rig.create("s", .ledger())
         for _ in 1...10 {
@@ -28,7 +28,7 @@ struct RetentionTests {
         #expect(sizes.count <= 6)
     }
 
-    @Test func `So many bytes are kept, and the newest record in any case`() throws {
+    @Test func `the set number of bytes is kept, and always the newest record`() throws {
         let rig = Rig(retention: Retention(records: 1_000, bytes: 600))
         let session = try rig.create("s", .ledger())
         for _ in 1...20 { try rig.act(Post.fill(100), on: session) }
@@ -45,7 +45,7 @@ struct RetentionTests {
         #expect(rig.transcript(newest).events.map(\.name) == ["filling"])
     }
 
-    @Test func `the largest number of bytes that can be set is no limit`() throws {
+    @Test func `the largest possible number of bytes is no limit`() throws {
         let rig = Rig(retention: Retention(records: 2, bytes: .max))
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allPulses, .now)
@@ -53,7 +53,7 @@ struct RetentionTests {
         #expect(rig.transcript(reader).events.map(\.data) == (1...10).map(String.init))
     }
 
-    @Test func `A stream that was cut shorter than the history is made whole for who needs it`()
+    @Test func `a stream trimmed more than the history is rebuilt for a reader that needs it`()
         throws
     {
         let rig = Rig(retention: Retention(records: 30, bytes: 1_300))
@@ -73,7 +73,7 @@ struct RetentionTests {
         #expect(rig.lines(uncut).count == 400)
     }
 
-    @Test func `A reader who keeps up gets everything, however little is kept`() throws {
+    @Test func `a reader that keeps up gets every event, however little is kept`() throws {
         let rig = Rig(retention: Retention(records: 1, bytes: 0))
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allPulses, .now)
@@ -81,7 +81,7 @@ struct RetentionTests {
         #expect(rig.transcript(reader).events.map(\.data) == (1...3_000).map(String.init))
     }
 
-    @Test func `Case 58: every kept version can be read, and is the fold of what was recorded`()
+    @Test func `case 58: every kept version is readable and equals the fold of its records`()
         throws
     {
         let rig = Rig(retention: Retention(records: 600))
@@ -106,7 +106,8 @@ struct RetentionTests {
         }
     }
 
-    @Test func `Versions and numbers differ where there are activities, and both hold`() throws {
+    @Test func `versions and numbers differ where there are activities, and both are right`() throws
+    {
         let rig = Rig(retention: Retention(records: 4))
         let session = try rig.create("s", .ledger())
         for a in 1...10 { try rig.act(Post.all(Post.set(a), Post.say("x")), on: session) }
@@ -116,7 +117,7 @@ struct RetentionTests {
         #expect(rig.state(session, version: 7).hasPrefix("versionUnknown 8...10"))
     }
 
-    @Test func `Case 11: 20 000 changes in place copy nothing`() throws {
+    @Test func `case 11: 20 000 changes in place copy nothing`() throws {
         let copies = Copies()
         let rig = Rig()
         let session = try rig.create("s", .of { Grower(copies: copies) })

@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@Suite("Case 144 — a large state is encoded once for all who read it", .timeLimit(.minutes(5)))
+@Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(5)))
 struct ShownStateTests {
     @Test func `a large state is encoded once while it is current`() throws {
         let rig = Rig(slow: true)
@@ -22,7 +22,7 @@ struct ShownStateTests {
         #expect(rig.state(session, version: 1).utf8.count < 50_000)
     }
 
-    @Test func `a stub's state is shown as soon as it is there`() throws {
+    @Test func `a stub's state is shown at once`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.fill(20000), on: session)

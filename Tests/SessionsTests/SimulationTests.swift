@@ -4,18 +4,18 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §3, §4 — whatever happens, what is acknowledged is there once and in order",
+    "Contract §3, §4 — acknowledged actions are there once and in order",
     .timeLimit(.minutes(5)))
 struct SimulationTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `A random life keeps every promise`(seed: UInt64) throws {
+    func `a random life keeps every promise`(seed: UInt64) throws {
         var life = try Simulation(seed: seed)
         for _ in 0..<120 { try life.step() }
         try life.finish()
     }
 
     @Test(arguments: 1_000..<1_012 as Range<UInt64>, [false, true])
-    func `A cut at any byte is resumed with the very bytes that were missed`(
+    func `a stream cut at any byte resumes with exactly the missing bytes`(
         seed: UInt64, isChunked: Bool
     ) throws {
         var generator = SeededGenerator(seed: seed)

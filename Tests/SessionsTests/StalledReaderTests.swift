@@ -1,9 +1,9 @@
 import Sessions
 import Testing
 
-@Suite("Contract §3.2 — a reader that does not read holds up nobody", .timeLimit(.minutes(5)))
+@Suite("Contract §3.2 — a stalled reader delays nobody", .timeLimit(.minutes(5)))
 struct StalledReaderTests {
-    @Test func `Case 134: it goes on where it stalled, at any byte`() throws {
+    @Test func `case 134: a stalled reader resumes at the very byte`() throws {
         for capacity in 0..<120 {
             let rig = Rig()
             let session = try rig.create("s", .ledger())
@@ -18,7 +18,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `It takes one byte at a time and misses nothing`() throws {
+    @Test func `a reader that accepts one byte at a time misses nothing`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .everything, .snapshot, capacity: 0)
@@ -33,7 +33,7 @@ struct StalledReaderTests {
         #expect(rig.output.bytes(of: reader) == rig.output.bytes(of: other))
     }
 
-    @Test func `One that fell out is told so after the event it was in, others never notice`()
+    @Test func `a reader that fell behind gets a reset after its event; others notice nothing`()
         throws
     {
         for capacity in 0..<160 {
@@ -57,7 +57,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `It may fall out again and again`() throws {
+    @Test func `a reader may fall behind again and again`() throws {
         let rig = Rig(retention: Retention(records: 3, bytes: 60))
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allPulses, .now, capacity: 10)
@@ -72,7 +72,7 @@ struct StalledReaderTests {
         #expect(events.allSatisfy { ["a", "reset", "snapshot"].contains($0.name) })
     }
 
-    @Test func `The snapshot after a reset is of what is committed`() throws {
+    @Test func `the snapshot after a reset shows the committed state`() throws {
         let rig = Rig(slow: true, retention: Retention(records: 2, bytes: 10))
         let session = try rig.create("s", .ledger())
         rig.settle()
@@ -91,7 +91,7 @@ struct StalledReaderTests {
         #expect(rig.lines(reader).last == "a 61 61")
     }
 
-    @Test func `Activities have no snapshot: a reset sets the position alone`() throws {
+    @Test func `activities have no snapshot: a reset sets the position alone`() throws {
         let rig = Rig(retention: Retention(records: 2, bytes: 10))
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allActivities, .now, capacity: 0)
@@ -101,7 +101,7 @@ struct StalledReaderTests {
         #expect(rig.transcript(reader).lastEventID == session.position.text)
     }
 
-    @Test func `One that stalls through the end gets the rest and then the end`() throws {
+    @Test func `a reader that stalls through the end gets the rest and then the end`() throws {
         for capacity in 0..<130 {
             let rig = Rig()
             var session: Session? = try rig.create("s", .ledger())
@@ -117,7 +117,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `One that fell out before the end learns both, when the session is long gone`()
+    @Test func `a reader that fell behind before the end gets a reset and the end, however late`()
         throws
     {
         let rig = Rig(retention: Retention(records: 2, bytes: 10))
@@ -138,7 +138,7 @@ struct StalledReaderTests {
         #expect(rig.output.finished == [reader])
     }
 
-    @Test func `A stream that nobody reads any more is dropped`() throws {
+    @Test func `a stream without readers is dropped`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let readers = (0..<3).map { _ in rig.subscribe(session, .everything) }

@@ -94,7 +94,8 @@ struct StateLimitTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `a state of just the limit is, one more byte is refused`(
+    @Test(arguments: [true, false])
+    func `a state of exactly the limit is accepted, one more byte is refused`(
         keepsRecords: Bool
     ) throws {
         let (rig, session) = try begun(keepsRecords: keepsRecords)
@@ -116,7 +117,7 @@ struct StateLimitTests {
         #expect(rig.state(session) == #"{"text":"xxxxxxxxxx","adds":2}"#)
     }
 
-    @Test func `many small ones reach the limit, and none passes it`() throws {
+    @Test func `many small changes reach the limit, and none exceeds it`() throws {
         let (rig, session) = try begun()
         var refused = 0
         for _ in 1...100 where try isRefused(add(50), session, rig) { refused += 1 }
@@ -125,7 +126,7 @@ struct StateLimitTests {
         #expect(session.version == UInt64(100 - refused))
     }
 
-    @Test func `a batch in which one does not fit is refused as a whole`() throws {
+    @Test func `a batch with one action that does not fit is refused as a whole`() throws {
         let (rig, session) = try begun()
         #expect(try isRefused(Post.all(add(1_000), add(1_500), add(10)), session, rig))
         #expect(session.version == 0)
@@ -134,7 +135,7 @@ struct StateLimitTests {
         #expect(session.version == 2)
     }
 
-    @Test func `what a refused batch has measured counts no more`() throws {
+    @Test func `the measurements of a refused batch are discarded`() throws {
         let rig = Rig(stateBytes: 2_000)
         let session = try rig.create("s", .of { Measured() })
         #expect(try !isRefused(add(1_900), session, rig))

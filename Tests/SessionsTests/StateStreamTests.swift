@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Contract §3 — streams of states, of one part, and of activities", .timeLimit(.minutes(5)))
 struct StateStreamTests {
-    @Test func `Cases 49 and 50: the latest state, then one event for each mutation`() throws {
+    @Test func `cases 49 and 50: the latest state, then one event for each mutation`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.touch, on: session)
@@ -22,7 +22,7 @@ struct StateStreamTests {
             ])
     }
 
-    @Test func `States that nobody read when they were made are shown just the same`() throws {
+    @Test func `states made without a reader are shown the same`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let early = rig.subscribe(session, .allStates, .now)
@@ -37,7 +37,7 @@ struct StateStreamTests {
             rig.lines(late)[4] == #"state 5 {"a":5,"b":5,"touched":0,"filling":""}"#)
     }
 
-    @Test func `Case 51: a part is shown first and then when it changes`() throws {
+    @Test func `case 51: a part is shown at first, then when it changes`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, try .part("/name"))
@@ -49,7 +49,7 @@ struct StateStreamTests {
         #expect(rig.lines(reader) == [#"snapshot 0 null"#, #"state 2 "x""#, "state 5 null"])
     }
 
-    @Test func `A part that is not there is null until it is`() throws {
+    @Test func `a missing part is null until it appears`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, try .part("/nowhere/0"))
@@ -57,7 +57,7 @@ struct StateStreamTests {
         #expect(rig.lines(reader) == ["snapshot 0 null"])
     }
 
-    @Test func `A part resumed at any position goes on as if it had never been cut`() throws {
+    @Test func `a part resumed at any position continues as if never interrupted`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let whole = rig.subscribe(session, try .part("/name"), .now)
@@ -79,7 +79,7 @@ struct StateStreamTests {
         }
     }
 
-    @Test func `A stream of pulses and a part: the bare position is on the last event shown`()
+    @Test func `in a stream of pulses and a part the last event of a record has the bare position`()
         throws
     {
         let rig = Rig()
@@ -96,7 +96,8 @@ struct StateStreamTests {
             ])
     }
 
-    @Test func `Case 128: an activity is not replayed to a new reader, and equal ones all count`()
+    @Test
+    func `case 128: an activity is not replayed to a new reader, and equal ones are all sent`()
         throws
     {
         let rig = Rig()
@@ -110,7 +111,7 @@ struct StateStreamTests {
         #expect(rig.lines(early).count == 2)
     }
 
-    @Test func `An activity is resumed as everything else is`() throws {
+    @Test func `an activity is resumed like other events`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let start = session.position.text
@@ -124,7 +125,7 @@ struct StateStreamTests {
             ])
     }
 
-    @Test func `Case 125: an activity is a record and no version`() throws {
+    @Test func `case 125: an activity is a record and no version`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let post = try rig.act(Post.say("x"), on: session)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Contract §3.2 — where a stream begins", .timeLimit(.minutes(5)))
 struct StreamStartTests {
-    @Test func `Case 21: a fresh connection is shown the present values`() throws {
+    @Test func `case 21: a new connection begins with the present values`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         #expect(
@@ -27,7 +27,7 @@ struct StreamStartTests {
         #expect(rig.lines(reader) == ["a 2 2"])
     }
 
-    @Test func `from=start shows everything that is kept`() throws {
+    @Test func `from=start shows all kept events`() throws {
         let rig = Rig(retention: Retention(records: 2))
         let session = try rig.create("s", .ledger())
         for a in 1...4 { try rig.act(Post.set(a), on: session) }
@@ -35,7 +35,7 @@ struct StreamStartTests {
         #expect(rig.lines(reader) == ["a 3 3", "a 4 4"])
     }
 
-    @Test func `Case 39: the id that the session was created with gives everything since`() throws {
+    @Test func `case 39: resuming from the creation's id gives all events since`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let first = session.position.text
@@ -46,7 +46,7 @@ struct StreamStartTests {
             ])
     }
 
-    @Test func `Case 32: resuming gives what came after, no snapshot, then goes on live`() throws {
+    @Test func `case 32: resuming gives later events without a snapshot, then live ones`() throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
@@ -57,7 +57,7 @@ struct StreamStartTests {
         #expect(rig.lines(reader) == ["a 2 2", "a 3 3", "a 4 4", "a 5 5"])
     }
 
-    @Test func `The events of one record have parts, and only the last has the bare position`()
+    @Test func `the events of one record have parts, and only the last has the bare position`()
         throws
     {
         let rig = Rig()
@@ -76,7 +76,7 @@ struct StreamStartTests {
     }
 
     @Test(arguments: [true, false])
-    func `A position between two events of a record loses and repeats nothing`(
+    func `a position between two events of a record loses and repeats nothing`(
         othersRead: Bool
     ) throws {
         let rig = Rig()
@@ -94,7 +94,7 @@ struct StreamStartTests {
         ("abcdefgh", "malformed"), ("abcdefgh.", "malformed"), ("abcdefgh.1.0", "malformed"),
         ("abcdefgh.0.1", "malformed"), ("abcdefgh.1", "generation"),
     ])
-    func `Case 35: what this session never wrote is answered with a reset`(
+    func `case 35: an id that this session never wrote gets a reset`(
         text: String, reason: String
     ) throws {
         let rig = Rig()
@@ -112,7 +112,7 @@ struct StreamStartTests {
     @Test(arguments: [
         "0.1", "0.65535", "00", "1.01", "18446744073709551616", "1.4294967296", "1.1.1",
     ])
-    func `A number that this session cannot have written is a reset and no crash`(
+    func `a number that this session cannot have written gets a reset`(
         rest: String
     ) throws {
         let rig = Rig()
@@ -124,7 +124,7 @@ struct StreamStartTests {
     }
 
     @Test(arguments: ["2", "1001", "18446744073709551615", "2.1"])
-    func `A position ahead of the log is a reset`(rest: String) throws {
+    func `a position ahead of the log gets a reset`(rest: String) throws {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(7), on: session)
@@ -133,7 +133,7 @@ struct StreamStartTests {
         #expect(rig.lines(reader).first == #"reset 1 {"reason":"ahead"}"#)
     }
 
-    @Test func `Case 34: a position that fell out of what is kept is a reset`() throws {
+    @Test func `case 34: a position whose records were trimmed gets a reset`() throws {
         let rig = Rig(retention: Retention(records: 10))
         let session = try rig.create("s", .ledger())
         let first = session.position.text
@@ -150,7 +150,7 @@ struct StreamStartTests {
         #expect(rig.lines(gone).first == #"reset 50 {"reason":"trimmed"}"#)
     }
 
-    @Test func `History that is too large to show again is the same as trimmed`() throws {
+    @Test func `history that is too large to replay counts as trimmed`() throws {
         let rig = Rig(retention: Retention(records: 100, bytes: 2_000))
         let session = try rig.create("s", .ledger())
         // Encoded they are far below the limit, framed they are above it.
@@ -164,7 +164,7 @@ struct StreamStartTests {
             ])
     }
 
-    @Test func `A snapshot that a large commit has overtaken is a reset and no crash`() throws {
+    @Test func `a snapshot overtaken by a large commit becomes a reset`() throws {
         let rig = Rig(slow: true, retention: Retention(records: 100, bytes: 300))
         let session = try rig.create("s", .ledger())
         rig.settle()

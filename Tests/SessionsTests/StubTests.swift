@@ -28,7 +28,9 @@ struct StubTests {
 
     private let shown = [0, 1, 10, 20, 1, 1, 3]
 
-    @Test func `Case 106: every version is shown as it was, the stub's and the reactor's`() throws {
+    @Test func `case 106: every version is shown as it was, the stub's and the reactor's own`()
+        throws
+    {
         let (rig, session) = try stubbed()
         for (version, a) in shown.enumerated() {
             #expect(rig.state(session, version: UInt64(version)).hasPrefix(#"{"a":\#(a),"#))
@@ -39,7 +41,7 @@ struct StubTests {
                 == shown.dropFirst().map { String(#"{"a":\#($0),"#.prefix(6)) })
     }
 
-    @Test func `Case 104: a pulse that an injected state names was assigned, by a switch none`()
+    @Test func `case 104: an injected state assigns the pulses it names; switching assigns none`()
         throws
     {
         let (rig, session) = try stubbed()
@@ -48,7 +50,7 @@ struct StubTests {
             heard.filter { $0.hasPrefix("a ") } == ["a 1 1", "a 2.1 10", "a 3.1 20", "a 6 3"])
     }
 
-    @Test func `A history that is trimmed forgets the stub's versions with the others`() throws {
+    @Test func `trimming removes the stub's versions like others`() throws {
         let (rig, session) = try stubbed(retention: Retention(records: 300))
         for number in 1...1_000 { try rig.act(Post.set(number), on: session) }
         #expect(rig.state(session, version: 1_006).hasPrefix(#"{"a":1000,"#))
@@ -56,7 +58,7 @@ struct StubTests {
         #expect(rig.state(session, version: 3).hasPrefix("versionUnknown"))
     }
 
-    @Test func `After a restart the reactor's own state is there, and old versions are its own`()
+    @Test func `after a restart the reactor's own state is there, and old versions are its own`()
         throws
     {
         let (rig, session) = try stubbed(answers: true)
@@ -73,7 +75,7 @@ struct StubTests {
                 == ["state.replaced 2", "state.replaced 3", "state.replaced 4"])
     }
 
-    @Test func `A commit that fails takes the stub's versions back`() throws {
+    @Test func `a failed commit rolls the stub's versions back`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()

@@ -3,10 +3,11 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §2 — hooks rewrite, drop, decorate, and can't kill a session", .timeLimit(.minutes(5))
+    "Contract §2 — hooks rewrite, drop and decorate, and can't end a session",
+    .timeLimit(.minutes(5))
 )
 struct TransformTests {
-    @Test func `Case 98: the state's decoration is for the eye only`() throws {
+    @Test func `case 98: transform(state) changes only what is shown`() throws {
         let (rig, session) = try begun()
         for number in 1...3 { try rig.act(Post.add(number), on: session) }
         #expect(rig.state(session) == #"{"sum":3,"shown":1}"#)
@@ -15,7 +16,7 @@ struct TransformTests {
             rig.lines(rig.subscribe(session, .allStates)) == [#"snapshot 3 {"sum":3,"shown":1}"#])
     }
 
-    @Test func `Case 94: a mutation is dropped or rewritten, and pulses follow the result`() throws
+    @Test func `case 94: a mutation is dropped or rewritten, and pulses follow the result`() throws
     {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
@@ -28,7 +29,7 @@ struct TransformTests {
     }
 
     @Test(arguments: [1, 2])
-    func `Case 89: a hook that fails is a record, and later actions work`(number: Int) throws {
+    func `case 89: a hook that fails is a record, and later actions work`(number: Int) throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allStates, .now)
         let token = try rig.act(Post.poison(number), on: session)
@@ -40,7 +41,7 @@ struct TransformTests {
     }
 
     @Test(arguments: [true, false])
-    func `Case 89: a look that fails shows the bare state, and takes nothing from the mutation`(
+    func `case 89: a failing transform(state) shows the bare state and keeps the mutation`(
         isRead: Bool
     ) throws {
         let (rig, session) = try begun()
@@ -63,7 +64,7 @@ struct TransformTests {
             ])
     }
 
-    @Test func `A first look that fails comes after the creation that it looks at`() throws {
+    @Test func `a failure of the first transform(state) is recorded after the creation`() throws {
         let rig = Rig()
         let session = try rig.create("s", .of { Decorated(sum: -1) })
         #expect(rig.journal.kept.map(\.kind) == [.created, .failure])

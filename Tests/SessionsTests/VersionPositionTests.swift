@@ -28,7 +28,7 @@ struct VersionPositionTests {
     }
 
     @Test(arguments: Place.allCases)
-    func `case 158: who continues from the position of a version misses nothing`(
+    func `case 158: a reader that resumes from a version's position misses nothing`(
         place: Place
     ) throws {
         let (rig, session) = try rig(place)
@@ -55,7 +55,7 @@ struct VersionPositionTests {
         }
     }
 
-    @Test func `case 158: the oldest version that is kept has the position that history begins at`()
+    @Test func `case 158: the oldest kept version has the position at which history begins`()
         throws
     {
         let (rig, session) = try rig(.archive)
@@ -71,9 +71,7 @@ struct VersionPositionTests {
         #expect(rig.transcript(reader).events.first?.name != "reset")
     }
 
-    @Test func `case 158: a version that is not committed yet has the position that it will have`()
-        throws
-    {
+    @Test func `case 158: a version that awaits its commit has its final position`() throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", .ledger())
         rig.settleAll()

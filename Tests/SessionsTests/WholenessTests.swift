@@ -3,7 +3,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §4 — a state that leaves out what was acknowledged is never shown",
+    "Contract §4 — a state without acknowledged actions is never shown",
     .timeLimit(.minutes(5)))
 struct WholenessTests {
     /// Of a session with six versions and an activity, the record with this number is gone.

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("Whole lives — the archive that they use", .timeLimit(.minutes(5)))
+@Suite("Whole lives — the calls of the archive", .timeLimit(.minutes(5)))
 struct ArchiveCallTests {
-    @Test func `whatever the archive can be asked is one of the calls that lives count`() throws {
+    @Test func `every requirement of the archive is one of the calls that lives count`() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Sources/Storage/Archive.swift")
         let text = try String(contentsOf: source.standardizedFileURL, encoding: .utf8)

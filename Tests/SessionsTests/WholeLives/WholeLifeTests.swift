@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Whole lives — whatever happens in whatever order", .timeLimit(.minutes(5)))
+@Suite("Whole lives — random events in random order", .timeLimit(.minutes(5)))
 struct WholeLifeTests {
     /// How many seeds each test tries; `REACTOR_SIMULATION_SEEDS` for a long run,
     /// `REACTOR_SIMULATION_FIRST` to begin elsewhere.
@@ -21,7 +21,7 @@ struct WholeLifeTests {
     }
 
     @Test(arguments: seeds(400))
-    func `a life with an archive that answers late, in any order or not, keeps every promise`(
+    func `a life with a late archive, ordered or not, keeps every promise`(
         seed: UInt64
     ) async throws {
         let life = try WholeLife(seed: seed)
@@ -45,7 +45,7 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
-    @Test func `every operation of the service is in some life`() async throws {
+    @Test func `some life uses every operation of the service`() async throws {
         let (done, _) = try await everything()
         let far = WholeLife.farFromSessions
         #expect(done.isDisjoint(with: far))
@@ -53,9 +53,7 @@ struct WholeLifeTests {
         #expect(done.union(far) == Set(WholeLife.Operation.allCases))
     }
 
-    @Test func `every call of the archive is answered late, well and with a failure`()
-        async throws
-    {
+    @Test func `every archive call ends late, with success and with failure`() async throws {
         let (_, uses) = try await everything()
         for call in ArchiveCall.allCases {
             for isFailed in [false, true] {
