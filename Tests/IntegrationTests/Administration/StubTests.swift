@@ -8,7 +8,7 @@ struct StubTests {
         return try response.json
     }
 
-    @Test func `case 102: actions are recorded exactly so, and lead nowhere`() async throws {
+    @Test func `case 102: actions are recorded exactly, and have no effect`() async throws {
         try await withServer(.server, "--admin", "on") { server in
             let session = try await server.client().session("job")
             #expect(
@@ -45,7 +45,9 @@ struct StubTests {
         }
     }
 
-    @Test func `case 104: case 19's client sees what it saw, at the same paths`() async throws {
+    @Test func `case 104: the client of case 19 gets the same events at the same paths`()
+        async throws
+    {
         try await withServer(.server, "--admin", "on") { server in
             let session = try await server.client().session("alerts")
             _ = try await put(session, #"{"enabled":true}"#)
@@ -96,7 +98,7 @@ struct StubTests {
         }
     }
 
-    @Test func `cases 102, 103, 106: a Cycler's session is stubbed as a reactor's is`()
+    @Test func `cases 102, 103, 106: a Cycler's session is stubbed like a reactor's`()
         async throws
     {
         try await withServer(.server, "--admin", "on") { server in
@@ -117,7 +119,9 @@ struct StubTests {
         }
     }
 
-    @Test func `what is no stub's is refused, and changes nothing`() async throws {
+    @Test func `a request that needs a stub is refused without one, and changes nothing`()
+        async throws
+    {
         try await withServer(.server, "--admin", "on") { server in
             let client = server.client()
             let session = try await client.session("alerts")

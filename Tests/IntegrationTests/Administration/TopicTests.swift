@@ -34,7 +34,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `case 97: a session that is deleted listens no more, the others do`() async throws {
+    @Test func `case 97: a deleted session stops listening, the others do not`() async throws {
         try await withServer(.fixtures, "--admin", "on", "--loops", "2") { server in
             let client = server.client()
             let gone = try await client.session("profile")
@@ -49,7 +49,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `case 95: a topic reaches Cyclers as well, as an action`() async throws {
+    @Test func `case 95: a topic reaches Cyclers too, as an action`() async throws {
         try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
             let client = server.client()
             var streams: [EventStream] = []
@@ -60,7 +60,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `case 96: a session that is created later has the value before it is visible`()
+    @Test func `case 96: a session created later has the value before it is visible`()
         async throws
     {
         try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
@@ -83,7 +83,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `case 96: a session that wakes has the value of now, and no record for an old one`()
+    @Test func `case 96: a woken session has the present value and no record for older ones`()
         async throws
     {
         try await withJournal { journal in
@@ -106,7 +106,7 @@ struct TopicTests {
         }
     }
 
-    @Test func `a value that does not fit is refused, and reaches nobody`() async throws {
+    @Test func `a value that does not decode is refused and reaches no session`() async throws {
         try await withServer(.fixtures, "--admin", "on") { server in
             let client = server.client()
             let session = try await client.session("profile")

@@ -34,7 +34,7 @@ struct EventSourceTests {
         try reports(host).compactMap { $0["kind"]?.string }
     }
 
-    @Test func `sees every pulse once, over all its reconnections, and stops at the end`()
+    @Test func `a client gets every pulse once over all reconnections, and stops at the end`()
         async throws
     {
         let program = try #require(Browser.program)
@@ -75,7 +75,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `is told by a reset when it has been away too long`() async throws {
+    @Test func `a client that was away too long gets a reset`() async throws {
         let program = try #require(Browser.program)
         try await withServer(
             .server, "--allow-origin", "*", "--connection-age", "500ms", "--retry", "4s",

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 107 to 119 — what a commit is", .timeLimit(.minutes(5)))
+@Suite("Cases 107 to 119 — commits", .timeLimit(.minutes(5)))
 struct CommitTests {
     /// The kinds and contents of what the storage told, without calls around it.
     private func changes(_ entries: [JSONValue]) -> [String] {
@@ -31,7 +31,7 @@ struct CommitTests {
         #expect(try JSONValue(text: events[1].data)["a"] == 3)
     }
 
-    @Test func `case 108: a batch is one event; the log has the changes, then one replacement`()
+    @Test func `case 108: a batch is one event; the log has its changes, then one replacement`()
         async throws
     {
         let session = try await sharedFixtures().session("cycle")
@@ -72,7 +72,7 @@ struct CommitTests {
     @Test(arguments: [
         #"{"type":"setIfChanged","a":0}"#, #"{"type":"setName","name":null}"#,
     ])
-    func `cases 111, 113: updateIfChanged with the same, nil too, is nothing at all`(
+    func `cases 111, 113: updateIfChanged with the same value, even nil, does nothing`(
         action: String
     ) async throws {
         let session = try await sharedFixtures().session("cycle")
@@ -85,7 +85,7 @@ struct CommitTests {
         #expect(try await JSONValue(text: states.next().data)["a"] == 1)
     }
 
-    @Test func `case 112: an optional that changes, to nil and from nil, is told`() async throws {
+    @Test func `case 112: an optional that changes to nil and from nil is an event`() async throws {
         let session = try await sharedFixtures().session("cycle")
         for name in [#""ada""#, "null"] {
             let entries = try await logged(session, #"{"type":"setName","name":\#(name)}"#)
@@ -94,7 +94,7 @@ struct CommitTests {
         #expect(try await session.read()["version"] == 2)
     }
 
-    @Test func `case 115: a replacement is one event, and told as such`() async throws {
+    @Test func `case 115: a replacement is one event and is logged as such`() async throws {
         let session = try await sharedFixtures().session("cycle")
         let states = try await session.follow("states")
         let entries = try await logged(session, #"{"type":"replace","a":4,"b":5}"#)
@@ -127,9 +127,7 @@ struct CommitTests {
         #expect(try await session.state()["b"] == 42)
     }
 
-    @Test func `case 119: a reader who wants only what comes is not called back at once`()
-        async throws
-    {
+    @Test func `case 119: a reader from now gets nothing at once`() async throws {
         let session = try await sharedFixtures().session("cycle")
         try await session.post(#"{"type":"set","a":1}"#)
         let later = try await session.open("states?from=now")

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Cases 122 to 132 — what a dispatch is", .timeLimit(.minutes(5)))
+@Suite("Cases 122 to 132 — dispatches", .timeLimit(.minutes(5)))
 struct DispatchTests {
-    @Test func `case 122: a dispatch is told from its call to its end, with where it stands`()
+    @Test func `case 122: a dispatch is logged from its call to its end, with its location`()
         async throws
     {
         let session = try await sharedFixtures().session("cycle")
@@ -26,7 +26,7 @@ struct DispatchTests {
         #expect(entries.allSatisfy { $0["action"] == 1 })
     }
 
-    @Test func `case 122: a dispatch that waits is over when all of it is`() async throws {
+    @Test func `case 122: a dispatch that waits ends when all its parts have ended`() async throws {
         let session = try await sharedFixtures().session("cycle")
         let log = try await session.followLog()
         #expect(try await session.post(#"{"type":"hold","name":"x"}"#).version == 0)
@@ -40,7 +40,7 @@ struct DispatchTests {
         #expect(state["count"] == 1 && state["a"] == 1)
     }
 
-    @Test func `cases 116, 123: a commit that throws is told, and its dispatch has the error`()
+    @Test func `cases 116, 123: a throwing commit is logged, and its dispatch has the error`()
         async throws
     {
         let session = try await sharedFixtures().session("cycle")
@@ -57,7 +57,8 @@ struct DispatchTests {
         for index in 3...5 { #expect(entries[index]["content"]?["error"] == "Fault()") }
     }
 
-    @Test func `case 124: dispatches that overlap are told apart by their numbers`() async throws {
+    @Test func `case 124: overlapping dispatches are distinguished by their numbers`() async throws
+    {
         let session = try await sharedFixtures().session("cycle")
         let log = try await session.followLog()
         for name in ["one", "two"] {
@@ -94,7 +95,7 @@ struct DispatchTests {
         #expect(try await waiting.version == 1)
     }
 
-    @Test func `case 77: what fails after a wait is one failure, and the session lives`()
+    @Test func `case 77: a failure after a wait is one record, and the session lives`()
         async throws
     {
         let session = try await sharedFixtures().session("cycle")
@@ -107,7 +108,7 @@ struct DispatchTests {
         #expect(try await session.post(#"{"type":"increment"}"#).version == 1)
     }
 
-    @Test func `case 126: the sample counter tells when it is beyond ten, and is the seed's`()
+    @Test func `case 126: the sample counter reports values beyond ten, like the seed's`()
         async throws
     {
         let session = try await sharedServer().session("counter")

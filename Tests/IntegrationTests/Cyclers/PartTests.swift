@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Case 133 — a part of a Cycler, in a session of its own", .timeLimit(.minutes(5)))
+@Suite("Case 133 — a part of a Cycler in its own session", .timeLimit(.minutes(5)))
 struct PartTests {
     private func part(of session: SessionHandle) async throws -> SessionHandle {
         let id = "\(session.id)--row-1"
@@ -11,9 +11,7 @@ struct PartTests {
         return SessionHandle(client: session.client, id: id, created: position)
     }
 
-    @Test func `case 133: what a part forwards is the parent's commit, on whatever loop`()
-        async throws
-    {
+    @Test func `case 133: a forwarded action is the parent's commit, on any loop`() async throws {
         try await withServer(.fixtures, "--loops", "3") { server in
             for _ in 1...6 {
                 let parent = try await server.client().session("cycle")
@@ -37,7 +35,8 @@ struct PartTests {
         #expect(try await orphan.post(#"{"type":"mark"}"#).version == 1)
     }
 
-    @Test func `case 133: a parent that is gone, or refuses, is a failure and no end`() async throws
+    @Test func `case 133: a missing or refusing parent is a failure, and the session lives`()
+        async throws
     {
         let parent = try await sharedFixtures().session("cycle")
         let row = try await part(of: parent)

@@ -3,10 +3,10 @@ import Glibc
 import Testing
 
 @Suite(
-    "Case 151 — what ended the process is named by the next start", .timeLimit(.minutes(5)))
+    "Case 151 — the next start names the action that ended the process", .timeLimit(.minutes(5)))
 struct CrashTests {
     @Test(arguments: ["trapInMutate", "trapInReduce", "recurse"])
-    func `case 151: a trap while an action is carried out names session, reactor and number`(
+    func `case 151: a trap during an action names session, reactor and number`(
         _ action: String
     ) async throws {
         try await withJournal { journal in
@@ -50,7 +50,7 @@ struct CrashTests {
         }
     }
 
-    @Test func `case 151: a process that is killed while a reactor does not return names it`()
+    @Test func `case 151: a process killed while a reactor does not return names it`()
         async throws
     {
         try await withJournal { journal in

@@ -2,13 +2,13 @@ import Glibc
 import Testing
 
 @Suite(
-    "An I/O error is an answer, and over when the disk works again",
+    "An I/O error is an error reply, and ends when the disk works again",
     .enabled(if: Tool.canTrace, "strace(1) makes system calls fail"), .timeLimit(.minutes(10)))
 struct DiskErrorTests {
     @Test(arguments: [
         ("fdatasync,fsync", 504), ("pwrite64,write", 503), ("fdatasync,fsync,pwrite64", 503),
     ])
-    func `503 or 504, nothing that a restart would not have, and no restart is needed`(
+    func `commits get 503 or 504, nothing shown is lost, and no restart is needed`(
         _ calls: String, _ first: Int
     ) async throws {
         try await withJournal { journal in
@@ -50,7 +50,7 @@ struct DiskErrorTests {
     }
 
     @Test(arguments: [false, true])
-    func `after 504 the same Idempotency-Key finds out, after a kill too`(
+    func `after 504 the same Idempotency-Key reveals the outcome, after a kill too`(
         _ isKilled: Bool
     ) async throws {
         try await withJournal { journal in
@@ -80,7 +80,7 @@ struct DiskErrorTests {
         }
     }
 
-    @Test func `a disk that does not answer keeps no server from ending`() async throws {
+    @Test func `a disk that hangs does not keep a server from ending`() async throws {
         try await withJournal { journal in
             let server = try await journal.start("--grace", "100ms")
             let session = try await server.client().session("alerts")

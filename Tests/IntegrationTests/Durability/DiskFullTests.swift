@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 @Suite(
-    "A full disk is an answer, and over when there is room",
+    "A full disk is an error reply, and ends when there is room",
     .enabled(if: Tool.canMount, "mount(8) makes a small disk"), .timeLimit(.minutes(5)))
 struct DiskFullTests {
-    @Test func `507 applies nothing, reading goes on, and room is enough to go on writing`()
+    @Test func `507 applies nothing, reading continues, and free space lets writing resume`()
         async throws
     {
         let disk = try await SmallDisk(megabytes: 6, ballast: 3)

@@ -18,7 +18,7 @@ struct LateAnswerTests {
     }
 
     @Test(arguments: settings)
-    func `case 142: the log is paged at the edge of what is kept, beside posts`(
+    func `case 142: the log is paged at the edge of the kept entries, during posts`(
         options: [String]
     ) async throws {
         try await withJournal { journal in
@@ -64,7 +64,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func `case 143: a key is looked up beside the deletion of its session`() async throws {
+    @Test func `case 143: a key look-up meets the deletion of its session`() async throws {
         func keyed(_ key: String, _ session: SessionHandle) async throws -> Response {
             var request = Request.json(
                 "POST", "\(session.path)/actions", #"{"type":"alert","message":"x"}"#)
@@ -97,9 +97,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func `readers that are catching up when their session is deleted hear its end`()
-        async throws
-    {
+    @Test func `readers that catch up while their session is deleted get its end`() async throws {
         try await withJournal { journal in
             let server = try await journal.start("--keep-records", "5")
             let session = try await server.client().session("alerts")

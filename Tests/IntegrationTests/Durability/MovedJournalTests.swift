@@ -2,9 +2,11 @@ import Foundation
 import Testing
 
 @Suite(
-    "A journal that somebody moves or removes acknowledges nothing there", .timeLimit(.minutes(5)))
+    "A moved or removed journal acknowledges nothing", .timeLimit(.minutes(5)))
 struct MovedJournalTests {
-    @Test func `503 until it is back, and what was acknowledged before is there`() async throws {
+    @Test func `commits get 503 until the file is back, and acknowledged actions survive`()
+        async throws
+    {
         try await withJournal { journal in
             let server = try await journal.start()
             let session = try await server.client().session("alerts")
@@ -28,7 +30,7 @@ struct MovedJournalTests {
         }
     }
 
-    @Test func `a write-ahead log that is removed takes nothing with it`() async throws {
+    @Test func `a removed write-ahead log loses nothing`() async throws {
         try await withJournal { journal in
             let server = try await journal.start()
             let session = try await server.client().session("alerts")

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite(
-    "A session that today's code can't rebuild is set aside, and healed by code that can",
+    "A session that can't be rebuilt is quarantined until code can rebuild it",
     .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(5)))
 struct QuarantineTests {
     private static let spoil = """
@@ -12,9 +12,7 @@ struct QuarantineTests {
         UPDATE TABLE SET COLUMN = replace(COLUMN, 'setNoSuchThings', 'setAlertMessage')
         """
 
-    @Test func `it is told what and where; others do not notice; its data are kept`()
-        async throws
-    {
+    @Test func `a quarantined session is reported; others work; its data are kept`() async throws {
         try await withJournal { journal in
             let first = try await journal.start()
             let sick = try await first.client().session("alerts")
@@ -38,7 +36,7 @@ struct QuarantineTests {
         }
     }
 
-    @Test func `case 149: it is listed as such, exported as it is, and deleted for good`()
+    @Test func `case 149: a quarantined session is listed, exported unchanged and deletable`()
         async throws
     {
         try await withJournal { journal in

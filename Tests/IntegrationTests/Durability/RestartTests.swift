@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Contract §4 — kill -9 loses nothing and repeats nothing", .timeLimit(.minutes(5)))
 struct RestartTests {
-    @Test func `what was acknowledged is there, under the same position`() async throws {
+    @Test func `acknowledged actions are there, under the same positions`() async throws {
         try await withJournal { journal in
             let first = try await journal.start()
             let session = try await first.client().session("alerts")
@@ -22,7 +22,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `a reader goes on with the id it has: the rest, then live, no snapshot`()
+    @Test func `a reader resumes with its id: the rest, then live, without a snapshot`()
         async throws
     {
         try await withJournal { journal in
@@ -45,7 +45,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `every stream goes on over a restart: states, events, the log`() async throws {
+    @Test func `every stream resumes after a restart: states, events, the log`() async throws {
         try await withJournal { journal in
             let first = try await journal.start()
             let session = try await first.client().session("chat")
@@ -132,7 +132,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `a request with a key is answered as before, and applied once`() async throws {
+    @Test func `a request with a key gets the same reply, and is applied once`() async throws {
         try await withJournal { journal in
             let first = try await journal.start()
             let session = try await first.client().session("alerts")
@@ -156,7 +156,9 @@ struct RestartTests {
         }
     }
 
-    @Test func `a fork begins where the other session was, and goes its own way`() async throws {
+    @Test func `a fork begins where the other session was and continues independently`()
+        async throws
+    {
         try await withJournal { journal in
             let first = try await journal.start()
             let session = try await first.client().session("alerts")
@@ -223,7 +225,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `a second server on the same file is refused with a sentence`() async throws {
+    @Test func `a second server on the same file is refused with a message`() async throws {
         try await withJournal { journal in
             let first = try await journal.start()
             let second = try await ServerProcess.run(.server, journal.options + ["--port", "0"])
@@ -233,7 +235,9 @@ struct RestartTests {
         }
     }
 
-    @Test func `case 152: by a hard link or another spelling it is the same file`() async throws {
+    @Test func `case 152: a hard link or another spelling of the path is the same file`()
+        async throws
+    {
         try await withJournal { journal in
             let first = try await journal.start()
             let session = try await first.client().session("alerts")

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("Case 138 — an idle session sleeps, and wakes as if it had not", .timeLimit(.minutes(5)))
+@Suite("Case 138 — an idle session sleeps and wakes unchanged", .timeLimit(.minutes(5)))
 struct SleepTests {
     /// Returns when no session of the server is in memory. Looking does not wake any.
     private func untilAllSleep(_ server: ServerProcess) async throws {
@@ -9,7 +9,7 @@ struct SleepTests {
         while try await client.metric("sessions") != 0 { try Task.checkCancellation() }
     }
 
-    @Test func `a connected reader lets it sleep, and gets the event that wakes it`()
+    @Test func `a session with a connected reader sleeps, and its waking event is sent`()
         async throws
     {
         try await withJournal { journal in
@@ -32,7 +32,7 @@ struct SleepTests {
         }
     }
 
-    @Test func `it has the same version, and a reader that resumes gets nothing twice`()
+    @Test func `a woken session has the same version, and a resumed reader gets no repeats`()
         async throws
     {
         try await withJournal { journal in

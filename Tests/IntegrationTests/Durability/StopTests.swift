@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Case 139 — SIGTERM under load keeps everything", .timeLimit(.minutes(5)))
 struct StopTests {
-    @Test func `what was acknowledged while it drained is there, once`() async throws {
+    @Test func `actions acknowledged during draining are there once`() async throws {
         try await withJournal { journal in
             let server = try await journal.start()
             let session = try await server.client().session("alerts")

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("A server that is killed under load, again and again", .timeLimit(.minutes(5)))
+@Suite("A server that is killed under load repeatedly", .timeLimit(.minutes(5)))
 struct TortureTests {
-    @Test func `five rounds lose, double and reorder nothing`() async throws {
+    @Test func `five rounds lose, duplicate and reorder nothing`() async throws {
         try await withJournal { journal in
             let server = [ServerProcess.Program.server.path, "--port", "0"] + journal.options
             let log = try await ServerProcess.run(

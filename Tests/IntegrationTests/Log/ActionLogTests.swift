@@ -2,9 +2,7 @@ import Testing
 
 @Suite("Cases 57, 58, 77, 78, 89, 92, 93, 97 — the action log", .timeLimit(.minutes(5)))
 struct ActionLogTests {
-    @Test func `case 57: a bad action never reaches the reactor, and the log is silent`()
-        async throws
-    {
+    @Test func `case 57: a bad action never reaches the reactor or the log`() async throws {
         let session = try await sharedServer().session("alerts")
         let log = try await session.followLog()
         let huge = #"{"type":"alert","message":"\#(String(repeating: "x", count: 1_100_000))"}"#
@@ -18,7 +16,7 @@ struct ActionLogTests {
         #expect(try await log.next(2).map(\.name) == ["action.received", "mutation"])
     }
 
-    @Test func `case 58: the log's mutations on the initial state are the present state`()
+    @Test func `case 58: the log's mutations applied to the initial state give the present state`()
         async throws
     {
         let session = try await sharedServer().session("alerts")
@@ -66,7 +64,7 @@ struct ActionLogTests {
         #expect(failure["content"]?["error"]?.string?.contains("Fault") == true)
     }
 
-    @Test func `case 77: a step that fails later is one failure too, and no other end`()
+    @Test func `case 77: a step that fails later is one failure too, and has no other end`()
         async throws
     {
         let session = try await sharedFixtures().session("failing")
@@ -100,8 +98,7 @@ struct ActionLogTests {
         #expect(names.filter { $0.hasPrefix("effect.") } == ["effect.started", "effect.ended"])
     }
 
-    @Test func `case 89: a failing hook is told, with the action that it turned down`() async throws
-    {
+    @Test func `case 89: a failing hook is logged with the action that it rejected`() async throws {
         let session = try await sharedFixtures().session("failing")
         let log = try await session.followLog()
         try await session.post(#"{"type":"poison"}"#)
@@ -115,9 +112,7 @@ struct ActionLogTests {
         #expect(entries[1]["content"]?["received"] == ["type": "poison"])
     }
 
-    @Test func `case 92: an action that is dropped is told as such, and nothing follows`()
-        async throws
-    {
+    @Test func `case 92: a dropped action is logged as such, and nothing follows`() async throws {
         let session = try await sharedServer().session("chat")
         let log = try await session.followLog()
         let say = #"{"type":"say","author":"ada","text":" "}"#
@@ -136,9 +131,7 @@ struct ActionLogTests {
         #expect(entries[2]["version"] == nil)
     }
 
-    @Test func `case 93: an action that is rewritten is told as it came and as it was seen`()
-        async throws
-    {
+    @Test func `case 93: a rewritten action is logged as received and as rewritten`() async throws {
         let session = try await sharedFixtures().session("stages")
         let log = try await session.followLog()
         try await session.post(#"{"names":["action"]}"#)
@@ -154,7 +147,7 @@ struct ActionLogTests {
     }
 
     @Test(arguments: [("end", "source.ended"), ("fail", "source.failed")])
-    func `case 97: a source that ends or fails is told, and the session lives`(
+    func `case 97: a source that ends or fails is logged, and the session lives`(
         action: String, kind: String
     ) async throws {
         let session = try await sharedFixtures().session("feed")
@@ -170,7 +163,7 @@ struct ActionLogTests {
             "a source that failed has not ended as well")
     }
 
-    @Test func `effects are told by their ids: begun, cancelled, ended`() async throws {
+    @Test func `effects are logged by their ids: begun, cancelled, ended`() async throws {
         let session = try await sharedServer().session("job")
         let log = try await session.followLog()
         try await session.post(#"{"type":"start","steps":1000}"#)

@@ -2,7 +2,8 @@ import Testing
 
 @Suite("Contract §3 — how the action log is read", .timeLimit(.minutes(5)))
 struct LogReadingTests {
-    @Test func `pages and stream tell the same, and next walks it all`() async throws {
+    @Test func `pages and stream show the same log, and next leads through all of it`() async throws
+    {
         let session = try await sharedServer().session("chat")
         _ = try await session.entries()
         for number in 1...20 {
@@ -24,7 +25,7 @@ struct LogReadingTests {
         #expect(walked == all)
     }
 
-    @Test func `a stream goes on behind any entry, a note too`() async throws {
+    @Test func `a stream resumes after any entry, including a note`() async throws {
         let session = try await sharedServer().session("alerts")
         let first = try await session.followLog()
         try await session.alert("a")
@@ -40,7 +41,9 @@ struct LogReadingTests {
         }
     }
 
-    @Test func `what can't be continued is a reset, on the stream and on a page`() async throws {
+    @Test func `a position that can't be resumed is a reset, on the stream and on a page`()
+        async throws
+    {
         let session = try await sharedServer().session("alerts")
         try await session.alert("a")
         for (after, reason) in [
@@ -83,7 +86,7 @@ struct LogReadingTests {
         }
     }
 
-    @Test func `what has fallen out of what is kept answers trimmed`() async throws {
+    @Test func `a trimmed position is reported as such`() async throws {
         try await withServer(.server, "--journal", "memory", "--keep-records", "10") { server in
             let session = try await server.client().session("alerts")
             _ = try await session.entries()
@@ -98,7 +101,7 @@ struct LogReadingTests {
         }
     }
 
-    @Test func `times are UTC, to the millisecond, and do not run backwards`() async throws {
+    @Test func `times are UTC with milliseconds, and never decrease`() async throws {
         let session = try await sharedServer().session("alerts")
         for number in 1...5 { try await session.alert("\(number)") }
         let entries = try await session.entries()
@@ -110,7 +113,7 @@ struct LogReadingTests {
         #expect(times.allSatisfy { $0.wholeMatch(of: form) != nil })
     }
 
-    @Test func `limits and types are those that are told`() async throws {
+    @Test func `limits and media types are the documented ones`() async throws {
         let session = try await sharedServer().session("alerts")
         for limit in ["0", "1001", "-1", "x", ""] {
             try expectProblem(

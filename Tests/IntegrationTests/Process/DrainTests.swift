@@ -5,7 +5,7 @@ import Testing
 struct DrainTests {
     // Cases 139, 161.
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `streams get a spread retry and end in order, and the exit is 0`(
+    func `streams get a jittered retry and end in order, and the exit status is 0`(
         signal: Int32
     ) async throws {
         try await withServer { server in
@@ -30,7 +30,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `a request that is under way is answered`() async throws {
+    @Test func `a request under way is answered`() async throws {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             let connection = try RawConnection(port: server.port)
@@ -53,7 +53,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `who waits for effects is answered with what there is`() async throws {
+    @Test func `a client that waits for effects gets the present result`() async throws {
         try await withServer(.fixtures) { server in
             let session = try await server.client().session("held")
             let states = try await session.follow("states")
@@ -66,7 +66,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `idle connections do not hold it up`() async throws {
+    @Test func `idle connections do not delay the exit`() async throws {
         try await withServer { server in
             let idle = try RawConnection(port: server.port)
             let used = try RawConnection(port: server.port)
@@ -79,7 +79,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `the grace time bounds it`() async throws {
+    @Test func `the grace time bounds the exit`() async throws {
         try await withServer(.server, "--grace", "500ms", "--request-timeout", "10m") { server in
             let connection = try RawConnection(port: server.port)
             await connection.send(
@@ -92,7 +92,7 @@ struct DrainTests {
     }
 
     // Case 161.
-    @Test func `signals that mean nothing here do not end it`() async throws {
+    @Test func `ignored signals do not end the server`() async throws {
         try await withServer { server in
             for signal in [SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE] { server.signal(signal) }
             let answer = try await server.client().get("/livez")
@@ -119,7 +119,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `an idle server just ends`() async throws {
+    @Test func `an idle server ends at once`() async throws {
         try await withServer { server in
             server.signal(SIGTERM)
             let exit = try await server.exit()

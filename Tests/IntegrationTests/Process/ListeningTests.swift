@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Where the server listens", .timeLimit(.minutes(5)))
+@Suite("Listening", .timeLimit(.minutes(5)))
 struct ListeningTests {
     /// A new directory; a Unix socket's path must be short.
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
@@ -12,7 +12,7 @@ struct ListeningTests {
         try await body(path)
     }
 
-    @Test func `IPv6`() async throws {
+    @Test func `it listens at an IPv6 address`() async throws {
         guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
         try await withServer(.server, "--host", "::1") { server in
             #expect(server.address.hasPrefix("http://[::1]:"))
@@ -23,7 +23,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `every address of both versions`() async throws {
+    @Test func `it listens at all addresses of both IP versions`() async throws {
         guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
         try await withServer(.server, "--host", "::") { server in
             for host in ["127.0.0.1", "[::1]", "localhost"] {
@@ -33,7 +33,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `a Unix socket, which is removed at the end`() async throws {
+    @Test func `it listens at a Unix socket, which is removed at the end`() async throws {
         try await withDirectory { directory in
             let path = "\(directory)/socket"
             try await withServer(.server, "--unix", path) { server in
@@ -52,9 +52,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `a Unix socket that a dead server left is taken over, a living one's not`()
-        async throws
-    {
+    @Test func `a Unix socket of a dead server is replaced, a live one's is not`() async throws {
         try await withDirectory { directory in
             let path = "\(directory)/socket"
             try await withServer(.server, "--unix", path) { server in
@@ -73,7 +71,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `at the connection limit new ones are refused, old ones never evicted`()
+    @Test func `at the connection limit new connections are refused, old ones never evicted`()
         async throws
     {
         try await withServer(.server, "--connection-limit", "5") { server in
@@ -99,7 +97,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `browsers of an allowed origin may call`() async throws {
+    @Test func `browser requests of an allowed origin are accepted`() async throws {
         try await withServer(.server, "--allow-origin", "https://app.example") { server in
             let client = server.client()
             let session = try await client.session("alerts")
@@ -131,7 +129,7 @@ struct ListeningTests {
         }
     }
 
-    @Test func `nobody else's browser may call`() async throws {
+    @Test func `browser requests of other origins are refused`() async throws {
         let response = try await sharedServer().get("/livez", [("Origin", "https://other")])
         #expect(response["Access-Control-Allow-Origin"] == nil)
     }
@@ -150,7 +148,7 @@ struct ListeningTests {
         return (served, count - served.count)
     }
 
-    @Test func `connections leave descriptors to the server itself`() async throws {
+    @Test func `connections leave descriptors for the server itself`() async throws {
         try await Turnstile.servers.pass {
             let server = try await ServerProcess.start(
                 .server, ["--loops", "2", "--poller", "dispatch"], prelude: "ulimit -n 100")
@@ -169,7 +167,7 @@ struct ListeningTests {
 
     /// The limit is the server's own: in this process it would hit every other test. It falls when
     /// the server has begun to listen, so that connections are not limited by it.
-    @Test func `without a free descriptor new ones are reset, and taken again when there is one`()
+    @Test func `without a free descriptor new connections are reset, later accepted again`()
         async throws
     {
         try await withServer { server in

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Whoever reads the log holds nobody up", .timeLimit(.minutes(5)))
+@Suite("A reader of the log delays no request", .timeLimit(.minutes(5)))
 struct LogReaderTests {
-    @Test func `a reader that goes away does not end the server`() async throws {
+    @Test func `a log reader that goes away does not end the server`() async throws {
         try await withLog { (log: Int32, server: PipedServer) async throws in
             close(log)
             for _ in 1...10 { #expect(try await server.client.get("/nothing").status == 404) }
@@ -12,7 +12,7 @@ struct LogReaderTests {
         }
     }
 
-    @Test func `a reader that does not read stops no request, and finds the lines in order`()
+    @Test func `a log reader that stalls stops no request and later gets the lines in order`()
         async throws
     {
         try await withLog { (log: Int32, server: PipedServer) async throws in

@@ -11,7 +11,7 @@ struct OptionTests {
         "retry", "grace", "allow-origin", "log-level",
     ]
 
-    @Test func `help tells every option, its variable and its default`() async throws {
+    @Test func `help lists every option, its variable and its default`() async throws {
         let run = try await ServerProcess.run(.server, ["--help"])
         #expect(run.exit == .code(0))
         // Words of a long line may stand on two.
@@ -23,7 +23,7 @@ struct OptionTests {
         #expect(run.output.contains("healthcheck"))
     }
 
-    @Test func `every bad value is told at once, and nothing is started`() async throws {
+    @Test func `all bad values are reported together, and nothing is started`() async throws {
         let run = try await ServerProcess.run(
             .server,
             [
@@ -42,13 +42,13 @@ struct OptionTests {
         }
     }
 
-    @Test func `an option that is none is refused`() async throws {
+    @Test func `an unknown option is refused`() async throws {
         let run = try await ServerProcess.run(.server, ["--colour", "red"])
         #expect(run.exit == .code(64))
         #expect(run.errors.contains("--colour"))
     }
 
-    @Test func `the environment sets what options do not`() async throws {
+    @Test func `the environment sets values that options do not`() async throws {
         try await withServer(
             .server, "--retry", "100ms",
             environment: [
@@ -67,13 +67,13 @@ struct OptionTests {
         }
     }
 
-    @Test func `a variable that looks like a setting and is none is warned of`() async throws {
+    @Test func `a variable that resembles a setting causes a warning`() async throws {
         try await withServer(.server, environment: ["REACTOR_PROT": "80"]) { server in
             #expect(server.log.present.errors.contains("REACTOR_PROT"))
         }
     }
 
-    @Test func `an address that is taken is told, and exits 1`() async throws {
+    @Test func `an address in use is reported, with exit status 1`() async throws {
         try await withServer { server in
             let run = try await ServerProcess.run(.server, ["--port", String(server.port)])
             #expect(run.exit == .code(1))
@@ -83,7 +83,7 @@ struct OptionTests {
     }
 
     // Case 161.
-    @Test func `a server whose address is taken leaves no journal behind`() async throws {
+    @Test func `a server whose address is in use leaves no journal behind`() async throws {
         let folder = TemporaryFolder()
         try await withServer { server in
             let run = try await ServerProcess.run(
@@ -95,7 +95,7 @@ struct OptionTests {
         }
     }
 
-    @Test func `a server whose journal is in use gives its address back`() async throws {
+    @Test func `a server whose journal is in use releases its address`() async throws {
         try await withJournal { journal in
             let server = try await journal.start()
             let folder = TemporaryFolder()
@@ -107,7 +107,7 @@ struct OptionTests {
         }
     }
 
-    @Test func `an address space that is too small is an error, and exits 1`() async throws {
+    @Test func `an address space that is too small is an error, with exit status 1`() async throws {
         let run = try await ServerProcess.run(
             .server, ["--port", "0"], prelude: "ulimit -v 250000")
         #expect(run.exit == .code(1))
@@ -123,21 +123,21 @@ struct OptionTests {
         #expect(run.output == "reactor-server \(line.dropFirst(11))\n")
     }
 
-    @Test func `healthcheck --help shows the options of healthcheck alone`() async throws {
+    @Test func `healthcheck --help shows only the options of healthcheck`() async throws {
         let run = try await ServerProcess.run(.server, ["healthcheck", "--help"])
         #expect(run.exit == .code(0))
         let shown = Self.names.filter { run.output.contains("--\($0) ") }
         #expect(shown == ["host", "port", "unix"])
     }
 
-    @Test func `a name that is no host is told, and exits 1`() async throws {
+    @Test func `a name that is no host is reported, with exit status 1`() async throws {
         let run = try await ServerProcess.run(
             .server, ["--host", "no-such-host.invalid", "--port", "0"])
         #expect(run.exit == .code(1))
         #expect(run.errors.contains("no-such-host.invalid"))
     }
 
-    @Test func `healthcheck exits 0 for a ready server, and 1 where none is`() async throws {
+    @Test func `healthcheck exits with 0 for a ready server, else with 1`() async throws {
         try await withServer { server in
             let port = String(server.port)
             let well = try await ServerProcess.run(.server, ["healthcheck", "--port", port])
@@ -150,7 +150,7 @@ struct OptionTests {
         }
     }
 
-    @Test func `the log has a line for each request, and says no more than asked`() async throws {
+    @Test func `the log has a line for each request, up to the configured level`() async throws {
         try await withServer(.server, "--log-level", "debug") { server in
             _ = try await server.client().get("/v1/reactors")
             try await server.log.wait { $0.errors.contains("operation=listReactors") }

@@ -24,7 +24,7 @@ struct ErrandTests {
         #expect(heard[3].data == #""increased!""#)
     }
 
-    @Test func `case 60: an action that a reactor sends itself comes after its own turn`()
+    @Test func `case 60: an action that a reactor sends to itself comes after its own turn`()
         async throws
     {
         let session = try await begun()
@@ -35,7 +35,7 @@ struct ErrandTests {
         #expect(try await notes(stream, 1) == ["b-end"])
     }
 
-    @Test func `case 59: an action that answers an event comes after the turn it was seen in`()
+    @Test func `case 59: an action sent on an event comes after the turn of that event`()
         async throws
     {
         let session = try await begun()
@@ -49,7 +49,7 @@ struct ErrandTests {
         #expect(Set(rest.dropFirst()) == ["x-begin", "b"])
     }
 
-    @Test func `case 61: dismiss, then present what follows: the last route stays`() async throws {
+    @Test func `case 61: dismiss, then present: the last route stays`() async throws {
         let session = try await begun()
         let routes = try await session.open("states?select=/route")
         #expect(try await routes.next().data == #""home""#)
@@ -60,7 +60,7 @@ struct ErrandTests {
         #expect(try await session.state()["route"] == "next")
     }
 
-    @Test func `case 63: effects that run at once interleave as they arrive`() async throws {
+    @Test func `case 63: concurrent effects interleave by arrival`() async throws {
         let session = try await begun()
         let stream = try await session.follow("pulses?pulse=note")
         for name in ["slow", "fast"] {
@@ -72,9 +72,7 @@ struct ErrandTests {
         #expect(try await notes(stream, 1) == ["slow-end"])
     }
 
-    @Test func `case 69: every client's actions stay in its order, however many post`()
-        async throws
-    {
+    @Test func `case 69: each client's actions keep their order among many clients`() async throws {
         let session = try await begun()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in 0..<8 {
@@ -95,7 +93,7 @@ struct ErrandTests {
         }
     }
 
-    @Test func `case 70: an action that waits holds up no other session`() async throws {
+    @Test func `case 70: an action that waits delays no other session`() async throws {
         let slow = try await begun()
         let other = try await begun()
         async let waiting = slow.post(
@@ -110,7 +108,7 @@ struct ErrandTests {
         #expect(try await waiting.version == 1)
     }
 
-    @Test func `case 75: a reader who comes because of a version sees it once`() async throws {
+    @Test func `case 75: a reader that joins on a version gets it once`() async throws {
         let session = try await begun()
         let first = try await session.follow("states")
         for version in 1...10 {
@@ -148,7 +146,7 @@ struct ErrandTests {
         #expect(try await others.next().data == "1")
     }
 
-    @Test func `case 82: a stop that comes before the step has begun counts`() async throws {
+    @Test func `case 82: a stop before the step has begun takes effect`() async throws {
         let session = try await begun()
         let states = try await session.follow("states")
         try await session.post(#"[{"type":"start"},{"type":"stop"}]"#, query: SessionHandle.settled)
@@ -160,9 +158,7 @@ struct ErrandTests {
         #expect(heard[1]["ticks"] == 0)
     }
 
-    @Test func `case 84: of queries that overtake each other only the latest is reduced`()
-        async throws
-    {
+    @Test func `case 84: of overlapping queries only the latest is reduced`() async throws {
         let session = try await begun()
         let found = try await session.open("states?select=/found")
         _ = try await found.next()
@@ -178,9 +174,7 @@ struct ErrandTests {
         #expect(try await found.next().data == #"["abc","x"]"#)
     }
 
-    @Test func `case 85: while the first page is on its way, another is not asked for`()
-        async throws
-    {
+    @Test func `case 85: while the first page loads, another is not requested`() async throws {
         let session = try await begun()
         let pages = try await session.open("states?select=/pages")
         let log = try await session.followLog()
@@ -219,7 +213,7 @@ struct ErrandTests {
         #expect(try await notes(stream, 1) == ["sentinel"])
     }
 
-    @Test func `case 99: hooks are built once, whoever comes and goes`() async throws {
+    @Test func `case 99: hooks are built once, independent of readers`() async throws {
         let session = try await sharedFixtures().session("feed")
         let first = try await session.open("states?from=start")
         _ = try await first.next()
@@ -228,7 +222,7 @@ struct ErrandTests {
         #expect(try await session.state()["starts"] == 1)
     }
 
-    @Test func `case 120: a reader that leaves is counted out, once`() async throws {
+    @Test func `case 120: a reader that leaves is subtracted once`() async throws {
         try await withServer(.fixtures) { server in
             let session = try await server.client().session("errands")
             let (stays, leaves) = (

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The sample reactor job", .timeLimit(.minutes(5)))
 struct JobTests {
-    @Test func `a job tells every step, then its end`() async throws {
+    @Test func `a job reports every step, then its end`() async throws {
         let session = try await sharedServer().session("job")
         let stream = try await session.follow("pulses")
         try await session.post(#"{"type":"start","steps":3}"#)

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 1 to 18 — a pulse as it is seen over HTTP", .timeLimit(.minutes(5)))
+@Suite("Cases 1 to 18 — a pulse over HTTP", .timeLimit(.minutes(5)))
 struct PulseTests {
     private func pulses() async throws -> SessionHandle {
         try await sharedFixtures().session("pulses")
@@ -30,7 +30,7 @@ struct PulseTests {
         #expect(events.allSatisfy { $0.name == "value" })
     }
 
-    @Test func `case 4: an equal value counts`() async throws {
+    @Test func `case 4: an equal value is an event`() async throws {
         let session = try await sharedServer().session("alerts")
         let stream = try await session.follow("pulses")
         try await session.alert("same")
@@ -82,7 +82,7 @@ struct PulseTests {
         #expect(try await stream.next(2).map(\.data) == [#""y""#, #""sentinel""#])
     }
 
-    @Test func `case 13: set and cleared in one reduce tells nil only`() async throws {
+    @Test func `case 13: set and cleared in one reduce is nil only`() async throws {
         let session = try await pulses()
         let stream = try await session.follow("pulses")
         try await session.post(#"{"type":"setThenClear","text":"secret"}"#)
@@ -141,7 +141,7 @@ struct PulseStreamTests {
         #expect(try await session.read()["version"] == 7)
     }
 
-    @Test func `cases 21, 22: who comes late gets the present value and no history`() async throws {
+    @Test func `cases 21, 22: a late reader gets the present value and no history`() async throws {
         let session = try await sharedServer().session("alerts")
         #expect(try await session.open("pulses").next().data == #"{"alertMessage":null}"#)
         try await session.alert("a")
@@ -189,7 +189,7 @@ struct PulseStreamTests {
         #expect(try await both.next(3).map(\.data) == ["1", "2", "3"])
     }
 
-    @Test func `case 28: three subscribers read the same`() async throws {
+    @Test func `case 28: three subscribers get the same events`() async throws {
         let session = try await sharedServer().session("alerts")
         var streams: [EventStream] = []
         for _ in 1...3 { streams.append(try await session.follow("pulses")) }
@@ -200,7 +200,7 @@ struct PulseStreamTests {
         #expect(transcripts.allSatisfy { $0 == transcripts[0] })
     }
 
-    @Test func `one record with two events numbers the first, and ends with the bare position`()
+    @Test func `of a record's two events the first has a part, the last the bare position`()
         async throws
     {
         let session = try await sharedFixtures().session("pulses")
@@ -229,7 +229,7 @@ struct PulseStreamTests {
     ]
 
     @Test(arguments: texts)
-    func `case 41: text comes through as it is, on one data line`(text: String) async throws {
+    func `case 41: text arrives unchanged, on one data line`(text: String) async throws {
         let session = try await sharedServer().session("alerts")
         let stream = try await session.follow("pulses")
         try await session.alert(text)
@@ -239,7 +239,7 @@ struct PulseStreamTests {
         #expect(try await session.state()["alertMessage"] == .string(text))
     }
 
-    @Test func `case 41: nearly a megabyte comes through as it is`() async throws {
+    @Test func `case 41: nearly a megabyte arrives unchanged`() async throws {
         let session = try await sharedServer().session("alerts")
         let stream = try await session.follow("pulses")
         let text = String(repeating: "0123456789abcdé\n", count: 55_000)

@@ -73,7 +73,7 @@ struct StateTests {
         #expect(events.map(\.id) == (1...3).map { "\(session.generation).\($0)" })
     }
 
-    @Test func `an action of two mutations is two versions, seen both`() async throws {
+    @Test func `an action with two mutations is two versions and two events`() async throws {
         let session = try await sharedFixtures().session("pulses")
         let stream = try await session.follow("events")
         #expect(try await session.post(#"{"type":"setBoth","a":1,"b":2}"#).version == 2)
@@ -83,7 +83,7 @@ struct StateTests {
         #expect(try JSONValue(text: events[3].data)["b"] == 2)
     }
 
-    @Test func `case 51: select tells a part, and only when it changes`() async throws {
+    @Test func `case 51: select shows a part, and only when it changes`() async throws {
         let session = try await sharedFixtures().session("pulses")
         let stream = try await session.open("states?select=/plain")
         #expect(try await stream.next().data == "0")
@@ -98,7 +98,7 @@ struct StateTests {
         #expect(events.map(\.id) == ["\(session.generation).3", "\(session.generation).5"])
     }
 
-    @Test func `select reaches into arrays, and is null where there is nothing`() async throws {
+    @Test func `select reaches into arrays, and gives null for a missing part`() async throws {
         let session = try await sharedFixtures().session("pulses")
         let second = try await session.open("states?select=/items/1")
         #expect(try await second.next().data == "null")
@@ -114,7 +114,7 @@ struct StateTests {
             try await session.client.get("\(session.path)/states?select=/~2"), 400, "bad_select")
     }
 
-    @Test func `select that resumes tells what changed since, once`() async throws {
+    @Test func `a resumed select shows later changes once`() async throws {
         let session = try await sharedFixtures().session("pulses")
         try await session.post(#"{"type":"touch"}"#)
         for number in 1...3 { try await session.post(#"{"type":"setA","number":\#(number)}"#) }
@@ -145,7 +145,7 @@ struct StateTests {
         #expect(try await session.state() == ["sum": 7])
     }
 
-    @Test func `case 56: a source is started once, and not by those who read`() async throws {
+    @Test func `case 56: a source is started once, independent of readers`() async throws {
         let session = try await sharedFixtures().session("feed")
         let stream = try await session.open("states?from=start")
         #expect(try await stream.next().data == #"{"starts":1,"touches":0}"#)
@@ -157,7 +157,7 @@ struct StateTests {
         #expect(try await stream.next().data == #"{"starts":1,"touches":1}"#)
     }
 
-    @Test func `cases 77, 89: failing code is no end of a session`() async throws {
+    @Test func `cases 77, 89: failing code does not end a session`() async throws {
         let session = try await sharedFixtures().session("failing")
         let stream = try await session.follow("pulses")
         try await session.post(#"{"type":"add","number":1}"#)
@@ -174,7 +174,7 @@ struct StateTests {
         #expect(try await session.open("pulses").next().data == #"{"sum":10}"#)
     }
 
-    @Test func `case 37: a pulse of an effect comes when it is reduced`() async throws {
+    @Test func `case 37: a pulse of an effect is sent when its mutation is reduced`() async throws {
         let session = try await sharedFixtures().session("held")
         let stream = try await session.follow("pulses")
         let posted = try await session.post(#"{"type":"hold","text":"late"}"#)
@@ -189,7 +189,7 @@ struct StateTests {
 
 @Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(5)))
 struct ActivityTests {
-    @Test func `cases 125, 126: an activity is told once and leaves no trace`() async throws {
+    @Test func `cases 125, 126: an activity is sent once and leaves no trace`() async throws {
         let session = try await sharedFixtures().session("cycle")
         let stream = try await session.open("activities")
         #expect(try await stream.nextItem() != .priming(""))
@@ -220,7 +220,7 @@ struct ActivityTests {
         #expect(try await JSONValue(text: again.next().data)["hands"] == 1)
     }
 
-    @Test func `case 129: every present subscriber gets it`() async throws {
+    @Test func `case 129: every present subscriber gets the activity`() async throws {
         let session = try await sharedServer().session("chat")
         var streams: [EventStream] = []
         for _ in 1...3 { streams.append(try await session.open("activities")) }

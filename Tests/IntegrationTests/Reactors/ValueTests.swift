@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §5 — what is written can be read, by anybody", .timeLimit(.minutes(5)))
+@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(5)))
 struct ValueTests {
     private func refused(_ session: SessionHandle, _ action: String) async throws -> Response {
         try await session.client.post("\(session.path)/actions", action)
@@ -25,7 +25,7 @@ struct ValueTests {
         #expect(try JSONValue(text: event.data)["quotient"] == .number(0.25))
     }
 
-    @Test func `case 145: an effect that makes it too deep is a failure, and no more`()
+    @Test func `case 145: an effect that makes the state too deep is a failure only`()
         async throws
     {
         let session = try await sharedFixtures().session("values")
@@ -40,7 +40,7 @@ struct ValueTests {
     }
 
     @Test(arguments: ["0", "-0.0", "5e-324"])
-    func `case 146: a number that is none is refused and leaves no trace`(divisor: String)
+    func `case 146: a number that is not finite is refused without a trace`(divisor: String)
         async throws
     {
         let session = try await sharedFixtures().session("values")
@@ -56,7 +56,7 @@ struct ValueTests {
         (#"{"type":"alert","type":"nest","message":"a"}"#, "byte 16"),
         (#"[{"type":"alert","message":"a","message":"b"}]"#, "byte 31"),
     ])
-    func `case 154: a doubled member is malformed, and the place is named`(
+    func `case 154: a duplicate member is malformed, and its position is named`(
         action: String, place: String
     ) async throws {
         let session = try await sharedFixtures().session("values")

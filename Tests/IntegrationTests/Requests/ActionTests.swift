@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(5)))
 struct ActionTests {
-    @Test func `an action is answered with the version and position it reached`() async throws {
+    @Test func `the reply to an action has the version and position it reached`() async throws {
         let session = try await sharedServer().session("alerts")
         let response = try await session.client.post(
             "\(session.path)/actions", #"{"type":"alert","message":"Hello"}"#)
@@ -17,7 +17,7 @@ struct ActionTests {
         #expect(response.text.hasSuffix("}\n"))
     }
 
-    @Test func `case 47: what was answered is there to be read`() async throws {
+    @Test func `case 47: an acknowledged action is visible to readers`() async throws {
         let session = try await sharedServer().session("counter")
         for count in 1...50 {
             let receipt = try await session.post(#"{"type":"increment","number":1}"#)
@@ -28,7 +28,7 @@ struct ActionTests {
         }
     }
 
-    @Test func `a batch is applied in its order`() async throws {
+    @Test func `a batch is applied in order`() async throws {
         let session = try await sharedServer().session("alerts")
         let stream = try await session.follow("pulses")
         let receipt = try await session.post(
@@ -51,7 +51,7 @@ struct ActionTests {
         #expect(try await stream.next().data == #""sentinel""#)
     }
 
-    @Test func `a batch has one action at least, and the limit at most`() async throws {
+    @Test func `a batch has at least one action and at most the limit`() async throws {
         let session = try await sharedServer().session("counter")
         let path = "\(session.path)/actions"
         let one = #"{"type":"increment","number":1}"#
@@ -64,7 +64,7 @@ struct ActionTests {
         #expect(try await session.state() == ["count": 1_000])
     }
 
-    @Test func `what the reactor turns down is said so (case 92)`() async throws {
+    @Test func `an action that the reactor rejects is reported as such (case 92)`() async throws {
         let session = try await sharedServer().session("chat")
         let path = "\(session.path)/actions"
         let silent = #"{"type":"say","author":"ada","text":" "}"#
@@ -81,7 +81,7 @@ struct ActionTests {
         #expect(try batch.json["version"] == 2)
     }
 
-    @Test func `extra fields and any order of fields are fine`() async throws {
+    @Test func `extra fields and any order of fields are accepted`() async throws {
         let session = try await sharedServer().session("alerts")
         try await session.post(
             #" { "message" : "Hello" , "more":[1,{"a":null}], "type":"alert" } "#)
@@ -92,7 +92,7 @@ struct ActionTests {
     }
 
     @Test(arguments: ["application/json", "Application/JSON", "application/json; charset=utf-8"])
-    func `JSON may be called so`(type: String) async throws {
+    func `JSON media types are accepted`(type: String) async throws {
         let session = try await sharedServer().session("alerts")
         let response = try await session.client.send(
             Request(
@@ -131,7 +131,7 @@ struct IfMatchTests {
                 body: .bytes(Array(#"{"type":"doSomeAction"}"#.utf8))))
     }
 
-    @Test func `the present position, or any, lets the action through`() async throws {
+    @Test func `an If-Match with the present position or * permits the action`() async throws {
         let session = try await sharedServer().session("alerts")
         let first = try await post(session, ifMatch: "\"\(session.created)\"")
         #expect(first.status == 200)
@@ -141,7 +141,8 @@ struct IfMatchTests {
         #expect(try await session.read()["version"] == 3)
     }
 
-    @Test func `case 137: another position is 412 with the present one, and no trace`() async throws
+    @Test func `case 137: another position is 412 with the present one, without a trace`()
+        async throws
     {
         let session = try await sharedServer().session("alerts")
         let position = try await session.alert("Hello").position
@@ -182,7 +183,7 @@ struct RefusedActionTests {
     ]
 
     @Test(arguments: bodies)
-    func `a body that is no action`(
+    func `a body that is no action is refused`(
         body: String, status: Int, code: String, detail: String
     ) async throws {
         let session = try await sharedServer().session("alerts")
@@ -211,7 +212,7 @@ struct RefusedActionTests {
             422, "not_an_action", detail: "/number")
     }
 
-    @Test func `bytes that are not UTF-8 are no JSON`() async throws {
+    @Test func `bytes that are not UTF-8 are malformed JSON`() async throws {
         let session = try await sharedServer().session("alerts")
         let body = Array(#"{"type":"alert","message":""#.utf8) + [0xff] + Array(#""}"#.utf8)
         try expectProblem(
@@ -222,7 +223,7 @@ struct RefusedActionTests {
             400, "malformed_json")
     }
 
-    @Test func `depth without end is refused, not followed`() async throws {
+    @Test func `unbounded depth is refused, not parsed`() async throws {
         let session = try await sharedServer().session("alerts")
         let deep = String(repeating: "[", count: 500_000)
         let response = try await session.client.post("\(session.path)/actions", deep)
@@ -258,7 +259,7 @@ struct RefusedActionTests {
         #expect(try await session.read()["version"] == 0)
     }
 
-    @Test func `a body of just the limit is taken`() async throws {
+    @Test func `a body of exactly the limit is accepted`() async throws {
         let session = try await sharedServer().session("alerts")
         let frame = #"{"type":"alert","message":""}"#
         let text = String(repeating: "x", count: 1_048_576 - frame.utf8.count)
@@ -267,7 +268,7 @@ struct RefusedActionTests {
     }
 
     @Test(arguments: [("gzip", 415), ("br, gzip", 415), ("x", 415), ("Identity", 200)])
-    func `a body in a content coding is refused, not read`(
+    func `a body with a content coding is refused, not read`(
         coding: String, status: Int
     ) async throws {
         let session = try await sharedServer().session("alerts")

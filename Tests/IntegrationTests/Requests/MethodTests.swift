@@ -16,7 +16,7 @@ struct MethodTests {
     ]
 
     @Test(arguments: allowed)
-    func `OPTIONS tells what a path allows, and anything else is 405`(
+    func `OPTIONS lists the methods of a path, and any other is 405`(
         path: String, allow: String
     ) async throws {
         let client = try await sharedServer()
@@ -46,7 +46,7 @@ struct MethodTests {
         #expect(get["Content-Length"] == String(get.body.count))
     }
 
-    @Test func `HEAD of a session tells its length and its tag`() async throws {
+    @Test func `HEAD of a session has its length and its tag`() async throws {
         let session = try await sharedServer().session("alerts")
         let head = try await session.client.send(Request(method: "HEAD", path: session.path))
         let get = try await session.client.get(session.path)
@@ -59,7 +59,7 @@ struct MethodTests {
         #expect(missing.body.isEmpty)
     }
 
-    @Test func `HEAD of a stream ends, and the connection goes on`() async throws {
+    @Test func `HEAD of a stream ends, and the connection stays open`() async throws {
         let session = try await sharedServer().session("alerts")
         for stream in ["pulses", "activities", "states", "events"] {
             let head = try await session.client.send(
@@ -77,7 +77,7 @@ struct MethodTests {
         "/", "/v1", "/v1/", "/v1/session", "/v1/sessions/", "/v1/sessions/a/log2",
         "/v1/sessions/a/pulses/", "//v1/sessions", "/v1//sessions", "/livez/", "/V1/reactors",
     ])
-    func `there is nothing at any other path`(path: String) async throws {
+    func `any other path is 404`(path: String) async throws {
         let client = try await sharedServer()
         for method in ["GET", "POST", "OPTIONS"] {
             try expectProblem(

@@ -4,7 +4,7 @@ import Testing
     "Contract §2 — one order per session, and no session waits for another",
     .timeLimit(.minutes(5)))
 struct OrderTests {
-    @Test func `case 70: a session whose action takes its time blocks no other`() async throws {
+    @Test func `case 70: a session with a slow action blocks no other`() async throws {
         let fixtures = try await sharedFixtures()
         let slow = try await fixtures.session("held")
         let other = try await fixtures.session("held")
@@ -35,7 +35,7 @@ struct OrderTests {
         #expect(try await stream.next(200).map(\.data) == (1...200).map { "\"\($0)\"" })
     }
 
-    @Test func `case 69: what one connection pipelines is applied as it came`() async throws {
+    @Test func `case 69: actions pipelined on one connection are applied in order`() async throws {
         let server = try await Servers.shared.process(.server)
         let session = try await server.client().session("alerts")
         let stream = try await session.follow("pulses")

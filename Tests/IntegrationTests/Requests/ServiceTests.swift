@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("Contract §3 — the service speaks of itself", .timeLimit(.minutes(5)))
+@Suite("Contract §3 — health, metrics and specification", .timeLimit(.minutes(5)))
 struct ServiceTests {
-    @Test func `it is alive, and ready with its journal`() async throws {
+    @Test func `the server is alive, and ready with its journal`() async throws {
         let client = try await sharedServer()
         #expect(try await client.get("/livez").status == 200)
         let ready = try await client.get("/readyz")
@@ -12,7 +12,7 @@ struct ServiceTests {
         #expect(try ready.json["journal"] == .string(ServerProcess.durability))
     }
 
-    @Test func `the specification is served as it stands in the repository`() async throws {
+    @Test func `the served specification equals the repository's`() async throws {
         let response = try await sharedServer().get("/openapi.yaml")
         #expect(response["Content-Type"] == "application/yaml")
         let root = URL(filePath: #filePath).deletingLastPathComponent()
@@ -47,7 +47,7 @@ struct ServiceTests {
         #expect(described.contains("reactor_subscribers"))
     }
 
-    @Test func `metrics count what happened`() async throws {
+    @Test func `metrics count requests, sessions and events`() async throws {
         try await withServer { server in
             let client = server.client()
             #expect(try await client.metric("sessions") == 0)
@@ -67,7 +67,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `commits of a file are counted, by their time`() async throws {
+    @Test func `commits of a file are counted by duration`() async throws {
         try await withJournal { journal in
             let server = try await journal.start()
             let session = try await server.client().session("alerts")
@@ -86,7 +86,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `every answer has a date`() async throws {
+    @Test func `every response has a date`() async throws {
         let client = try await sharedServer()
         for path in ["/livez", "/nothing", "/v1/reactors"] {
             let date = try #require(try await client.get(path)["Date"])

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Contract §3 — pages of sessions", .timeLimit(.minutes(5)))
 struct SessionPageTests {
-    @Test func `pages follow each other without a gap, a double or a disorder`() async throws {
+    @Test func `pages follow each other without gaps, duplicates or disorder`() async throws {
         let client = try await sharedServer()
         let prefix = "page-\(UInt64.random(in: 0 ... .max))-"
         let ids = (10..<35).map { "\(prefix)\($0)" }
@@ -22,7 +22,7 @@ struct SessionPageTests {
         #expect(seen == ids)
     }
 
-    @Test func `a page can be of one reactor`() async throws {
+    @Test func `a page can be limited to one reactor`() async throws {
         try await withServer { server in
             let client = server.client()
             let counter = try await client.session("counter")

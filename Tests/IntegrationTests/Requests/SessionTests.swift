@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Contract §3 — sessions are made, read and ended", .timeLimit(.minutes(5)))
+@Suite("Contract §3 — sessions are created, read and deleted", .timeLimit(.minutes(5)))
 struct SessionTests {
-    @Test func `POST makes a session under an id of 128 random bits`() async throws {
+    @Test func `POST creates a session with an id of 128 random bits`() async throws {
         let client = try await sharedServer()
         var ids: Set<String> = []
         for _ in 1...20 {
@@ -17,7 +17,7 @@ struct SessionTests {
         #expect(ids.count == 20)
     }
 
-    @Test func `what POST made is there`() async throws {
+    @Test func `a session that POST created exists`() async throws {
         let client = try await sharedServer()
         let made = try await client.post("/v1/sessions", #"{"reactor":"counter"}"#)
         let location = try #require(made["Location"])
@@ -28,7 +28,7 @@ struct SessionTests {
         #expect(read["state"] == ["count": 0])
     }
 
-    @Test func `PUT answers 201, then 200, and 409 for another reactor`() async throws {
+    @Test func `PUT returns 201, then 200, and 409 for another reactor`() async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/put-\(UInt64.random(in: 0 ... .max))"
         let first = try await client.put(path, #"{"reactor":"alerts"}"#)
@@ -42,7 +42,7 @@ struct SessionTests {
             detail: "alerts")
     }
 
-    @Test func `a session that is put again keeps what it has`() async throws {
+    @Test func `a session that is put again keeps its state`() async throws {
         let session = try await sharedServer().session("counter")
         try await session.post(#"{"type":"increment","number":5}"#)
         let again = try await session.client.put(session.path, #"{"reactor":"counter"}"#)
@@ -74,7 +74,7 @@ struct SessionTests {
         #expect(try await client.get("/v1/sessions/unmade").status == 404)
     }
 
-    @Test func `GET tells the state, and its position as ETag`() async throws {
+    @Test func `GET returns the state, with its position as ETag`() async throws {
         let session = try await sharedServer().session("alerts")
         let receipt = try await session.alert("Hello")
         let response = try await session.client.get(session.path)
@@ -90,7 +90,7 @@ struct SessionTests {
     }
 
     @Test(arguments: ["{}", "W/{}", "\"other\", {}", "W/\"x\" ,\t{}", "*"])
-    func `If-None-Match that names the position is answered by 304`(form: String) async throws {
+    func `If-None-Match with the present position gets 304`(form: String) async throws {
         let session = try await sharedServer().session("alerts")
         let receipt = try await session.alert("Hello")
         let tag = "\"\(receipt.position)\""
@@ -102,7 +102,7 @@ struct SessionTests {
         #expect(response["Content-Length"] == nil)
     }
 
-    @Test func `If-None-Match of an older position is answered in full`() async throws {
+    @Test func `If-None-Match with an older position gets the full response`() async throws {
         let session = try await sharedServer().session("alerts")
         let tag = "\"\(try await session.alert("Hello").position)\""
         try await session.alert("Hello")
@@ -114,7 +114,7 @@ struct SessionTests {
             "malformed_entity_tag", detail: "If-None-Match")
     }
 
-    @Test func `version asks for the state as it was`() async throws {
+    @Test func `version selects the state at that version`() async throws {
         let session = try await sharedServer().session("counter")
         for _ in 1...5 { try await session.post(#"{"type":"increment","number":3}"#) }
         for version in 0...5 {
@@ -144,7 +144,7 @@ struct SessionTests {
         #expect(try await stream.next().data == #""sentinel""#)
     }
 
-    @Test func `case 66: a hundred first requests to one id make one session`() async throws {
+    @Test func `case 66: a hundred first requests to one id create one session`() async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/first-\(UInt64.random(in: 0 ... .max))"
         let responses = try await withThrowingTaskGroup(of: Response.self) { group in
@@ -158,7 +158,7 @@ struct SessionTests {
         #expect(Set(try responses.map { try $0.json["position"]?.string }).count == 1)
     }
 
-    @Test func `two sessions know nothing of each other (case 8)`() async throws {
+    @Test func `two sessions do not affect each other (case 8)`() async throws {
         let client = try await sharedServer()
         let one = try await client.session("alerts")
         let other = try await client.session("alerts")
@@ -194,7 +194,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test func `a session that never was is 404 everywhere, and is not made`() async throws {
+    @Test func `a session that never existed is 404 everywhere, and is not created`() async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/never-\(UInt64.random(in: 0 ... .max))"
         for stream in ["pulses", "activities", "states", "events"] {
@@ -227,7 +227,7 @@ struct SessionEndTests {
 @Suite("Contract §3 — session ids", .timeLimit(.minutes(5)))
 struct SessionIDTests {
     @Test(arguments: ["a", "A-z_0-9", String(repeating: "x", count: 128), "%61"])
-    func `an id of the alphabet is one`(id: String) async throws {
+    func `an id of the alphabet is accepted`(id: String) async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/\(id)"
         #expect([200, 201].contains(try await client.put(path, #"{"reactor":"alerts"}"#).status))
@@ -237,7 +237,7 @@ struct SessionIDTests {
         String(repeating: "x", count: 129), "a.b", "a%20b", "a%2Fb", "%C3%A4", "a%00", "~", "a:b",
         "a@b", "..", "*",
     ])
-    func `anything else is 400`(id: String) async throws {
+    func `any other id is 400`(id: String) async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/\(id)"
         let detail = "session id"

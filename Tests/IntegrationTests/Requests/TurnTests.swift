@@ -4,7 +4,7 @@ import Reactors
 import Synchronization
 import Testing
 
-@Suite("Case 144 — large answers hold nobody up", .timeLimit(.minutes(5)))
+@Suite("Case 144 — large responses delay no other request", .timeLimit(.minutes(5)))
 struct TurnTests {
     private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
@@ -28,7 +28,7 @@ struct TurnTests {
     }
 
     @Test(arguments: ["/livez", "/readyz"])
-    func `case 144: a probe is answered before large answers that were asked for earlier`(
+    func `case 144: a probe is answered before large responses requested earlier`(
         path: String
     ) async throws {
         try await withBusyLoop { server, gate in
@@ -49,7 +49,7 @@ struct TurnTests {
         }
     }
 
-    @Test func `case 144: a connection is accepted between large answers`() async throws {
+    @Test func `case 144: a connection is accepted between large responses`() async throws {
         let gate = EncodingGate()
         try await LocalServer.with(hosting: [Hosted("large") { LargeText(gate: gate) }]) { server in
             for number in 1...5 { _ = try await server.create("s\(number)", of: "large") }
@@ -76,9 +76,7 @@ struct TurnTests {
         }
     }
 
-    @Test func `case 144: a first request is carried out before the rest of large ones`()
-        async throws
-    {
+    @Test func `case 144: a first request is served before the rest of large ones`() async throws {
         try await withBusyLoop { server, gate in
             // Each of its answers uses up a turn.
             let reader = try server.connect()

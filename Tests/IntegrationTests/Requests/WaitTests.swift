@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Contract §3.1 — wait=settled", .timeLimit(.minutes(5)))
 struct WaitTests {
-    @Test func `case 90: the answer comes when the effects have ended`() async throws {
+    @Test func `case 90: the reply comes when the effects have ended`() async throws {
         let session = try await sharedFixtures().session("held")
         async let waiting = session.post(
             #"{"type":"hold","text":"late"}"#, query: SessionHandle.settled)
@@ -15,7 +15,7 @@ struct WaitTests {
         #expect(try await session.state()["text"] == "late")
     }
 
-    @Test func `case 91: what does not end in time is 202, and goes on`() async throws {
+    @Test func `case 91: an effect that does not end in time is 202, and continues`() async throws {
         let session = try await sharedFixtures().session("held")
         let response = try await session.client.post(
             "\(session.path)/actions?wait=settled&timeout=100ms",
@@ -44,7 +44,7 @@ struct WaitTests {
         #expect(try await session.state()["touches"] == 10)
     }
 
-    @Test func `a client that waits and goes away cancels nothing`() async throws {
+    @Test func `a waiting client that disconnects cancels nothing`() async throws {
         let session = try await sharedFixtures().session("held")
         let stream = try await session.follow("pulses")
         let states = try await session.follow("states")
@@ -58,7 +58,7 @@ struct WaitTests {
         #expect(try await stream.next().data == #""kept""#)
     }
 
-    @Test func `other things to wait for, and other times, are refused`() async throws {
+    @Test func `other values of wait and timeout are refused`() async throws {
         let session = try await sharedServer().session("alerts")
         let body = #"{"type":"doSomeAction"}"#
         for query in ["wait=", "wait=everything"] {

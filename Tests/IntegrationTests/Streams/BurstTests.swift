@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Case 73 — subscribing during a burst", .timeLimit(.minutes(5)))
 struct BurstTests {
-    @Test func `a reader sees every version from its snapshot on, once`() async throws {
+    @Test func `a reader gets every version after its snapshot once`() async throws {
         let session = try await sharedFixtures().session("passing")
         let writers = 8
         let each = 200
@@ -40,7 +40,7 @@ struct BurstTests {
         }
     }
 
-    @Test func `a reader that comes and goes sees everything once`() async throws {
+    @Test func `a reader that comes and goes gets every event once`() async throws {
         let session = try await sharedFixtures().session("passing")
         let last = 600
         async let writing: Void = {

@@ -32,7 +32,7 @@ struct ChunkTests {
         }
     }
 
-    @Test func `case 155: what a stream begins with, by version`() async throws {
+    @Test func `case 155: a stream begins as its HTTP version requires`() async throws {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             for (path, block) in [
@@ -58,7 +58,7 @@ struct ChunkTests {
         }
     }
 
-    @Test func `case 155: who resumes gets the retry at once, then events in chunks of their own`()
+    @Test func `case 155: a resumed stream has the retry at once, then one chunk per event`()
         async throws
     {
         try await withServer { server in
@@ -104,7 +104,7 @@ struct ChunkTests {
         }
     }
 
-    @Test func `case 155: one cut in the middle of an event resumes exactly`() async throws {
+    @Test func `case 155: a stream cut in the middle of an event resumes exactly`() async throws {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             let messages = (1...6).map { "message \($0)" }

@@ -85,7 +85,7 @@ struct LifeTests {
         #expect(try await session.client.get("\(session.path)/\(path)").status == 204)
     }
 
-    @Test func `case 87: running effects see the end`() async throws {
+    @Test func `case 87: running effects are cancelled at the end`() async throws {
         let fixtures = try await Servers.shared.process(.fixtures)
         let session = try await fixtures.client().session("held")
         try await session.post(#"{"type":"hold","text":"\#(session.id)"}"#)
@@ -93,7 +93,8 @@ struct LifeTests {
         try await fixtures.log.wait { $0.errors.contains("cancelled \(session.id)") }
     }
 
-    @Test func `who waits for effects of a session that ends is told`() async throws {
+    @Test func `a client that waits for effects of a session that ends gets a reply`() async throws
+    {
         let session = try await sharedFixtures().session("held")
         let states = try await session.follow("states")
         async let waiting = session.client.post(
@@ -103,7 +104,9 @@ struct LifeTests {
         try expectProblem(try await waiting, 410, "session_ended")
     }
 
-    @Test func `case 30: who goes away is not counted, and the others go on`() async throws {
+    @Test func `case 30: a reader that leaves is not counted, and the others continue`()
+        async throws
+    {
         try await withServer(.server, "--heartbeat", "200ms") { server in
             let session = try await server.client().session("alerts")
             let staying = try await session.follow("pulses")
@@ -136,7 +139,7 @@ struct StalledReaderTests {
         return connection
     }
 
-    @Test func `one that takes no byte is closed, others and posts go on`() async throws {
+    @Test func `a reader that accepts no byte is closed; others and posts continue`() async throws {
         try await withServer(.server, "--stall-timeout", "1s") { server in
             let session = try await server.client().session("alerts")
             let stalled = try await stall(server, session)
@@ -157,7 +160,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `one that takes no byte is closed though it sends some`() async throws {
+    @Test func `a reader that accepts no byte is closed although it sends some`() async throws {
         try await withServer(.server, "--stall-timeout", "1s") { server in
             let session = try await server.client().session("alerts")
             let stalled = try await stall(server, session)
@@ -168,7 +171,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `one that is slow but takes bytes gets a reset, never a gap`() async throws {
+    @Test func `a slow reader gets a reset, never a gap`() async throws {
         // It is not to be closed, however long the posts take.
         try await withServer(
             .server, "--journal", "memory", "--keep-records", "5", "--stall-timeout", "10m"
@@ -193,7 +196,7 @@ struct StalledReaderTests {
         }
     }
 
-    @Test func `many readers that do not read cost the others nothing`() async throws {
+    @Test func `many stalled readers cost the others nothing`() async throws {
         try await withServer(.server, "--keep-bytes", "1000000") { server in
             let session = try await server.client().session("alerts")
             var stalled: [RawConnection] = []

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Many streams at once", .timeLimit(.minutes(5)))
 struct ManyStreamsTests {
-    @Test func `a thousand subscribers of one session read the same`() async throws {
+    @Test func `a thousand subscribers of one session get the same events`() async throws {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             let streams = try await open(1_000) { _ in try await session.follow("pulses") }
@@ -35,7 +35,7 @@ struct ManyStreamsTests {
         }
     }
 
-    @Test func `streams that come and go leave no descriptor behind`() async throws {
+    @Test func `streams that come and go leave no descriptor open`() async throws {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             let before = try server.descriptorCount()

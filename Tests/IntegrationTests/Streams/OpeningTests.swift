@@ -3,7 +3,7 @@ import Testing
 @Suite("Contract §3.2 — how a stream begins", .timeLimit(.minutes(5)))
 struct OpeningTests {
     @Test(arguments: ["pulses", "activities", "states", "events"])
-    func `the head is what browsers and proxies need`(stream: String) async throws {
+    func `the head has the fields that browsers and proxies need`(stream: String) async throws {
         let session = try await sharedServer().session("chat")
         let head = try await session.open(stream).head
         #expect(head.status == 200)
@@ -13,7 +13,7 @@ struct OpeningTests {
         #expect(head["Content-Length"] == nil)
     }
 
-    @Test func `retry comes first, near two seconds and not the same for all`() async throws {
+    @Test func `retry comes first, about two seconds with jitter`() async throws {
         let session = try await sharedServer().session("alerts")
         var retries: Set<Int> = []
         for _ in 1...20 {
@@ -28,7 +28,7 @@ struct OpeningTests {
         #expect(retries.count > 5)
     }
 
-    @Test func `a fresh connection begins with the snapshot of what it chose`() async throws {
+    @Test func `a new connection begins with the snapshot of its selection`() async throws {
         let session = try await sharedFixtures().session("pulses")
         try await session.post(#"{"type":"setBoth","a":1,"b":2}"#)
         let chosen = try await session.open("pulses?pulse=b").next()
@@ -40,7 +40,7 @@ struct OpeningTests {
         #expect([chosen.id, everything.id].allSatisfy { $0 == "\(session.generation).2" })
     }
 
-    @Test func `events carries both, and only what is asked for`() async throws {
+    @Test func `events carries both kinds, or the requested ones`() async throws {
         let session = try await sharedServer().session("chat")
         let say = #"{"type":"say","author":"ada","text":"Hi"}"#
         let all = try await session.open("events")
@@ -79,7 +79,7 @@ struct OpeningTests {
         }
     }
 
-    @Test func `from=start shows everything that is kept, then is live`() async throws {
+    @Test func `from=start shows all kept events, then is live`() async throws {
         let session = try await sharedServer().session("alerts")
         for number in 1...5 { try await session.alert("message \(number)") }
         let stream = try await session.open("pulses?from=start")
@@ -88,7 +88,7 @@ struct OpeningTests {
             try await stream.next(6).map(\.data) == (1...6).map { "\"message \($0)\"" })
     }
 
-    @Test func `ping and from and only take their words and no others`() async throws {
+    @Test func `ping, from and only accept their words and no others`() async throws {
         let session = try await sharedServer().session("alerts")
         for (query, code) in [
             ("from=yesterday", "bad_from"), ("from=", "bad_from"), ("ping=yes", "bad_ping"),
@@ -108,7 +108,7 @@ struct OpeningTests {
         }
     }
 
-    @Test func `a stream is not given to those who don't accept one`() async throws {
+    @Test func `a client that does not accept a stream gets none`() async throws {
         let session = try await sharedServer().session("alerts")
         try expectProblem(
             try await session.client.get(

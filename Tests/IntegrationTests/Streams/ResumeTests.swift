@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Contract §3.2 — how a stream is resumed (cases 31 to 39)", .timeLimit(.minutes(5)))
 struct ResumeTests {
-    @Test func `case 31: coming back without an id is a new subscription`() async throws {
+    @Test func `case 31: reconnecting without an id is a new subscription`() async throws {
         let session = try await sharedServer().session("alerts")
         let first = try await session.follow("pulses")
         try await session.alert("shown")
@@ -32,7 +32,7 @@ struct ResumeTests {
                 == [#""missed 1""#, #""missed 2""#, #""missed 3""#, #""live""#])
     }
 
-    @Test func `the header wins over after, and both over from`() async throws {
+    @Test func `the header overrides after, and both override from`() async throws {
         let session = try await sharedServer().session("alerts")
         for number in 1...4 { try await session.alert("\(number)") }
         let id = { (number: Int) in "\(session.generation).\(number)" }
@@ -46,7 +46,7 @@ struct ResumeTests {
         #expect(try await empty.next().data == #""4""#)
     }
 
-    @Test func `case 39: what happened with nobody listening is not lost`() async throws {
+    @Test func `case 39: events without a listener are not lost`() async throws {
         let session = try await sharedServer().session("alerts")
         for number in 1...3 { try await session.alert("\(number)") }
         let stream = try await session.open("pulses", [("Last-Event-ID", session.created)])
@@ -69,7 +69,7 @@ struct ResumeTests {
         #expect(try await other.next().data == "3")
     }
 
-    @Test func `resuming at the present shows nothing but what comes`() async throws {
+    @Test func `resuming at the present position shows later events only`() async throws {
         let session = try await sharedServer().session("alerts")
         let position = try await session.alert("seen").position
         let stream = try await session.open("pulses", [("Last-Event-ID", position)])
@@ -125,7 +125,7 @@ struct ResumeTests {
         #expect(events[1].data == #"{"alertMessage":null}"#)
     }
 
-    @Test func `case 34: an id that fell out of the log is a reset`() async throws {
+    @Test func `case 34: an id that was trimmed from the log is a reset`() async throws {
         try await withServer(.server, "--journal", "memory", "--keep-records", "10") { server in
             let session = try await server.client().session("alerts")
             for number in 1...50 { try await session.alert("\(number)") }
@@ -145,7 +145,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func `from=start after trimming shows what is kept, to the end`() async throws {
+    @Test func `from=start after trimming shows the kept events, to the end`() async throws {
         try await withServer(.server, "--journal", "memory", "--keep-records", "10") { server in
             let session = try await server.client().session("alerts")
             for number in 1...50 { try await session.alert("\(number)") }

@@ -1,10 +1,8 @@
 import Testing
 
-@Suite("Case 153 — selections of a session that are read at once", .timeLimit(.minutes(5)))
+@Suite("Case 153 — concurrent selections of a session", .timeLimit(.minutes(5)))
 struct SelectionTests {
-    @Test func `the 257th is a stream that names the limit and ends; EventSource comes back`()
-        async throws
-    {
+    @Test func `the 257th selection is a stream that names the limit and ends`() async throws {
         let session = try await sharedServer().session("alerts")
         var streams: [EventStream] = []
         for number in 1...256 {

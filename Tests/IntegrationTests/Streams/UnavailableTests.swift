@@ -3,7 +3,8 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §3.2 — no stream is answered with a 5xx for what may pass", .timeLimit(.minutes(5)))
+    "Contract §3.2 — a temporary problem of a stream is 200 with retry, never 5xx",
+    .timeLimit(.minutes(5)))
 struct UnavailableTests {
     private static let stream = "GET /v1/sessions/x/pulses HTTP/1.1\r\nHost: a\r\n"
 
@@ -16,7 +17,7 @@ struct UnavailableTests {
         #expect(received.ending == .finished)
     }
 
-    @Test func `a session whose creation fails`() async throws {
+    @Test func `a subscription whose session's creation fails gets a problem event`() async throws {
         let journal = HeldJournal()
         try await LocalServer.with(journal) { server in
             let creator = try server.connect()
@@ -35,7 +36,7 @@ struct UnavailableTests {
         }
     }
 
-    @Test func `a server that drains`() async throws {
+    @Test func `a subscription during draining gets a problem event`() async throws {
         try await LocalServer.with(MemoryJournal()) { server in
             let idle = try server.connect()
             await idle.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -58,7 +59,9 @@ struct UnavailableTests {
     }
 
     // It would stay open until the grace time is over: all other streams were ended before it began.
-    @Test func `a stream that waits for a commit when the server begins to drain`() async throws {
+    @Test func `a subscription that waits for a commit when draining begins gets a problem event`()
+        async throws
+    {
         let journal = HeldJournal()
         try await LocalServer.with(journal) { server in
             let (idle, creator, reader) = (
@@ -84,7 +87,7 @@ struct UnavailableTests {
 
     // The kernel takes any number of bytes before it takes no more: among these lengths some leave
     // responses unsent just before the connection would move to the loop of its stream's session.
-    @Test func `a stream of another loop's session, while all bodies take all memory`()
+    @Test func `a subscription on another loop gets a problem event while bodies use all memory`()
         async throws
     {
         try await LocalServer.with {

@@ -25,7 +25,7 @@ struct ConnectionTests {
         #expect(made == 1)
     }
 
-    @Test func `sessions of all loops can be reached on one connection`() async throws {
+    @Test func `sessions of all loops are reachable on one connection`() async throws {
         try await withServer(.server, "--loops", "4") { server in
             let client = server.client()
             var made = 0
@@ -44,7 +44,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `pipelined requests are answered in their order`() async throws {
+    @Test func `pipelined requests are answered in order`() async throws {
         let session = try await sharedServer().session("counter")
         let connection = try await connect()
         var text = ""
@@ -122,7 +122,7 @@ struct ConnectionTests {
         #expect(try await session.state()["alertMessage"] == "chunked")
     }
 
-    @Test func `libcurl's chunked body is taken`() async throws {
+    @Test func `libcurl's chunked body is accepted`() async throws {
         let session = try await sharedServer().session("alerts")
         let text = String(repeating: "chunk ", count: 50_000)
         var request = Request.json("POST", "\(session.path)/actions", "")
@@ -131,7 +131,7 @@ struct ConnectionTests {
         #expect(try await session.state()["alertMessage"] == .string(text))
     }
 
-    @Test func `100-continue is said before the body, and once`() async throws {
+    @Test func `100-continue is sent before the body, and once`() async throws {
         let session = try await sharedServer().session("alerts")
         let connection = try await connect()
         let body = #"{"type":"doSomeAction"}"#
@@ -145,9 +145,7 @@ struct ConnectionTests {
         #expect(answers.map(\.head.status) == [200], "\(answers)")
     }
 
-    @Test func `a request that waits for 100 Continue is not mixed up with another's`()
-        async throws
-    {
+    @Test func `a request that waits for 100 Continue is not confused with another`() async throws {
         try await withServer(.server, "--loops", "1") { server in
             let mine = try await server.client().session("alerts")
             let other = try await server.client().session("alerts")
@@ -166,7 +164,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `100-continue is not said for a body that is refused`() async throws {
+    @Test func `100-continue is not sent for a refused body`() async throws {
         let connection = try await connect()
         await connection.send(
             "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -176,7 +174,7 @@ struct ConnectionTests {
         #expect(ending == .finished)
     }
 
-    @Test func `Connection: close is answered, told, and done`() async throws {
+    @Test func `Connection: close is answered with the same field, then closed`() async throws {
         let connection = try await connect()
         await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n\(get)")
         let (answers, ending) = await connection.answersToTheEnd()
@@ -186,7 +184,7 @@ struct ConnectionTests {
         #expect(ending == .finished)
     }
 
-    @Test func `HTTP/1.0 closes, unless it asks to be kept`() async throws {
+    @Test func `HTTP/1.0 closes unless it asks for keep-alive`() async throws {
         let connection = try await connect()
         await connection.send("GET /livez HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         let kept = try #require(await connection.answers(1).first)
@@ -199,9 +197,7 @@ struct ConnectionTests {
         #expect(ending == .finished)
     }
 
-    @Test func `an answer that waits for its commit respects what was asked of the connection`()
-        async throws
-    {
+    @Test func `a response that waits for its commit keeps the connection options`() async throws {
         let session = try await sharedServer().session("alerts")
         let body = #"{"type":"doSomeAction"}"#
         func post(_ version: String, _ fields: String) -> String {
@@ -236,7 +232,7 @@ struct ConnectionTests {
         #expect(await connection.receive(until: "data: \"Hello\"").ending == nil)
     }
 
-    @Test func `a peer that has finished sending is answered`() async throws {
+    @Test func `a peer that has finished sending gets its response`() async throws {
         let session = try await sharedServer().session("alerts")
         let body = #"{"type":"doSomeAction"}"#
         let post =
@@ -250,7 +246,7 @@ struct ConnectionTests {
         #expect(ending == .finished)
     }
 
-    @Test func `a half-closed subscriber goes on getting events`() async throws {
+    @Test func `a half-closed subscriber still gets events`() async throws {
         let session = try await sharedServer().session("alerts")
         let connection = try await connect()
         await connection.send("GET \(session.path)/pulses HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -260,7 +256,7 @@ struct ConnectionTests {
         #expect(await connection.receive(until: "data: \"Hello\"").ending == nil)
     }
 
-    @Test func `case 79: a client that dies in its body hurts nobody`() async throws {
+    @Test func `case 79: a client that disconnects within its body affects nobody`() async throws {
         let session = try await sharedServer().session("alerts")
         for resets in [false, true] {
             var connection: RawConnection? = try await connect()
@@ -273,7 +269,7 @@ struct ConnectionTests {
         #expect(try await session.alert("alive").version == 1)
     }
 
-    @Test func `empty lines before a request are passed over`() async throws {
+    @Test func `empty lines before a request are skipped`() async throws {
         let connection = try await connect()
         await connection.send("\r\n\r\n\(get)")
         #expect(await connection.answers(1).first?.head.status == 200)

@@ -44,8 +44,7 @@ struct OutputBudgetTests {
         }
     }
 
-    @Test func `everything that is pipelined is answered, in order, when it is read`() async throws
-    {
+    @Test func `all pipelined requests are answered in order as responses are read`() async throws {
         try await withServer { server in
             let session = try await server.client().session("counter")
             let connection = try connect(server)
@@ -76,7 +75,7 @@ struct OutputBudgetTests {
     }
 
     // Without the trim the process keeps it for ever.
-    @Test func `case 144: what a flood of bodies took comes back`() async throws {
+    @Test func `case 144: the memory of a flood of bodies is released`() async throws {
         try await withServer(.server, "--journal", "memory", "--loops", "1") { server in
             let client = server.client()
             let before = try server.residentKilobytes()
@@ -99,7 +98,7 @@ struct OutputBudgetTests {
         }
     }
 
-    @Test func `HEAD and 304 of a large state are a turn's work too`() async throws {
+    @Test func `HEAD and 304 of a large state count as a turn's work too`() async throws {
         try await withServer(.server, "--body-limit", "4194304") { server in
             let session = try await server.client().session("alerts")
             let tag = try await session.alert(String(repeating: "x", count: 1 << 20)).position
@@ -118,7 +117,7 @@ struct OutputBudgetTests {
 
     // The kernel takes any number of bytes before it takes no more: among these lengths one leaves
     // answers unsent just before the stream begins.
-    @Test func `a stream that begins late begins behind the answers before it`() async throws {
+    @Test func `a stream behind other responses begins after them`() async throws {
         try await withJournal { journal in
             let first = try await journal.start("--loops", "1")
             let client = first.client()
@@ -175,7 +174,7 @@ struct OutputBudgetTests {
     }
 
     // Without the fix the grace time is waited out.
-    @Test func `draining ends with the last answer that a client takes`() async throws {
+    @Test func `draining ends with the last response that a client reads`() async throws {
         try await withServer(.server, "--grace", "10m") { server in
             let connection = try connect(server)
             await connection.send(String(repeating: get("/openapi.yaml"), count: 100))
@@ -190,7 +189,7 @@ struct OutputBudgetTests {
         }
     }
 
-    @Test func `answers that are owed go out before a connection moves to another loop`()
+    @Test func `pending responses are sent before a connection moves to another loop`()
         async throws
     {
         try await withServer(.server, "--loops", "4") { server in

@@ -1,6 +1,7 @@
 import Testing
 
-@Suite("RFC 9112 — what is no request is answered, then closed", .timeLimit(.minutes(5)))
+@Suite(
+    "RFC 9112 — a bad request gets a response, then the connection closes", .timeLimit(.minutes(5)))
 struct RefusalTests {
     static let host = "Host: a\r\n"
 
@@ -89,7 +90,7 @@ struct RefusalTests {
     ]
 
     @Test(arguments: requests)
-    func `refused with its status, and the connection ends`(
+    func `a bad request is refused with its status, and the connection ends`(
         name: String, bytes: String, status: Int
     ) async throws {
         let port = try await Servers.shared.process(.server).port
@@ -108,7 +109,7 @@ struct RefusalTests {
         #expect(ending == .finished)
     }
 
-    @Test func `a client that sends on and on still gets its refusal`() async throws {
+    @Test func `a client that never stops sending still gets its refusal`() async throws {
         let port = try await Servers.shared.process(.server).port
         let connection = try RawConnection(port: port)
         await connection.send(
@@ -120,7 +121,7 @@ struct RefusalTests {
         _ = await sending
     }
 
-    @Test func `a refusal behind good requests leaves their answers alone`() async throws {
+    @Test func `a refusal after good requests leaves their responses alone`() async throws {
         let port = try await Servers.shared.process(.server).port
         let connection = try RawConnection(port: port)
         let get = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -140,7 +141,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `an idle connection is closed, without an answer`() async throws {
+    @Test func `an idle connection is closed without a response`() async throws {
         try await withServer(.server, "--idle-timeout", "300ms") { server in
             let connection = try RawConnection(port: server.port)
             await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -159,7 +160,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `case 153: the bodies that are arriving have a budget`() async throws {
+    @Test func `case 153: arriving bodies have a budget`() async throws {
         try await withServer(
             .server, "--loops", "1", "--body-budget", "600000", "--body-limit", "300000",
             "--request-timeout", "10m"
@@ -196,7 +197,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a path that there is not is logged as no operation`() async throws {
+    @Test func `an unknown path is logged without an operation`() async throws {
         try await withServer { server in
             _ = try await server.client().get("/nothing")
             try await server.log.wait { $0.errors.contains("code=unknown_path") }
