@@ -28,7 +28,7 @@ struct ActionLogTests {
 
     @Test(arguments: [
         (#"{"type":"leave","text":"a text that lies on the heap"}"#, nil),
-        // Its bits are others, its encoding is not.
+        // Other bits, but the same encoding.
         (#"{"type":"renew","text":"a text that lies on the heap"}"#, nil),
         (#"{"type":"shout","text":"a"}"#, #"{"type":"shout","text":"A"}"#),
     ])
@@ -46,7 +46,7 @@ struct ActionLogTests {
     }
 
     @Test(arguments: [
-        // As it came, members that nobody asks for and white space included.
+        // As received, including unknown members and white space.
         (#" {"type": "set", "a": 1, "why":"x"} "#, #"{"type": "set", "a": 1, "why":"x"}"#),
         ("{\"type\":\"set\",\n\"a\":1}", #"{"type":"set","a":1}"#),
         ("{\"type\":\"set\",\r\"a\":1}\n", #"{"type":"set","a":1}"#),
@@ -314,7 +314,7 @@ struct ActionLogTests {
     }
 }
 
-/// A page of the log in the words that tests compare.
+/// A page of the log, in the notation that tests compare.
 struct LogPage {
     var entries: [String]
     var next: String?
@@ -322,7 +322,7 @@ struct LogPage {
 }
 
 extension Rig {
-    /// `kind number[.part]` of each event that a reader has.
+    /// `kind number[.part]` of each event that a reader has received.
     func places(_ subscriber: UInt64) -> [String] {
         transcript(subscriber).events.map { "\($0.name) \(Self.place($0.id))" }
     }

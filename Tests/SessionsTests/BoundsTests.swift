@@ -9,11 +9,11 @@ import Testing
 struct RunningActionsTests {
     private let gate = Gate()
 
-    private func registration(_ stream: AsyncStream<Teller.Action>? = nil) throws -> Registration {
+    private func registration(_ stream: AsyncStream<Cashier.Action>? = nil) throws -> Registration {
         let gate = gate
         return try Registration(
-            name: "teller", activities: ["said"], examples: [],
-            makeCycler: { Teller(gate: gate, stream: stream) })
+            name: "cashier", activities: ["said"], examples: [],
+            makeCycler: { Cashier(gate: gate, stream: stream) })
     }
 
     private func refusal(_ body: String, _ session: Session, _ rig: Rig) throws -> Int? {
@@ -29,34 +29,35 @@ struct RunningActionsTests {
     @Test func `1000 actions may wait, and one more is refused without a trace`() async throws {
         let rig = Rig()
         let session = try rig.create("s", try registration())
-        for _ in 1...999 { try rig.act(Teller.addLater(1), on: session) }
-        let last = try rig.post(Teller.addLater(1), to: session, waits: true)
+        for _ in 1...999 { try rig.act(Cashier.addLater(1), on: session) }
+        let last = try rig.post(Cashier.addLater(1), to: session, waits: true)
         rig.endRound()
         let position = session.position
-        #expect(try refusal(Teller.addLater(1), session, rig) == 1_000)
-        #expect(try refusal(Teller.add(1), session, rig) == 1_000)
+        #expect(try refusal(Cashier.addLater(1), session, rig) == 1_000)
+        #expect(try refusal(Cashier.add(1), session, rig) == 1_000)
         #expect(session.position == position)
         #expect(rig.state(session) == #"{"sum":1000,"text":null}"#)
         gate.open()
         await rig.work { rig.answer(last) != nil }
         #expect(rig.state(session) == #"{"sum":2000,"text":null}"#)
-        #expect(try refusal(Teller.add(1), session, rig) == nil)
+        #expect(try refusal(Cashier.add(1), session, rig) == nil)
     }
 
     @Test func `actions of a batch that find the session full are rejected`() throws {
         let rig = Rig(runningActions: 2)
         let session = try rig.create("s", try registration())
-        let batch = Post.all(Teller.addLater(1), Teller.add(1), Teller.addLater(1), Teller.add(1))
+        let batch = Post.all(
+            Cashier.addLater(1), Cashier.add(1), Cashier.addLater(1), Cashier.add(1))
         #expect(rig.line(try rig.act(batch, on: session)) == "rejected [3] v3 n3")
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
         #expect(try refusal(batch, session, rig) == 2)
     }
 
     @Test func `an element of a source for a full session becomes a failure record`() async throws {
-        let (stream, feed) = AsyncStream<Teller.Action>.makeStream()
+        let (stream, feed) = AsyncStream<Cashier.Action>.makeStream()
         let rig = Rig(runningActions: 1)
         let session = try rig.create("s", try registration(stream))
-        try rig.act(Teller.addLater(1), on: session)
+        try rig.act(Cashier.addLater(1), on: session)
         feed.yield(.add(number: 5))
         await rig.work { session.position.number == 2 }
         #expect(rig.journal.kept.map(\.kind) == [.created, .mutation, .failure])
@@ -67,7 +68,7 @@ struct RunningActionsTests {
 @Suite(
     "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(5)))
 struct SelectionLimitTests {
-    /// Distinct selections without end.
+    /// An endless supply of distinct selections.
     private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
 
     @Test func `256 selections are read, and one more is refused until another has no reader`()
@@ -101,7 +102,7 @@ struct SelectionLimitTests {
     func `many selections together keep no more than 16 do`(count: Int) throws {
         let rig = Rig(retention: Retention(records: 1_000, bytes: 8_000))
         let session = try rig.create("s", .ledger())
-        // Pulses that the reactor has not make them distinct.
+        // Bits of pulses that the reactor does not have make the selections distinct.
         let selections = (0..<count).map { Selection(pulses: 1 | UInt64($0) << 32) }
         for selection in selections.dropLast() { rig.subscribe(session, selection, .now) }
         let stalled = rig.subscribe(session, selections[count - 1], .now, capacity: 0)
@@ -120,7 +121,7 @@ struct SelectionLimitTests {
 @Suite(
     "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(5)))
 struct SessionLimitTests {
-    /// `count` sessions that are all asleep.
+    /// Creates `count` sessions that are all asleep.
     private func asleep(
         _ count: Int, limit: Int, slow: Bool = false, of registration: Registration? = nil
     ) throws -> Rig {

@@ -12,15 +12,15 @@ struct CyclerHostingTests {
     private let world = World()
     private let gate = Gate()
 
-    private func registration(_ stream: AsyncStream<Teller.Action>? = nil) throws -> Registration {
+    private func registration(_ stream: AsyncStream<Cashier.Action>? = nil) throws -> Registration {
         let (world, gate) = (world, gate)
         return try Registration(
-            name: "teller", activities: ["said"], examples: [],
-            makeCycler: { Teller(gate: gate, world: world, stream: stream) })
+            name: "cashier", activities: ["said"], examples: [],
+            makeCycler: { Cashier(gate: gate, world: world, stream: stream) })
     }
 
     private func begun(
-        slow: Bool = false, answers: Bool = false, _ stream: AsyncStream<Teller.Action>? = nil
+        slow: Bool = false, answers: Bool = false, _ stream: AsyncStream<Cashier.Action>? = nil
     ) throws -> (Rig, Session) {
         let rig = Rig(slow: slow, answers: answers, registrations: [try registration()])
         let session = try rig.create("s", try registration(stream))
@@ -34,7 +34,7 @@ struct CyclerHostingTests {
         async throws
     {
         let (rig, session) = try begun(slow: true)
-        let token = try rig.post(Teller.charge(5), to: session, waits: true)
+        let token = try rig.post(Cashier.charge(5), to: session, waits: true)
         rig.endRound()
         await rig.inbox.hasJob()
         rig.drainInbox()
@@ -50,7 +50,7 @@ struct CyclerHostingTests {
         async throws
     {
         let (rig, session) = try begun(slow: true)
-        let token = try rig.act(Teller.charge(5), on: session)
+        let token = try rig.act(Cashier.charge(5), on: session)
         await rig.inbox.hasJob()
         rig.drainInbox()
         rig.settle(.full)
@@ -65,13 +65,13 @@ struct CyclerHostingTests {
         async throws
     {
         let (rig, session) = try begun(slow: true)
-        try rig.act(Teller.call, on: session)
-        try rig.act(Teller.add(1), on: session)
+        try rig.act(Cashier.call, on: session)
+        try rig.act(Cashier.add(1), on: session)
         await rig.inbox.hasJob()
         rig.drainInbox()
         #expect(world.pendingEvents == [])
         rig.settle()
-        // The other one's commit is under way, and its own end.
+        // Pending: the other session's commit, and this one's end.
         #expect(rig.journal.pendingCount == 2)
         #expect(world.pendingEvents == ["called"])
         #expect(rig.journal.keptBatch.started.map(\.action) == [1])
@@ -81,8 +81,8 @@ struct CyclerHostingTests {
 
     @Test func `after a restart an action is run again if the Cycler asks for it`() async throws {
         let (rig, session) = try begun(answers: true)
-        try rig.act(Teller.charge(5), on: session)
-        try rig.act(Teller.addLater(1), on: session)
+        try rig.act(Cashier.charge(5), on: session)
+        try rig.act(Cashier.addLater(1), on: session)
         rig.table.stop()
         let later = Rig(journal: rig.journal, registrations: [try registration()])
         guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
@@ -98,7 +98,7 @@ struct CyclerHostingTests {
     @Test func `cases 56, 97: a source's elements are actions, and its end is reported`()
         async throws
     {
-        let (stream, feed) = AsyncStream<Teller.Action>.makeStream()
+        let (stream, feed) = AsyncStream<Cashier.Action>.makeStream()
         let (rig, session) = try begun(stream)
         feed.yield(.add(number: 4))
         feed.yield(.addThenFail(number: 50))
@@ -162,9 +162,9 @@ struct CyclerHostingTests {
     {
         let (rig, session) = try begun(answers: true)
         let reader = rig.subscribe(session, .everything, .now)
-        try rig.act(Teller.add(1), on: session)
+        try rig.act(Cashier.add(1), on: session)
         try put(#"{"enabled":true}"#, rig, session)
-        try rig.act(Teller.add(50), on: session)
+        try rig.act(Cashier.add(50), on: session)
         #expect(rig.state(session) == #"{"sum":1,"text":null}"#)
         try put(#"{"state":{"sum":99,"text":"x"}}"#, rig, session)
         #expect(rig.state(session) == #"{"sum":99,"text":"x"}"#)
@@ -172,7 +172,7 @@ struct CyclerHostingTests {
         #expect(
             try stub(rig, session)
                 == #"{"enabled":false,"actions":[{"type":"add","number":50}]}"# + "\n")
-        try rig.act(Teller.add(2), on: session)
+        try rig.act(Cashier.add(2), on: session)
         #expect(
             rig.lines(reader) == [
                 #"state 1 {"sum":1,"text":null}"#, #"text 2.1 "x""#,
@@ -194,7 +194,7 @@ struct CyclerHostingTests {
 
     @Test func `a stub cancels waiting actions and discards what they still do`() async throws {
         let (rig, session) = try begun()
-        let waiting = try rig.post(Teller.addLater(2), to: session, waits: true)
+        let waiting = try rig.post(Cashier.addLater(2), to: session, waits: true)
         rig.endRound()
         try put(#"{"enabled":true}"#, rig, session)
         #expect(rig.line(waiting) == "received v1 n1")
@@ -204,7 +204,7 @@ struct CyclerHostingTests {
         rig.settleAll()
         try put(#"{"enabled":false}"#, rig, session)
         #expect(rig.state(session) == #"{"sum":2,"text":null}"#)
-        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v2 n2")
+        #expect(rig.line(try rig.act(Cashier.add(1), on: session)) == "received v2 n2")
         #expect(
             rig.page(session).entries.filter { $0.hasPrefix("effect.") }.map { $0.prefix(12) }
                 == ["effect.start", "effect.cance"])
@@ -212,9 +212,9 @@ struct CyclerHostingTests {
 
     @Test func `a failed commit rolls back the stub's versions and the own state`() throws {
         let (rig, session) = try begun(slow: true)
-        try rig.act(Teller.add(1), on: session)
+        try rig.act(Cashier.add(1), on: session)
         rig.settleAll()
-        try rig.act(Teller.add(10), on: session)
+        try rig.act(Cashier.add(10), on: session)
         try put(#"{"enabled":true,"state":{"sum":99,"text":"x"}}"#, rig, session)
         rig.settle(.full)
         rig.settleAll()
@@ -224,7 +224,7 @@ struct CyclerHostingTests {
         #expect(rig.state(session) == #"{"sum":50,"text":null}"#)
         try put(#"{"enabled":false}"#, rig, session)
         rig.settleAll()
-        try rig.act(Teller.add(2), on: session)
+        try rig.act(Cashier.add(2), on: session)
         rig.settleAll()
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
         #expect(session.version == 4)
@@ -269,7 +269,7 @@ private final class Maybe: ActionCycler {
     }
 }
 
-extension Teller {
+extension Cashier {
     static let call = #"{"type":"call"}"#
     static func charge(_ number: Int) -> String { #"{"type":"charge","number":\#(number)}"# }
 }

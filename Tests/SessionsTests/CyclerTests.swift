@@ -21,8 +21,8 @@ struct CyclerTests {
     private func registration() throws -> Registration {
         let gate = gate
         return try Registration(
-            name: "teller", activities: ["said"], examples: [],
-            makeCycler: { Teller(gate: gate) })
+            name: "cashier", activities: ["said"], examples: [],
+            makeCycler: { Cashier(gate: gate) })
     }
 
     @Test func `cases 107, 109: a commit is one version and one event, even with an equal state`()
@@ -30,9 +30,9 @@ struct CyclerTests {
     {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
-        #expect(rig.line(try rig.act(Teller.add(3), on: session)) == "received v1 n1")
-        #expect(rig.line(try rig.act(Teller.add(0), on: session)) == "received v2 n2")
-        #expect(rig.line(try rig.act(Teller.twice(1), on: session)) == "received v4 n4")
+        #expect(rig.line(try rig.act(Cashier.add(3), on: session)) == "received v1 n1")
+        #expect(rig.line(try rig.act(Cashier.add(0), on: session)) == "received v2 n2")
+        #expect(rig.line(try rig.act(Cashier.twice(1), on: session)) == "received v4 n4")
         #expect(
             rig.lines(reader).map { String($0.prefix(17)) } == [
                 #"state 1 {"sum":3,"#, #"state 2 {"sum":3,"#, #"state 3 {"sum":4,"#,
@@ -43,9 +43,9 @@ struct CyclerTests {
     @Test func `the record of a version is its whole state, and pulses are events`() throws {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .allPulses, .now)
-        try rig.act(Teller.shout("a"), on: session)
-        try rig.act(Teller.add(1), on: session)
-        try rig.act(Teller.shout("a"), on: session)
+        try rig.act(Cashier.shout("a"), on: session)
+        try rig.act(Cashier.add(1), on: session)
+        try rig.act(Cashier.shout("a"), on: session)
         #expect(rig.lines(reader) == [#"text 1 "a""#, #"text 3 "a""#])
         let contents = rig.journal.kept.dropFirst().map {
             String(decoding: $0.content, as: UTF8.self)
@@ -60,18 +60,18 @@ struct CyclerTests {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
         #expect {
-            try rig.act(Teller.addThenFail(7), on: session)
+            try rig.act(Cashier.addThenFail(7), on: session)
         } throws: {
             if case ActionRefusal.failed("Fault()") = $0 { true } else { false }
         }
         rig.endRound()
         #expect(rig.journal.kept.map(\.kind) == [.created])
         #expect(rig.state(session) == #"{"sum":0,"text":null}"#)
-        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v1 n1")
+        #expect(rig.line(try rig.act(Cashier.add(1), on: session)) == "received v1 n1")
         #expect(rig.lines(reader) == [#"state 1 {"sum":1,"text":null}"#])
-        let told = rig.page(session).entries
+        let entries = rig.page(session).entries
         #expect(
-            told == [
+            entries == [
                 "action.received 1.1", "cycler.willMutate 1.2", "action.rejected 1.3",
                 "action.received 1.4", "cycler.willMutate 1.5", "cycler.didChange 1.6",
                 "mutation 1", "cycler.didMutate 2.1",
@@ -81,7 +81,7 @@ struct CyclerTests {
     @Test func `a batch reports the indices of failed actions and applies the others`() throws {
         let (rig, session) = try begun()
         let token = try rig.act(
-            Post.all(Teller.add(1), Teller.addThenFail(5), Teller.add(2)), on: session)
+            Post.all(Cashier.add(1), Cashier.addThenFail(5), Cashier.add(2)), on: session)
         #expect(rig.line(token) == "rejected [1] v2 n2")
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
     }
@@ -92,12 +92,12 @@ struct CyclerTests {
     {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
-        let posted = try rig.act(Teller.addLater(2), on: session)
-        let waiting = try rig.post(Teller.addLater(10), to: session, waits: true)
+        let posted = try rig.act(Cashier.addLater(2), on: session)
+        let waiting = try rig.post(Cashier.addLater(10), to: session, waits: true)
         rig.endRound()
         #expect(rig.line(posted) == "received v1 n1")
         #expect(rig.line(waiting) == "-")
-        #expect(rig.line(try rig.act(Teller.add(100), on: session)) == "received v3 n3")
+        #expect(rig.line(try rig.act(Cashier.add(100), on: session)) == "received v3 n3")
         gate.open()
         await rig.work { rig.line(waiting) != "-" && rig.places(reader).count == 7 }
         #expect(rig.state(session) == #"{"sum":124,"text":null}"#)
@@ -110,8 +110,8 @@ struct CyclerTests {
 
     @Test func `entries after a wait name their own action`() async throws {
         let (rig, session) = try begun()
-        try rig.act(Teller.addLater(2), on: session)
-        try rig.act(Teller.add(1), on: session)
+        try rig.act(Cashier.addLater(2), on: session)
+        try rig.act(Cashier.add(1), on: session)
         gate.open()
         await rig.work { rig.journal.kept.contains { $0.kind == .activity } }
         #expect(rig.journal.kept.map(\.action) == [0, 1, 2, 1, 1])
@@ -119,27 +119,27 @@ struct CyclerTests {
 
     @Test func `a failure after a wait is a record, and earlier commits stay`() async throws {
         let (rig, session) = try begun()
-        let token = try rig.post(Teller.failLater, to: session, waits: true)
+        let token = try rig.post(Cashier.failLater, to: session, waits: true)
         rig.endRound()
         gate.open()
         await rig.work { rig.line(token) != "-" }
         #expect(rig.line(token) == "received v0 n1")
         #expect(rig.journal.kept.map(\.kind) == [.created, .failure])
-        #expect(rig.line(try rig.act(Teller.add(1), on: session)) == "received v1 n2")
+        #expect(rig.line(try rig.act(Cashier.add(1), on: session)) == "received v1 n2")
     }
 
     @Test func `a failed commit restores the state and discards waiting actions`() async throws {
         let (rig, session) = try begun(slow: true)
-        try rig.act(Teller.add(1), on: session)
+        try rig.act(Cashier.add(1), on: session)
         rig.settleAll()
-        let waiting = try rig.post(Teller.addLater(10), to: session, waits: true)
-        let other = try rig.act(Teller.add(5), on: session)
+        let waiting = try rig.post(Cashier.addLater(10), to: session, waits: true)
+        let other = try rig.act(Cashier.add(5), on: session)
         rig.settle(.full)
         #expect(rig.line(waiting) == "failed full v1 n1")
         #expect(rig.line(other) == "failed full v1 n1")
         gate.open()
         rig.journal.setImmediate(true)
-        let next = try rig.act(Teller.add(2), on: session)
+        let next = try rig.act(Cashier.add(2), on: session)
         await rig.inbox.hasJob()
         rig.drainInbox()
         rig.settleAll()
@@ -153,7 +153,7 @@ struct CyclerTests {
     {
         let (rig, session) = try begun()
         let reader = rig.subscribe(session, .everything, .now)
-        try rig.act(Teller.addLater(1), on: session)
+        try rig.act(Cashier.addLater(1), on: session)
         let end = rig.end(session)
         rig.endRound()
         #expect(rig.line(end) == "ended v1 n2")
@@ -169,15 +169,15 @@ struct CyclerTests {
         throws
     {
         let (rig, session) = try begun(answers: true)
-        for number in 1...3 { try rig.act(Teller.add(number), on: session) }
-        try rig.act(Teller.addLater(4), on: session)
+        for number in 1...3 { try rig.act(Cashier.add(number), on: session) }
+        try rig.act(Cashier.addLater(4), on: session)
         rig.table.stop()
         let later = Rig(journal: rig.journal, registrations: [try registration()])
         guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
         later.endRound()
         #expect(later.state(woken) == #"{"sum":10,"text":null}"#)
         #expect(later.journal.kept.last?.kind == .failure)
-        #expect(later.line(try later.act(Teller.add(1), on: woken)) == "received v5 n6")
+        #expect(later.line(try later.act(Cashier.add(1), on: woken)) == "received v5 n6")
         let second = later.read(woken, version: 2)
         for _ in 1...5 { later.drainInbox() }
         later.settleAll()
@@ -187,13 +187,13 @@ struct CyclerTests {
     @Test func `old states are readable as long as they are kept`() throws {
         let rig = Rig(retention: Retention(records: 5))
         let session = try rig.create("s", try registration())
-        for number in 1...20 { try rig.act(Teller.add(number), on: session) }
+        for number in 1...20 { try rig.act(Cashier.add(number), on: session) }
         #expect(rig.state(session, version: 17) == #"{"sum":153,"text":null}"#)
         #expect(rig.state(session, version: 3).hasPrefix("versionUnknown"))
     }
 }
 
-extension Teller {
+extension Cashier {
     static func add(_ number: Int) -> String { #"{"type":"add","number":\#(number)}"# }
     static func addLater(_ number: Int) -> String { #"{"type":"addLater","number":\#(number)}"# }
     static func twice(_ number: Int) -> String { #"{"type":"twice","number":\#(number)}"# }

@@ -34,7 +34,7 @@ struct EffectTests {
 
     @Test func `a rolled back step does not block a later one of its name`() async throws {
         let (rig, session, gate) = try begun(slow: true)
-        // Without a mutation: there is no version to take back, only what was to begin.
+        // Without a mutation: no version is rolled back, only the effect that was to begin.
         try rig.act(Post.first, on: session)
         rig.settle(.full)
         try rig.act(Post.first, on: session)
@@ -267,7 +267,7 @@ struct EffectTests {
         session = nil
         #expect(gone == nil)
         gate.open()
-        // Both tasks come back, find nothing, and end.
+        // Both tasks return, find nothing to do, and end.
         for _ in 0..<2 {
             await rig.inbox.hasJob()
             rig.drainInbox()

@@ -77,7 +77,7 @@ struct FailedCommitTests {
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
         rig.settle(.full)
-        // Touches no pulse: with the marks of the version that was rolled back it would look like an
+        // Assigns no pulse: with the marks of the rolled back version it would look like an
         // assignment.
         try rig.act(Post.touch, on: session)
         rig.settle()
@@ -120,7 +120,7 @@ struct FailedCommitTests {
         rig.endRound()
         #expect(rig.journal.pendingCount == 1)
         let read = rig.read(session)
-        // Handed in before the failure is known, and what the journal has is continued.
+        // Submitted before the failure is known; it continues the journal's records.
         let post = try rig.act(Post.set(2), on: session)
         rig.settle(.unavailable)
         rig.settle()

@@ -80,16 +80,16 @@ struct IdempotencyTests {
         rig.settleAll()
         let first = try rig.post(Post.set(1), to: session, key: "k")
         rig.endRound()
-        // Decided upon the first, and so as unknown as that.
+        // Decided upon the first action, so its outcome is unknown too.
         let second = try rig.act(Post.set(2), on: session)
         rig.journal.endNext(.outcomeUnknown, isWritten: isWritten)
         rig.drainInbox()
         #expect(rig.line(first).hasPrefix("failed outcomeUnknown"))
         #expect(rig.line(second).hasPrefix("failed outcomeUnknown"))
-        // The journal refuses or keeps what came behind, and nobody is answered again.
+        // The journal refuses or keeps later batches, and no request gets a second reply.
         rig.settleAll()
 
-        // What is shown from here on is what a restart would show.
+        // From here on the session shows the same as after a restart.
         guard case .session(let woken) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
         #expect(woken.version == (isWritten ? 2 : 0))
         let again = try rig.post(Post.set(1), to: woken, key: "k")
@@ -130,7 +130,7 @@ struct IdempotencyTests {
         let session = try rig.session("s")
         try rig.post(Post.set(1), to: session)
         rig.endRound()
-        // It leaves no record, so no gap tells that it must not be written.
+        // It leaves no record, so the journal cannot refuse it because of a gap.
         let first = try rig.post(Post.nothing, to: session, key: "k")
         rig.endRound()
         rig.journal.endNext(.unavailable)

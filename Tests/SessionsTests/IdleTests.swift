@@ -21,7 +21,7 @@ struct IdleTests {
         let reader = rig.subscribe(one)
         #expect(rig.table.subscriberCount == 1)
         tick(rig, 8)
-        // The one that is read stays in the table, asleep.
+        // The session that is read stays in the table, asleep.
         #expect(rig.table.awakeCount == 0)
         #expect(rig.table.count == 1)
         #expect(rig.table.subscriberCount == 1)
@@ -58,7 +58,7 @@ struct IdleTests {
             try rig.act(Post.set(number), on: rig.session("s"))
             rig.settleAll()
         }
-        // One tick more for its snapshot.
+        // The snapshot needs one more tick.
         tick(rig, 5)
         #expect(rig.table.awakeCount == 0)
     }
@@ -67,7 +67,7 @@ struct IdleTests {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
         rig.settleAll()
-        // Its commit is under way for as long as it is idle.
+        // Its commit is pending while it is idle.
         try rig.act(Post.set(1), on: session)
         for _ in 1...6 { rig.table.tick() }
         #expect(rig.table.awakeCount == 1)
@@ -83,13 +83,13 @@ struct IdleTests {
         rig.settleAll()
         for session in sessions { rig.table.idle.remove(session) }
         for (tick, session) in sessions.enumerated() { idle.put(session, at: UInt64(tick)) }
-        // Used again: it moves.
+        // Used again: it moves to another list.
         idle.put(sessions[0], at: 5)
         #expect(idle.take(through: 1) === sessions[1])
         #expect(idle.take(through: 1) == nil)
         idle.remove(sessions[2])
         #expect(idle.take(through: 2) == nil)
-        // The list is gone: the oldest that is left takes it.
+        // Its list is gone: the oldest remaining list takes it.
         idle.put(sessions[2], at: 0)
         #expect(idle.take(through: 3) === sessions[2])
         #expect(idle.take(through: 3) === sessions[3])
@@ -105,7 +105,7 @@ struct IdleTests {
         let sessions = try (0..<150).map { try rig.create("s\($0)", .listening()) }
         rig.settleAll()
         rig.journal.setUnreadable(.unavailable)
-        for session in sessions { _ = try rig.post(Teller.add(1), to: session) }
+        for session in sessions { _ = try rig.post(Cashier.add(1), to: session) }
         rig.endRound()
         rig.settle(.full)
         #expect(rig.table.awakeCount == 0)
@@ -120,10 +120,10 @@ struct IdleTests {
 }
 
 extension Registration {
-    /// Each session listens to a stream of its own.
+    /// Each session listens to its own stream.
     fileprivate static func listening() throws -> Registration {
         try Registration(
-            name: "teller", activities: ["said"], examples: [],
-            makeCycler: { Teller(gate: Gate(), stream: AsyncStream.makeStream().stream) })
+            name: "cashier", activities: ["said"], examples: [],
+            makeCycler: { Cashier(gate: Gate(), stream: AsyncStream.makeStream().stream) })
     }
 }

@@ -21,12 +21,12 @@ struct IncarnationTests {
         return session
     }
 
-    /// Waits for this many jobs, and does them.
+    /// Waits for this many jobs and runs them.
     private func drainInbox(_ count: Int, to rig: Rig) async {
         var done = 0
         while done < count, !Task.isCancelled {
             await rig.inbox.hasJob()
-            let jobs = rig.inbox.take()
+            let jobs = rig.inbox.drain()
             for job in jobs { job(rig.table) }
             rig.settleAll()
             done += jobs.count
@@ -43,8 +43,7 @@ struct IncarnationTests {
             return gate
         }
 
-        /// Forgets those that were made so far: registration makes one reactor, to look at its
-        /// initial state.
+        /// Forgets the gates made so far: registration makes one reactor to read its initial state.
         func begin() { made.withLock { $0 = [] } }
 
         subscript(index: Int) -> Gate { made.withLock { $0[index] } }
@@ -77,7 +76,7 @@ struct IncarnationTests {
         rig.settleAll()
         await gates[1].hasArrivals(1)
 
-        // What it sends, and its end.
+        // Its mutation, and its end.
         gates[0].open()
         await drainInbox(2, to: rig)
         gates[1].open()
@@ -100,7 +99,7 @@ struct IncarnationTests {
         let again = try woken(rig)
         await gates[1].hasArrivals(1)
         gates[0].open()
-        // It asks whether it leads anywhere, and ends.
+        // It checks whether its session exists, and ends.
         await drainInbox(3, to: rig)
         #expect(rig.state(again) == #"{"heard":0}"#)
         gates[1].open()
@@ -185,7 +184,7 @@ struct IncarnationTests {
     }
 }
 
-/// Its source waits at a gate, whatever happens, and brings one element.
+/// Its source waits at a gate, ignores cancellation, and delivers one element.
 private struct Deaf: Reactor {
     struct Action: Codable, Sendable {
         var _0: Int

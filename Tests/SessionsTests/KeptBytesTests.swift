@@ -4,10 +4,10 @@ import Sessions
 import Synchronization
 import Testing
 
-/// Mutations that are alive. Why global: the coder makes them, and knows no test.
+/// Number of live mutations. Global because the coder creates them and has no reference to a test.
 private let alive = Atomic<Int>(0)
 
-/// A reactor whose mutations are large, are counted while they live, and assign no pulse.
+/// A reactor with large mutations that assign no pulse and are counted while they live.
 private struct Hoarder: Reactor {
     final class Load: Codable, Sendable {
         let text: String
@@ -32,7 +32,7 @@ private struct Hoarder: Reactor {
 
     enum Action: TaggedCodable, Sendable {
         case carry(load: Load)
-        /// A small body that leads to a large mutation.
+        /// A small body that causes a large mutation.
         case make(bytes: Int)
     }
 
@@ -83,7 +83,7 @@ struct KeptBytesTests {
         let before = alive.load(ordering: .relaxed)
         for _ in 1...300 {
             try rig.act(carry, on: session)
-            // A quarter more, but 64 KiB at least, and the one that is applied.
+            // A quarter more than the limit, but at least 64 KiB, and the mutation being applied.
             #expect(alive.load(ordering: .relaxed) - before <= 9 + 7 + 2)
         }
         #expect(kept(rig, session) == 291...300)
@@ -137,7 +137,7 @@ struct KeptBytesTests {
         let session = try rig.create(
             "s",
             try Registration(
-                name: "teller", activities: ["said"], examples: [], makeCycler: { Teller() }))
+                name: "cashier", activities: ["said"], examples: [], makeCycler: { Cashier() }))
         for _ in 1...40 { try rig.act(#"{"type":"shout","text":"\#(load)"}"#, on: session) }
         // The pulse's event is as large as the state.
         let kept = try #require(self.kept(rig, session))

@@ -6,7 +6,8 @@ import Testing
     "Case 150 — the journal trims by itself, and from=start shows what it keeps",
     .timeLimit(.minutes(5)))
 struct KeptHistoryTests {
-    /// A session of nine records that is awake, and what its journal was trimmed to since.
+    /// An awake session of nine records, and the snapshot that its journal was trimmed to
+    /// afterwards.
     private func trimmed(
         through number: UInt64, retention: Int = 3
     ) throws -> (rig: Rig, session: Session, cut: Snapshot) {
@@ -69,7 +70,7 @@ struct KeptHistoryTests {
         let reader = rig.subscribe(session, .allStates, .start)
         rig.journal.answer(at: 0)
         letAllIn(rig)
-        // The state before the first record is asked for, and is trimmed before that is answered.
+        // The state before the first record is requested, and trimmed before the reply.
         let cut = try #require(rig.journal.keptBatch.snapshots.last { $0.number <= 5 })
         rig.journal.trim(to: cut)
         while rig.journal.askedCount > 0 {
@@ -123,7 +124,7 @@ struct KeptHistoryTests {
         let resumed = page("\(session.generation.text).1")
         #expect(resumed.hasPrefix(#"page {"reset":{"reason":"trimmed"},"entries":[{"#))
 
-        // Nothing but the newest record is kept in the file.
+        // The file keeps only the newest record.
         let newest = try #require(rig.journal.keptBatch.snapshots.last)
         rig.journal.trim(to: newest)
         #expect(!page(nil).contains("reset"))

@@ -9,7 +9,7 @@ import Testing
     "Contract §5 — a late reply of the journal meets the session's present state",
     .timeLimit(.minutes(5)))
 struct LateAnswerTests {
-    /// A session with a stored answer, in the process after the one that stored it.
+    /// A session with a stored reply, in the process after the one that stored it.
     private func woken(
         slow: Bool = false, uncommittedBytes: Int = 64 << 20
     ) throws -> (Rig, Session) {
@@ -36,7 +36,7 @@ struct LateAnswerTests {
         rig.settleAll()
         try rig.act(Post.set(1), on: session)
         rig.table.stop()
-        // A connection that the grace time has left over.
+        // A connection that outlived the grace time.
         try rig.create("t", .ledger())
         let late = rig.lastToken
         rig.journal.endNext(nil)
@@ -67,7 +67,7 @@ struct LateAnswerTests {
         let bytes = Post.set(2).utf8.count
         let (rig, session) = try woken(uncommittedBytes: 2 * bytes)
         let first = try rig.post(Post.set(2), to: session, key: "1")
-        // At the limit one more may begin; behind it none.
+        // At the limit one more may begin; beyond it none.
         let second = try rig.post(Post.set(3), to: session, key: "2")
         for key in ["3", nil] {
             #expect {
@@ -80,7 +80,7 @@ struct LateAnswerTests {
         rig.settleAll()
         #expect(rig.line(first) == "received v2 n2")
         #expect(rig.line(second) == "received v3 n3")
-        // What was refused left no trace, its key neither.
+        // The refused request left no trace, not even its key.
         let again = try rig.post(Post.set(4), to: session, key: "3")
         rig.drainInbox()
         rig.settleAll()
@@ -152,7 +152,7 @@ struct LateAnswerTests {
         let (rig, session) = try woken(slow: true)
         try rig.act(Post.set(2), on: session)
         let post = try rig.post(Post.set(3), to: session, key: "new")
-        let late = rig.inbox.take()
+        let late = rig.inbox.drain()
         rig.settle(.unavailable)
         if comesBack { _ = try rig.wake("s") }
         run(late, in: rig)
@@ -214,7 +214,7 @@ struct LateAnswerTests {
         session.export(3) { result in
             if case .failure(let fault) = result { exported.withLock { $0 = fault } }
         }
-        let late = rig.inbox.take()
+        let late = rig.inbox.drain()
         try rig.act(Post.set(10), on: session)
         rig.settle(.unavailable)
         run(late, in: rig)
@@ -232,7 +232,7 @@ struct LateAnswerTests {
             let start = session.position.text
             for number in 1...20 { try rig.act(Post.set(number), on: session) }
             let readers = (0..<3).map { _ in rig.subscribe(session, selection, .after(start)) }
-            let late = rig.inbox.take()
+            let late = rig.inbox.drain()
             _ = rig.end(session)
             rig.endRound()
             run(late, in: rig)

@@ -17,8 +17,8 @@ struct LogPageTests {
         line.split(separator: "\"kind\":\"mutation\"", omittingEmptySubsequences: false).count - 1
     }
 
-    /// A session of three records, a commit of five more under way, and a page that waits for the
-    /// commit behind it.
+    /// A session of three records with a pending commit of five more, and a page that waits for
+    /// that commit.
     private func trimmed(_ rig: Rig) throws -> (session: Session, page: UInt64) {
         let session = try rig.create("s", .ledger())
         rig.settleAll()

@@ -18,7 +18,7 @@ struct LoopEndTests {
         func add(_ text: String) { list.withLock { $0.append(text) } }
     }
 
-    /// Lets go of the table as a loop does that stops.
+    /// Releases the table like a loop that stops.
     private func stop(_ rig: Rig) {
         rig.table.stop()
         rig.drainInbox()
@@ -60,7 +60,7 @@ struct LoopEndTests {
         try rig.act(#""go""#, on: session)
         await gate.hasArrivals(1)
         if isUncommitted {
-            // It has come back, and waits for its commit.
+            // The action has resumed and waits for its commit.
             gate.open()
             await rig.inbox.hasJob()
             stop(rig)
@@ -70,7 +70,7 @@ struct LoopEndTests {
         }
         while ends.all.isEmpty, !Task.isCancelled {
             await rig.inbox.hasJob()
-            for job in rig.inbox.takeLate() { job() }
+            for job in rig.inbox.drainLate() { job() }
         }
         #expect(ends.all == ["ended"])
     }
@@ -98,7 +98,7 @@ struct LoopEndTests {
         rig.drainInbox()
         rig.endRound()
         #expect(rig.journal.pendingCount == 2)
-        // The second falls with the first; the journal has not ended it.
+        // The second is rolled back with the first; the journal has not completed it.
         rig.settle(.full)
         stop(rig)
         await ended.hasArrivals(1)
@@ -188,7 +188,7 @@ struct SourceLifeTests {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: streams.withLock { $0.popLast() })
         }
-        // Registration makes one reactor, to look at its initial state.
+        // Registration makes one reactor to read its initial state.
         streams.withLock { $0 = [second, stream] }
         let rig = Rig(slow: true, answers: true, registrations: [registration])
         let session = try rig.create("s", registration)
@@ -231,7 +231,7 @@ extension SourceLifeTests {
     }
 }
 
-/// Its step tells what became of what it sent.
+/// Its step reports what happened to its mutation.
 private struct Sender: Reactor {
     struct Action: Codable, Sendable {
         var _0: Int
@@ -251,7 +251,7 @@ private struct Sender: Reactor {
     func reduce(state: inout State, mutation: Action) { state.sum += mutation._0 }
 }
 
-/// Commits, and waits at a gate.
+/// Commits, then waits at a gate.
 private final class Waiting: ActionCycler {
     enum Action: String, Codable, Sendable { case go }
     struct State: Codable, Sendable { var count = 0 }
@@ -270,7 +270,7 @@ private final class Waiting: ActionCycler {
     }
 }
 
-/// Commits, lets others have their turn, commits again.
+/// Commits, yields to other tasks, commits again.
 private final class Twice: ActionCycler {
     enum Action: String, Codable, Sendable { case go }
     struct State: Codable, Sendable { var count = 0 }

@@ -30,7 +30,7 @@ struct NameTests {
             #expect(id.text.utf8.count == 22)
             #expect(SessionID(id.text) == id)
         }
-        // All 128 bits are in it: each of the 21 first places has seen the whole alphabet.
+        // All 128 bits are used: each of the first 21 characters takes every value of the alphabet.
         for place in 0..<21 {
             #expect(Set(ids.map { Array($0.text.utf8)[place] }).count == 64)
         }

@@ -23,10 +23,10 @@ struct NotEncodableTests {
 
     private func registration() throws -> Registration {
         let gate = gate
-        return try .of("fragile", activities: ["told"]) { Fragile(gate: gate) }
+        return try .of("fragile", activities: ["announced"]) { Fragile(gate: gate) }
     }
 
-    /// Why a request is refused.
+    /// The reason for which a request is refused.
     private func refusal(_ rig: Rig, _ session: Session, _ body: String) throws -> String {
         let error = try #require(throws: ActionRefusal.self) { try rig.post(body, to: session) }
         guard case .notEncodable(let what, let failure) = error else { return "\(error)" }
@@ -42,7 +42,7 @@ struct NotEncodableTests {
         let reader = rig.subscribe(session, .everything, .now)
         #expect(try refusal(rig, session, Post.plain("divide")) == "the state /quotient")
         #expect(try refusal(rig, session, Post.plain("spoil")) == "the state /quotient")
-        #expect(try refusal(rig, session, Post.plain("tell")) == "an activity /quotient")
+        #expect(try refusal(rig, session, Post.plain("announce")) == "an activity /quotient")
         #expect(
             try refusal(rig, session, Post.all(Post.mark(1), Post.plain("spoil"), Post.mark(2)))
                 .hasPrefix("the "))
@@ -71,7 +71,7 @@ struct NotEncodableTests {
     @Test(arguments: [true, false])
     func `a state that is too deep to be read back is refused`(keepsRecords: Bool) throws {
         let (rig, session) = try begun(keepsRecords: keepsRecords)
-        // The state, and two for each tree.
+        // One container for the state, and two for each tree.
         for _ in 0..<63 { try rig.act(Post.plain("nest"), on: session) }
         let place = "/tree" + String(repeating: "/0/trees", count: 63) + "/0"
         #expect(try refusal(rig, session, Post.plain("nest")) == "the state \(place)")
@@ -164,7 +164,7 @@ struct NotEncodableTests {
         try checkFailures(rig, ["quotient"])
     }
 
-    /// Each names its action, the second, and the place.
+    /// Each failure names its action, the second one, and the position.
     private func checkFailures(_ rig: Rig, _ places: [String]) throws {
         let failures = rig.journal.kept.filter { $0.kind == .failure }
         #expect(failures.map(\.action) == places.map { _ in 2 })
@@ -180,7 +180,7 @@ struct NotEncodableTests {
     private func cycling() throws -> (Rig, Session) {
         let gate = gate
         let registration = try Registration(
-            name: "cycler", activities: ["told"], examples: [],
+            name: "cycler", activities: ["announced"], examples: [],
             makeCycler: { FragileCycler(gate: gate) })
         let rig = Rig(answers: true, registrations: [registration])
         return (rig, try rig.create("s", registration))
@@ -189,7 +189,7 @@ struct NotEncodableTests {
     @Test func `a Cycler's action is refused as a whole`() throws {
         let (rig, session) = try cycling()
         #expect(try refusal(rig, session, Post.plain("spoil")) == "the pulse quotient ")
-        #expect(try refusal(rig, session, Post.plain("tell")) == "an activity /quotient")
+        #expect(try refusal(rig, session, Post.plain("announce")) == "an activity /quotient")
         #expect(rig.state(session) == Self.empty)
         try rig.act(Post.mark(1), on: session)
         #expect(session.version == 1)

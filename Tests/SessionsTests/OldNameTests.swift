@@ -58,7 +58,7 @@ struct OldNameTests {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
         for number in 1...300 { try rig.act(Post.say("\(number)"), on: session) }
-        // As processes leave them one after the other, each with some hundred.
+        // As if several processes had left some hundred names each.
         let (later, woken) = try next(rig, .ledger()) { record in
             guard record.kind == .activity else { return }
             record.events[0].name = "n\(record.number)"

@@ -8,7 +8,7 @@ import Testing
     "Case 151 — an action that ends the process is begun three times at most",
     .timeLimit(.minutes(5)))
 struct PoisonTests {
-    /// Its effect never ends by itself: whenever the process ends, it runs.
+    /// Its effect never ends by itself, so it runs whenever the process ends.
     private struct Endless: Reactor {
         enum Action: TaggedCodable, Sendable { case go, other }
         typealias Mutation = Action
@@ -33,7 +33,7 @@ struct PoisonTests {
     private static func registration(_ isCycler: Bool) throws -> Registration {
         guard isCycler else { return try .of { Endless() } }
         return try Registration(
-            name: "fixture", activities: ["said"], examples: [], makeCycler: { Teller() })
+            name: "fixture", activities: ["said"], examples: [], makeCycler: { Cashier() })
     }
 
     @Test(arguments: [false, true])
@@ -44,7 +44,7 @@ struct PoisonTests {
     {
         let registration = try Self.registration(isCycler)
         var rig = Rig(answers: true)
-        let body = isCycler ? Teller.charge(5) : #"{"type":"go"}"#
+        let body = isCycler ? Cashier.charge(5) : #"{"type":"go"}"#
         try rig.act(body, on: rig.create("s", registration))
         for begun in 2...5 {
             rig.table.stop()
@@ -61,7 +61,7 @@ struct PoisonTests {
         #expect(failures.count == 1)
         let failure = String(decoding: failures.first?.content ?? [], as: UTF8.self)
         #expect(failure.contains("abandoned: it was begun 3 times"), "\(failure)")
-        let other = isCycler ? Teller.add(1) : #"{"type":"other"}"#
+        let other = isCycler ? Cashier.add(1) : #"{"type":"other"}"#
         let session = try rig.session("s")
         let version = session.version
         try rig.act(other, on: session)

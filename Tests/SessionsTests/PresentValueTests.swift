@@ -109,7 +109,7 @@ struct PresentValueTests {
         topics.publish("u1", to: user)
         let changed = Rig(after: same, registrations: [registration], topics: topics)
         _ = try changed.wake("s")
-        // Before anything else is answered.
+        // Before any other reply.
         let session = try changed.session("s")
         let token = changed.read(session)
         changed.endRound()

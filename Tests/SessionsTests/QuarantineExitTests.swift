@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Case 149 — a quarantined session can be deleted or restored", .timeLimit(.minutes(5)))
 struct QuarantineExitTests {
-    /// A session that today's code can't rebuild, in a process that has not asked for it yet.
+    /// A session that can't be rebuilt, in a process that has not looked for it yet.
     private func spoiled(_ damage: Damage = .undecodable) throws -> Rig {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
@@ -41,15 +41,15 @@ struct QuarantineExitTests {
         }
     }
 
-    /// What deleters and others were told, in order.
-    private final class Told { var words: [String] = [] }
+    /// Replies to deletions and other requests, in order.
+    private final class Replies { var words: [String] = [] }
 
-    private func delete(_ rig: Rig, _ told: Told) throws {
-        rig.table.delete(try name()) { told.words.append("delete \(word($0))") }
+    private func delete(_ rig: Rig, _ replies: Replies) throws {
+        rig.table.delete(try name()) { replies.words.append("delete \(word($0))") }
     }
 
-    private func look(_ rig: Rig, _ told: Told) throws {
-        rig.table.wake(try name()) { told.words.append("look \(word($0))") }
+    private func look(_ rig: Rig, _ replies: Replies) throws {
+        rig.table.wake(try name()) { replies.words.append("look \(word($0))") }
     }
 
     @Test(arguments: Damage.allCases)
@@ -58,12 +58,12 @@ struct QuarantineExitTests {
     ) throws {
         let rig = try spoiled(damage)
         #expect(try word(rig.wake("s")) == "quarantined")
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         rig.drainInbox()
-        #expect(told.words == [], "nothing is said before it is committed")
+        #expect(replies.words == [], "nothing is said before it is committed")
         rig.settle()
-        #expect(told.words == ["delete deleted"])
+        #expect(replies.words == ["delete deleted"])
         #expect(word(rig.table.find(try name())) == "ended")
         let end = try #require(rig.journal.kept.last)
         #expect(end.kind == .deleted)
@@ -86,28 +86,28 @@ struct QuarantineExitTests {
     @Test func `case 149: of concurrent deletions one succeeds`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
-        let told = Told()
-        for _ in 1...3 { try delete(rig, told) }
+        let replies = Replies()
+        for _ in 1...3 { try delete(rig, replies) }
         rig.drainInbox()
-        try delete(rig, told)
+        try delete(rig, replies)
         rig.settle()
         #expect(
-            told.words == ["delete deleted", "delete ended", "delete ended", "delete ended"])
+            replies.words == ["delete deleted", "delete ended", "delete ended", "delete ended"])
         #expect(rig.journal.kept.count { $0.kind == .deleted } == 1)
     }
 
     @Test func `case 149: a request during the deletion waits for its outcome`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         #expect(word(rig.table.find(try name())) == "notInMemory")
-        try look(rig, told)
+        try look(rig, replies)
         rig.drainInbox()
-        try look(rig, told)
-        #expect(told.words == [])
+        try look(rig, replies)
+        #expect(replies.words == [])
         rig.settle()
-        #expect(told.words == ["delete deleted", "look ended", "look ended"])
+        #expect(replies.words == ["delete deleted", "look ended", "look ended"])
     }
 
     @Test func `case 149: after a failed commit the session is there and can be deleted again`()
@@ -115,41 +115,41 @@ struct QuarantineExitTests {
     {
         let rig = try spoiled()
         _ = try rig.wake("s")
-        let told = Told()
-        try delete(rig, told)
-        try look(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
+        try look(rig, replies)
         rig.drainInbox()
         rig.settle(.full)
-        #expect(told.words == ["delete failed", "look quarantined"])
-        try delete(rig, told)
+        #expect(replies.words == ["delete failed", "look quarantined"])
+        try delete(rig, replies)
         rig.drainInbox()
         rig.settle()
-        #expect(told.words.last == "delete deleted")
+        #expect(replies.words.last == "delete deleted")
     }
 
     @Test func `case 149: a deletion that was written but reported as failed is detected`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         rig.drainInbox()
         rig.journal.endNext(.unavailable, isWritten: true)
         rig.drainInbox()
-        #expect(told.words == ["delete failed"])
+        #expect(replies.words == ["delete failed"])
         #expect(try word(rig.wake("s")) == "ended")
-        try delete(rig, told)
+        try delete(rig, replies)
         rig.drainInbox()
-        #expect(told.words.last == "delete ended")
+        #expect(replies.words.last == "delete ended")
     }
 
     @Test func `case 149: a journal that can't find the session's head is an error reply`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
         rig.journal.setUnreadable(.unavailable)
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         rig.drainInbox()
-        #expect(told.words == ["delete unreadable"])
+        #expect(replies.words == ["delete unreadable"])
         rig.journal.setUnreadable(nil)
         #expect(word(rig.table.find(try name())) == "quarantined")
     }
@@ -157,19 +157,19 @@ struct QuarantineExitTests {
     @Test func `case 149: a deletion waits for a read of the session that is under way`() throws {
         let rig = try spoiled()
         rig.journal.setLate(true)
-        let told = Told()
-        try look(rig, told)
-        // Read before the deletion, answered when that is asked for.
+        let replies = Replies()
+        try look(rig, replies)
+        // Read before the deletion, answered later on demand.
         rig.journal.look(at: 0)
-        try delete(rig, told)
+        try delete(rig, replies)
         #expect(rig.journal.askedCount == 1)
         rig.journal.answer(at: 0)
         rig.drainInbox()
-        #expect(told.words == ["look quarantined"])
+        #expect(replies.words == ["look quarantined"])
         rig.journal.answer(at: 0)
         rig.drainInbox()
         rig.settle()
-        #expect(told.words == ["look quarantined", "delete deleted"])
+        #expect(replies.words == ["look quarantined", "delete deleted"])
     }
 
     @Test func `case 149: its sleeping readers are released and find that it has ended`() throws {
@@ -182,10 +182,10 @@ struct QuarantineExitTests {
             rig.settleAll()
         }
         #expect(word(rig.table.find(try name())) == "notInMemory")
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         rig.drainInbox()
-        #expect(told.words == ["delete deleted"])
+        #expect(replies.words == ["delete deleted"])
         #expect(rig.output.finished.contains(reader))
         #expect(word(rig.table.find(try name())) == "ended")
         #expect(rig.table.count == 0)
@@ -194,13 +194,13 @@ struct QuarantineExitTests {
     @Test func `case 149: a deletion that the process did not survive has no reply`() throws {
         let rig = try spoiled()
         _ = try rig.wake("s")
-        let told = Told()
-        try delete(rig, told)
+        let replies = Replies()
+        try delete(rig, replies)
         rig.drainInbox()
         rig.journal.crash(writing: 0)
         rig.table.stop()
         rig.drainInbox()
-        #expect(told.words == [])
+        #expect(replies.words == [])
         let next = Rig(journal: rig.journal, registrations: [try .ledger()])
         #expect(try word(next.wake("s")) == "quarantined")
     }

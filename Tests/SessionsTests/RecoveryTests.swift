@@ -98,7 +98,7 @@ struct RecoveryTests {
         var selection = Selection.allPulses
         selection.isChunked = isChunked
         let reader = later.subscribe(try woken(later), selection, .after(start))
-        // The slice is on its way.
+        // The slice has been requested.
         #expect(later.output.bytes(of: reader).isEmpty)
         later.output.holdBack("ng\n", of: reader)
         for _ in 1...4 { later.drainInbox() }
@@ -115,7 +115,7 @@ struct RecoveryTests {
     ) throws {
         let rig = Rig(answers: true)
         let start = try rig.create("s", .ledger()).position.text
-        // More than one slice of the journal for who reads from the beginning.
+        // A reader from the beginning needs more than one slice of the journal.
         for _ in 1...3 { try rig.act(Post.fill(60_000), on: rig.session("s")) }
         try rig.act(Post.say("last"), on: rig.session("s"))
         let later = try next(rig)
@@ -125,19 +125,19 @@ struct RecoveryTests {
         later.drainInbox()
         later.journal.setImmediate(false)
         try later.act(Post.all(Post.several(2), Post.say("x"), Post.name("n")), on: session)
-        let tell = later.journal.writeNext()
+        let reportEnd = later.journal.writeNext()
         for _ in 1...8 { later.drainInbox() }
-        tell()
+        reportEnd()
         for _ in 1...8 { later.drainInbox() }
 
-        let told = later.transcript(reader).events
-        #expect(Set(told.map(\.id)).count == told.count)
+        let heard = later.transcript(reader).events
+        #expect(Set(heard.map(\.id)).count == heard.count)
         let live = later.transcript(uncut).events
         #expect(!live.isEmpty)
-        #expect(told.suffix(live.count) == live)
+        #expect(heard.suffix(live.count) == live)
         let fresh = later.subscribe(session, selection, .after(start))
         for _ in 1...8 { later.drainInbox() }
-        #expect(later.transcript(fresh).events == told)
+        #expect(later.transcript(fresh).events == heard)
     }
 
     @Test func `readers that return together share journal reads, each at its own pace`() throws {
@@ -155,7 +155,7 @@ struct RecoveryTests {
         #expect(many.questions == whole.questions)
         #expect(many.lines == Array(repeating: whole.lines[0], count: 40))
 
-        // One that takes little at a time, one that goes away: neither is in the others' way.
+        // One reader is slow and one leaves; neither delays the others.
         let later = try next(rig)
         let there = try woken(later)
         let slow = later.subscribe(there, .allPulses, .after(start), capacity: 700)
@@ -183,7 +183,7 @@ struct RecoveryTests {
         func served() -> Int { tokens.count { later.lines($0).count > 0 } }
         var (rounds, most, before) = (0, 0, served())
         #expect(before == 0)
-        while case let jobs = later.inbox.take(), !jobs.isEmpty {
+        while case let jobs = later.inbox.drain(), !jobs.isEmpty {
             for job in jobs { job(later.table) }
             most = max(most, served() - before)
             before = served()
@@ -195,7 +195,7 @@ struct RecoveryTests {
         #expect(Set(tokens.map { later.lines($0) }).count == 1)
     }
 
-    /// What so many readers hear who come back at once, and how often the journal is asked for it.
+    /// The replies to readers that return together, and the number of reads of the journal.
     private func answers(
         of rig: Rig, _ start: String, readers: Int
     ) throws -> (lines: [[String]], questions: Int) {

@@ -31,7 +31,7 @@ struct RegistrationCheckTests {
         let initialState = State()
     }
 
-    /// Reads only what it never writes.
+    /// Reads only keys that it never writes.
     private struct Forgetful: Reactor {
         typealias Action = Count
         struct State: Codable, Sendable {
@@ -163,7 +163,7 @@ struct RegistrationCheckTests {
         #expect(try faults { Struct() } == [])
     }
 
-    /// Takes names that it does not know, for later versions have more.
+    /// Accepts unknown names, because later versions may have more.
     private struct Open: Reactor {
         typealias Action = Count
         enum Activity: Codable, Sendable {

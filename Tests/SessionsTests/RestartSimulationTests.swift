@@ -17,7 +17,7 @@ struct RestartSimulationTests {
     }
 }
 
-/// One random life of two sessions, over several processes on one journal.
+/// A random life of two sessions, over several processes on one journal.
 struct RestartSimulation {
     private var generator: SeededGenerator
     private let seed: UInt64
@@ -25,10 +25,10 @@ struct RestartSimulation {
     private let retention: Retention
     private let snapshotEvery: Int
     private var readers: [(session: String, reader: Reader)] = []
-    /// The number that marks each post, by its token; the same for every try of one key.
+    /// The number that marks each post, by its token; the same for every attempt with one key.
     private var posted: [UInt64: Int] = [:]
     private var lastMark = 0
-    /// A keyed request that has no answer yet is sent again.
+    /// A keyed request without a reply is sent again.
     private var unsure: [(mark: Int, session: String, body: String)] = []
 
     init(seed: UInt64) throws {
@@ -46,7 +46,7 @@ struct RestartSimulation {
         rig.settleAll()
     }
 
-    /// The session, fetched from the journal if it has to be.
+    /// The session, loaded from the journal if necessary.
     private func session(_ id: String) throws -> Session {
         if let session = try? rig.session(id) { return session }
         guard case .session(let session) = try rig.wake(id) else { throw Rig.NoSession(id: id) }
@@ -83,15 +83,15 @@ struct RestartSimulation {
         try post(body, mark, to: anyID())
     }
 
-    /// Every post has a key, its mark, and is sent again until it is answered.
+    /// Every post has a key, its mark, and is sent again until it gets a reply.
     private mutating func post(_ body: String, _ mark: Int, to id: String) throws {
         let token = try rig.post(body, to: session(id), key: "\(id) \(mark)")
         posted[token] = mark
         if Bool.random(using: &generator) { unsure.append((mark, id, body)) }
     }
 
-    /// A batch fails, and with it all that were handed in before that was known; or it is written
-    /// and said to have failed.
+    /// A batch fails together with all that were submitted before the failure was known; or it is
+    /// written and reported as failed.
     private mutating func fail() {
         let count = rig.journal.pendingCount
         guard count > 0, Int.random(in: 0..<2, using: &generator) == 0 else { return rig.settle() }
@@ -155,7 +155,7 @@ struct RestartSimulation {
     mutating func finish() throws {
         rig.settleAll()
         for index in readers.indices {
-            // Whoever was abandoned comes back with the id it has.
+            // A disconnected reader resumes with its id.
             readers[index].reader.disconnect(rig)
             readers[index].reader.connect(
                 rig, to: try session(readers[index].session), capacity: nil, fromNow: false)
@@ -174,7 +174,7 @@ struct RestartSimulation {
         checkAnswers()
     }
 
-    /// Until nothing comes in and nothing is under way.
+    /// Runs until no job arrives and nothing is pending.
     private func settle() {
         repeat {
             rig.drainInbox()

@@ -22,7 +22,7 @@ struct RetentionTests {
             try rig.act(Post.say(String(repeating: "x", count: 300)), on: session)
         }
         #expect(rig.journal.keptBatch.snapshots.map(\.number) == [0, 4, 8])
-        // Of a large state not as often: it would be most of what is written.
+        // Less often for a large state: snapshots would be most of the written bytes.
         for _ in 1...10 { try rig.act(Post.fill(2_000), on: session) }
         let sizes = rig.journal.keptBatch.snapshots.dropFirst(3).map(\.number)
         #expect(sizes.count <= 6)
@@ -124,8 +124,8 @@ struct RetentionTests {
         let reader = rig.subscribe(session, .allActivities, .now)
         for _ in 1...20_000 { try rig.act(#"{"type":"grow"}"#, on: session) }
         #expect(session.version == 20_000)
-        // One when the first change parts the present state from the oldest kept one, one when
-        // that is first moved on.
+        // One copy when the first change separates the present state from the oldest kept one, one
+        // when the oldest is first folded.
         #expect(copies.count <= 2)
         #expect(rig.lines(reader) == [])
     }

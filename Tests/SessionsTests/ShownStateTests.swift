@@ -13,7 +13,7 @@ struct ShownStateTests {
         let second = rig.read(session)
         #expect(storage(rig, first) != nil)
         #expect(storage(rig, first) == storage(rig, second))
-        // Its number is used again when its commit has failed.
+        // Its number is used again after its commit has failed.
         try rig.act(Post.fill(30000), on: session)
         _ = rig.read(session)
         rig.settle(.full)
@@ -37,7 +37,7 @@ struct ShownStateTests {
         }
     }
 
-    /// Where the bytes of the state that was answered lie.
+    /// The address of the state's bytes in the reply.
     private func storage(_ rig: Rig, _ token: UInt64) -> UInt? {
         guard case .state(let state, _)? = rig.answer(token)?.kind else { return nil }
         return unsafe state.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }

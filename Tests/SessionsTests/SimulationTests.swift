@@ -107,7 +107,7 @@ struct Simulation {
         posted[token] = 1_000_000 + lastMark
     }
 
-    /// A batch fails, and with it all that were handed in before that was known.
+    /// A batch fails together with all that were submitted before the failure was known.
     private mutating func fail() {
         guard Int.random(in: 0..<3, using: &generator) == 0 else { return rig.settle() }
         let failure: JournalFailure = Bool.random(using: &generator) ? .full : .unavailable

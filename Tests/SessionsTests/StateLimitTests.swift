@@ -4,12 +4,12 @@ import Sessions
 import Storage
 import Testing
 
-/// A text that grows by what it is given, or by itself.
+/// A text that grows by the given text, or doubles.
 private struct Notebook: Reactor {
     enum Action: TaggedCodable, Sendable {
         case add(text: String)
         case addLater(text: String)
-        /// Twice the text that there is.
+        /// Doubles the text.
         case double
         case clear
     }
@@ -47,7 +47,7 @@ private struct Notebook: Reactor {
     }
 }
 
-/// A text that can be emptied, beside a number that JSON may have no form for.
+/// A text that can be emptied, and a number that JSON may be unable to represent.
 private struct Measured: Reactor {
     enum Action: TaggedCodable, Sendable {
         case add(text: String)
@@ -110,7 +110,7 @@ struct StateLimitTests {
         #expect(session.version == 1)
         #expect(rig.lines(reader) == ["adds 1 1"])
         #expect(rig.journal.kept.filter { $0.kind == .failure }.isEmpty)
-        // It can be made smaller, and continues.
+        // The state can be made smaller, and the session continues.
         #expect(try !isRefused(#"{"type":"clear"}"#, session, rig))
         #expect(try !isRefused(add(10), session, rig))
         #expect(rig.lines(reader) == ["adds 1 1", "adds 3 2"])
@@ -139,7 +139,7 @@ struct StateLimitTests {
         let rig = Rig(stateBytes: 2_000)
         let session = try rig.create("s", .of { Measured() })
         #expect(try !isRefused(add(1_900), session, rig))
-        // Enough of them that the empty state is measured in between.
+        // Enough of them to measure the empty state in between.
         let clears = Array(repeating: #"{"type":"clear"}"#, count: 100).joined(separator: ",")
         #expect(throws: ActionRefusal.self) {
             try rig.act("[\(clears),{\"type\":\"spoil\"}]", on: session)
@@ -175,7 +175,7 @@ struct StateLimitTests {
         let session = try rig.create(
             "s",
             try Registration(
-                name: "teller", activities: ["said"], examples: [], makeCycler: { Teller() }))
+                name: "cashier", activities: ["said"], examples: [], makeCycler: { Cashier() }))
         let empty = #"{"sum":0,"text":""}"#.utf8.count
         func shout(_ count: Int) -> String {
             #"{"type":"shout","text":"\#(String(repeating: "x", count: count))"}"#

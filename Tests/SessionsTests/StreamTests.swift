@@ -153,7 +153,7 @@ struct StreamStartTests {
     @Test func `history that is too large to replay counts as trimmed`() throws {
         let rig = Rig(retention: Retention(records: 100, bytes: 2_000))
         let session = try rig.create("s", .ledger())
-        // Encoded they are far below the limit, framed they are above it.
+        // Encoded they are far below the limit, framed they exceed it.
         for a in 1...90 { try rig.act(Post.set(a % 10), on: session) }
         let reader = rig.subscribe(session, .allPulses, .start)
         try rig.act(Post.set(5), on: session)

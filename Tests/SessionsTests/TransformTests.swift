@@ -55,7 +55,7 @@ struct TransformTests {
         #expect(
             mutations.map { String(decoding: $0.content, as: UTF8.self) }
                 == [Post.add(-1), Post.add(4)])
-        #expect(kept.count { $0.kind == .failure } == 1, "told once for a version")
+        #expect(kept.count { $0.kind == .failure } == 1, "recorded once for a version")
         let start = "\(session.generation.text).0"
         let reader = rig.subscribe(session, .everything, .after(start))
         #expect(

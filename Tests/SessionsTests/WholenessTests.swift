@@ -6,7 +6,7 @@ import Testing
     "Contract §4 — a state without acknowledged actions is never shown",
     .timeLimit(.minutes(5)))
 struct WholenessTests {
-    /// Of a session with six versions and an activity, the record with this number is gone.
+    /// A session with six versions and an activity that lacks the record with this number.
     private func losing(
         _ lost: UInt64, _ registration: Registration, _ body: (Int) -> String, _ last: String
     ) throws -> Rig {
@@ -39,8 +39,8 @@ struct WholenessTests {
     @Test(arguments: [UInt64(1), 3, 6])
     func `a Cycler's session that lacks a record is quarantined`(_ lost: UInt64) throws {
         let registration = try Registration(
-            name: "teller", activities: ["said"], examples: [], makeCycler: { Teller() })
-        let rig = try losing(lost, registration, Teller.add, #"{"type":"say","text":"x"}"#)
+            name: "cashier", activities: ["said"], examples: [], makeCycler: { Cashier() })
+        let rig = try losing(lost, registration, Cashier.add, #"{"type":"say","text":"x"}"#)
         try expectQuarantine(rig, naming: lost - 1)
     }
 }

@@ -1,6 +1,6 @@
 import Reactors
 
-/// Every hook does something, and each can be made to fail.
+/// Every hook changes something, and each can be made to fail.
 struct Decorated: Reactor {
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
@@ -27,7 +27,7 @@ struct Decorated: Reactor {
         return action
     }
 
-    /// Zero is dropped, a hundred becomes one.
+    /// Drops zero; changes a hundred to one.
     func transform(mutation: Action) throws -> Action? {
         switch mutation {
         case .poison(2): throw Poisoned()
@@ -37,7 +37,7 @@ struct Decorated: Reactor {
         }
     }
 
-    /// `shown` is one more for whoever looks; a look at minus one fails.
+    /// `shown` is incremented in what readers see; at minus one the transform fails.
     func transform(state: State) throws -> State {
         guard state.sum != -1, state.shown != -1 else { throw Poisoned() }
         var state = state

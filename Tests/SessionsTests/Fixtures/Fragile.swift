@@ -2,24 +2,24 @@ import Cyclers
 import Reactors
 import TestStreams
 
-/// Its state, its mutations and its activities can be such that they have no JSON.
+/// Its state, its mutations and its activities can be made impossible to encode.
 final class Fragile: Reactor {
     enum Action: TaggedCodable, Sendable {
         case mark(number: Int)
-        /// The mutation has a number that is none.
+        /// The mutation has a number that is not finite.
         case divide
-        /// The mutation is fine, the state that it makes is not.
+        /// The mutation can be encoded, the state that it makes cannot.
         case spoil
-        /// One object more within the others.
+        /// Nests one more object.
         case nest
-        /// The activity has a number that is none.
-        case tell
-        /// A mark once the gate is open; one that waits already is cancelled.
+        /// The activity has a number that is not finite.
+        case announce
+        /// Marks once the gate is open; cancels a step that waits already.
         case wait(number: Int)
         case cancel
-        /// Two marks, and the spoiling between them, once the gate is open.
+        /// Marks twice, and spoils the state in between, once the gate is open.
         case spoilLater
-        /// The same, behind a step.
+        /// The same, after a step.
         case spoilAfter
     }
 
@@ -31,7 +31,7 @@ final class Fragile: Reactor {
     }
 
     enum Activity: TaggedCodable, Sendable {
-        case told(quotient: Double)
+        case announced(quotient: Double)
     }
 
     struct State: Codable, Sendable {
@@ -58,7 +58,7 @@ final class Fragile: Reactor {
         case .divide: return .just(.divide(quotient: .infinity))
         case .spoil: return .just(.spoil)
         case .nest: return .just(.nest)
-        case .tell: return .emit(.told(quotient: -.infinity))
+        case .announce: return .emit(.announced(quotient: -.infinity))
         case .wait(let number):
             return .concat(
                 .run(id: "wait", policy: .latest) { send in
@@ -72,7 +72,7 @@ final class Fragile: Reactor {
                 await gate.pass()
                 await send(.mark(number: 1))
                 await send(.spoil)
-                await send.emit(.told(quotient: .nan))
+                await send.emit(.announced(quotient: .nan))
                 await send(.mark(number: 2))
             }
         case .spoilAfter:
@@ -98,15 +98,15 @@ extension Post {
     static func wait(_ number: Int) -> String { #"{"type":"wait","number":\#(number)}"# }
 }
 
-/// The same as a Cycler.
+/// The same reactor as a Cycler.
 final class FragileCycler: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case mark(number: Int)
         case spoil
-        case tell
-        /// A mark, then one and the spoiling once the gate is open, and one more.
+        case announce
+        /// Marks, then marks and spoils the state once the gate is open, and marks again.
         case spoilLater
-        /// The spoiling, and a mark once the gate is open.
+        /// Spoils the state, and marks once the gate is open.
         case spoilAndWait
     }
 
@@ -126,7 +126,7 @@ final class FragileCycler: ActionCycler {
         case .spoil:
             mark(7)
             spoil()
-        case .tell: emit(.told(quotient: .nan))
+        case .announce: emit(.announced(quotient: .nan))
         case .spoilLater:
             mark(1)
             await gate.pass()

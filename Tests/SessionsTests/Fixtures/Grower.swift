@@ -1,7 +1,7 @@
 import Reactors
 import Synchronization
 
-/// Counts how often a change in place met a state that somebody else held too.
+/// Counts changes in place of a state that was also referenced elsewhere.
 final class Copies: Sendable {
     private let counter = Atomic<Int>(0)
 
@@ -9,13 +9,13 @@ final class Copies: Sendable {
     func add() { counter.add(1, ordering: .relaxed) }
 }
 
-/// A state that is expensive to copy and says when it is copied.
+/// A state that is expensive to copy and counts its copies.
 struct Grower: Reactor {
     enum Action: TaggedCodable, Sendable {
         case grow
     }
 
-    /// What an array's storage is, with its copies counted.
+    /// The storage of an array, with its copies counted.
     final class Storage: Sendable {
         let size: Int
 

@@ -1,27 +1,27 @@
 import Reactors
 
 /// The fixture of the stream tests: two pulses, an activity, a part that seldom changes, and
-/// actions that leave any of them in one record or in several.
+/// actions that put any of them into one record or several.
 struct Ledger: Reactor {
     enum Action: TaggedCodable, Sendable {
         case set(a: Int)
-        /// Both pulses in one mutation.
+        /// Assigns both pulses in one mutation.
         case both(a: Int, b: Int)
-        /// No pulse.
+        /// Assigns no pulse.
         case touch
-        /// An activity: a record and no version.
+        /// Emits an activity: a record and no version.
         case say(text: String)
-        /// Three mutations, two of them with pulses.
+        /// Makes three mutations, two of which assign pulses.
         case several(a: Int)
-        /// No mutation at all.
+        /// Makes no mutation.
         case nothing
-        /// The part that `?select=` looks at.
+        /// Changes the part that `?select=` reads.
         case name(text: String?)
-        /// A pulse of this many bytes.
+        /// Assigns a pulse of this many bytes.
         case fill(bytes: Int)
         /// Replaces the state without assigning.
         case reset
-        /// Turned down by `transform`.
+        /// Rejected by `transform`.
         case refuse
     }
 

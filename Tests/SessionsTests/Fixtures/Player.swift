@@ -1,15 +1,16 @@
 import Cyclers
 import Reactors
 
-/// A reactor that does everything: effects of every policy, deaf to cancellation and not,
-/// cancellations, failures, actions that are received again, a topic, and a decoration that fails.
+/// A reactor with every feature: effects of every policy, some of which ignore cancellation,
+/// cancellations, failures, actions that are received again, a topic, and a failing
+/// `transform(state)`.
 struct Player: Reactor {
     enum Action: TaggedCodable, Sendable {
         case mark(number: Int)
         /// A step of `sends` mutations under an id; the policy is one of ``policies``.
         case play(id: String, policy: Int, sends: Int, ends: Ending)
         case cancel(id: String)
-        /// From now on looking at the state fails, or no more.
+        /// Makes `transform(state)` fail from now on, or stop failing.
         case spoil(isOn: Bool)
         case say(text: String)
         case fail
@@ -26,7 +27,7 @@ struct Player: Reactor {
         case marked(number: Int)
         case played(id: String)
         case spoiled(isOn: Bool)
-        case told(text: String)
+        case announced(text: String)
     }
 
     enum Activity: TaggedCodable, Sendable {
@@ -36,7 +37,7 @@ struct Player: Reactor {
     struct State: Codable, Sendable {
         @Pulse var mark = 0
         @Pulse var played: String?
-        var told: [String] = []
+        var announced: [String] = []
         var isSpoiled = false
     }
 
@@ -48,7 +49,7 @@ struct Player: Reactor {
     let initialState = State()
     let desk: Desk
 
-    var sources: [Source] { [.mutations(topic: Self.news) { .told(text: $0) }] }
+    var sources: [Source] { [.mutations(topic: Self.news) { .announced(text: $0) }] }
 
     func recovery(of action: Action) -> Recovery {
         if case .play("again", _, _, _) = action { .runAgain } else { .abandon }
@@ -91,7 +92,7 @@ struct Player: Reactor {
         case .marked(let number): state.mark = number
         case .played(let id): state.played = id
         case .spoiled(let isOn): state.isSpoiled = isOn
-        case .told(let text): state.told.append(text)
+        case .announced(let text): state.announced.append(text)
         }
     }
 }
@@ -100,11 +101,11 @@ struct Player: Reactor {
 final class Clerk: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case mark(number: Int)
-        /// Commits, then waits this often, with a commit behind each time.
+        /// Commits, then waits this often, with a commit after each wait.
         case work(number: Int, waits: Int)
-        /// Waits without having committed anything, then fails.
+        /// Waits without a commit, then fails.
         case failLater
-        /// Gives others a turn between two commits.
+        /// Yields to other tasks between two commits.
         case yield(number: Int)
         case say(text: String)
     }

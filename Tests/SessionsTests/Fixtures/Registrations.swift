@@ -2,7 +2,7 @@ import Reactors
 import Sessions
 
 extension Registration {
-    /// A reactor under a name, on the clock of nobody.
+    /// Registers a reactor under a name, with a clock that nobody advances.
     static func of<R: Reactor>(
         _ name: String = "fixture", activities: [String] = [],
         clock: any Clock<Duration> = ContinuousClock(), _ make: @escaping @Sendable () -> R

@@ -1,6 +1,6 @@
 import Reactors
 
-/// Its hook makes the same text anew, another one, or leaves it.
+/// Its hook copies the text, changes it, or keeps it.
 struct Rewriter: Reactor {
     enum Action: TaggedCodable, Sendable {
         case renew(text: String)

@@ -4,15 +4,15 @@ import TestStreams
 /// Effects of every kind, held at gates by the test.
 final class Worker: Reactor {
     enum Action: TaggedCodable, Sendable {
-        /// Counts, then a step that counts once the gate is open.
+        /// Counts, then starts a step that counts once the gate is open.
         case start(id: String)
-        /// Nothing synchronous: only the step.
+        /// Starts a step without a synchronous part.
         case quiet(id: String)
         case latest(value: Int)
         case first
         case cancel(id: String)
         case count
-        /// Sends once more after it was cancelled.
+        /// Sends once more after its cancellation.
         case stubborn
         /// Two mutations, then a failure.
         case fail
@@ -28,8 +28,9 @@ final class Worker: Reactor {
         var worked: [Int] = []
     }
 
-    // Why said though it is the default: in some orders of compilation Swift 6.3.1 does not find
-    // it in time for `Effect` ("failed to produce diagnostic"); seen when this file came late.
+    // Declared although it is the default: in some orders of compilation Swift 6.3.1 does not find
+    // the default in time for `Effect` ("failed to produce diagnostic"); seen when this file was
+    // compiled late.
 
     struct Failure: Error {}
 

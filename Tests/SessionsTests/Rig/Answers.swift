@@ -1,9 +1,9 @@
 import Sessions
 import Storage
 
-// Answers in the words that tests compare.
+// Replies in the notation that tests compare.
 extension Reply.Content {
-    /// `kind version number`, with what the kind carries.
+    /// `kind version number`, with the kind's associated values.
     var line: String {
         "\(word) v\(version) n\(position.number)"
     }
@@ -35,12 +35,12 @@ extension Reply.Content {
 }
 
 extension Rig {
-    /// The answer to the token; `-` while there is none.
+    /// The reply to the token; `-` while there is none.
     func line(_ token: UInt64) -> String {
         answer(token)?.line ?? "-"
     }
 
-    /// The state as a GET shows it now. Everything that pends is committed first.
+    /// The state as a GET shows it now. Commits everything pending first.
     func state(_ session: Session, version: UInt64? = nil) -> String {
         let token = read(session, version: version)
         settleAll()

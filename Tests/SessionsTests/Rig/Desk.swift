@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds effects, each by itself, until a simulation lets it go on.
+/// Holds each effect until a simulation releases it.
 final class Desk: Sendable {
     private struct Book {
         var held: [(name: String, go: CheckedContinuation<Void, Never>)] = []
@@ -9,7 +9,7 @@ final class Desk: Sendable {
 
     private let book = Mutex(Book())
 
-    /// Waits, deaf to cancellation, until the simulation says so.
+    /// Waits until the simulation releases it; ignores cancellation.
     func pass(_ name: String) async {
         await withCheckedContinuation { go in
             let isOpen = book.withLock { book in
@@ -23,7 +23,7 @@ final class Desk: Sendable {
 
     var count: Int { book.withLock { $0.held.count } }
 
-    /// Lets one go: of all that wait, in the order of their names, this one.
+    /// Releases one of the waiting effects, chosen by its index in the order of names.
     func letGo(_ number: Int) {
         let go = book.withLock { book -> CheckedContinuation<Void, Never>? in
             let names = book.held.map(\.name).sorted()

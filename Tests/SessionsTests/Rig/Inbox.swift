@@ -1,7 +1,7 @@
 import Sessions
 import Synchronization
 
-/// What tasks and journals bring to the table's loop: kept until the test lets it in.
+/// Jobs that tasks and journals post to the table's loop, kept until the test runs them.
 final class Inbox: Sendable {
     typealias Job = @Sendable (SessionTable) -> Void
 
@@ -9,7 +9,7 @@ final class Inbox: Sendable {
         var jobs: [Job] = []
         var waiter: CheckedContinuation<Void, Never>?
         var isClosed = false
-        /// What came when it was closed, and can't be let go of.
+        /// Jobs that arrived after the close; they cannot be released.
         var late: [@Sendable () -> Void] = []
     }
 
@@ -27,7 +27,7 @@ final class Inbox: Sendable {
         return isTaken
     }
 
-    /// The loop has stopped.
+    /// Marks the loop as stopped.
     func close() { book.withLock { $0.isClosed = true } }
 
     func putLate(_ job: @escaping @Sendable () -> Void) {
@@ -39,7 +39,7 @@ final class Inbox: Sendable {
         waiter?.resume()
     }
 
-    func takeLate() -> [@Sendable () -> Void] {
+    func drainLate() -> [@Sendable () -> Void] {
         book.withLock { book in
             defer { book.late = [] }
             return book.late
@@ -50,16 +50,15 @@ final class Inbox: Sendable {
 
     var count: Int { book.withLock { $0.jobs.count } }
 
-    /// All that has come, in order; nothing is left.
-    func take() -> [Job] {
+    /// Removes and returns all jobs, in order.
+    func drain() -> [Job] {
         book.withLock { book in
             defer { book.jobs = [] }
             return book.jobs
         }
     }
 
-    /// Returns when there is something to take, or when the test has run out of time. One waiter
-    /// at a time.
+    /// Returns when there is a job, or when the test has run out of time. One waiter at a time.
     func hasJob() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -2,10 +2,10 @@ import JSONCoding
 import Sessions
 import Testing
 
-/// A client that is cut off and comes back, as EventSource does.
+/// A client that is disconnected and reconnects, like EventSource.
 struct Reader {
     let selection: Selection
-    /// Its connections, in order, and where each asked to begin.
+    /// Its connections, in order, and the id from which each asked to resume.
     private(set) var connections: [(token: UInt64, after: String?)] = []
 
     init(_ selection: Selection) {
@@ -20,18 +20,18 @@ struct Reader {
     }
 
     /// - Parameters:
-    ///   - start: where it begins if it has been told no id yet.
-    ///   - token: of the request; another one by default.
+    ///   - start: where it begins if it has no id yet.
+    ///   - token: of the request; a new one by default.
     mutating func connect(
         _ rig: Rig, to session: Session, capacity: Int?, from start: SubscriptionRequest.Start,
         for token: UInt64? = nil
     ) {
         let last = lastEventID(rig)
-        // It comes back by HTTP/1.1 and HTTP/1.0 in turn.
+        // It reconnects by HTTP/1.1 and HTTP/1.0 in turn.
         var selection = selection
         selection.isChunked = connections.count.isMultiple(of: 2)
         let token = token ?? rig.nextToken()
-        // Before the request: it may be answered at once.
+        // Before the request, which may be answered at once.
         connections.append((token, last))
         rig.subscribe(
             session, selection, last.map { .after($0) } ?? start, capacity: capacity, for: token)
@@ -42,7 +42,7 @@ struct Reader {
         rig.output.disconnect(token)
     }
 
-    /// Of the newest connection that was told one.
+    /// Of the newest connection that received one.
     func lastEventID(_ rig: Rig) -> String? {
         for connection in connections.reversed() {
             let id = rig.transcript(connection.token).lastEventID
@@ -51,8 +51,8 @@ struct Reader {
         return nil
     }
 
-    /// Every step from one event to the next is the very next one, or a reset with a snapshot
-    /// that is right; at the end nothing is missing.
+    /// Checks that each event is followed by the next one, or by a reset with a correct snapshot,
+    /// and that nothing is missing at the end.
     ///
     /// - Parameters:
     ///   - mayReset: false where the journal has everything.
@@ -65,7 +65,7 @@ struct Reader {
         var place: Int?
         for connection in connections {
             let bytes = rig.output.bytes(of: connection.token)
-            // Who has an id and has missed nothing is sent nothing.
+            // A reader that has an id and missed nothing gets no bytes.
             if bytes.isEmpty, connection.after == nil { continue }
             place = connection.after.flatMap { Self.place(after: $0, in: all) }
             if place == nil, let id = Self.primed(bytes) { place = Self.place(after: id, in: all) }
@@ -76,7 +76,7 @@ struct Reader {
                     place = Self.place(after: heard.id, in: all)
                     checkSnapshot(heard, truth, comment)
                 } else {
-                    // From the start: the first event says where that is.
+                    // From the start: the first event determines the position.
                     if place == nil { place = all.firstIndex(of: heard) }
                     guard let index = place, index < all.count else {
                         Issue.record("\(heard) was never to be heard; \(comment)")
@@ -120,7 +120,7 @@ struct Reader {
         position.part == 0 ? .max : Int(position.part)
     }
 
-    /// The id of a first block that has nothing else.
+    /// The id of a first block that has no other field.
     private static func primed(_ bytes: [UInt8]) -> String? {
         let text = String(decoding: StreamBody(bytes).content, as: UTF8.self)
         guard text.hasPrefix("id: "), let end = text.firstRange(of: "\n\n") else { return nil }

@@ -1,9 +1,9 @@
 import Sessions
 
-/// The floor above, as a test sees it: who was answered what, and the bytes of every reader.
+/// The layer above, as a test sees it: the reply to each request, and the bytes of every reader.
 ///
-/// A reader takes everything unless it is given a capacity; then it takes that many bytes more
-/// and stalls at exactly that byte.
+/// A reader accepts everything unless it has a capacity; then it accepts that many bytes and stalls
+/// at exactly that byte.
 final class RecordingOutput: SessionOutput {
     struct Answer {
         var token: UInt64
@@ -16,7 +16,7 @@ final class RecordingOutput: SessionOutput {
     private var bytes: [UInt64: [UInt8]] = [:]
     private var capacities: [UInt64: Int] = [:]
     private(set) var subscribers: [UInt64: Subscriber] = [:]
-    /// Requests whose connection went before the answer.
+    /// Requests whose connection was lost before the reply.
     private var gone: Set<UInt64> = []
 
     // MARK: What the session calls
@@ -55,34 +55,34 @@ final class RecordingOutput: SessionOutput {
 
     // MARK: What the test does
 
-    /// The reader takes so many bytes from now on and no more; nil: whatever comes.
+    /// The reader accepts `capacity` more bytes and then stalls; nil: it accepts everything.
     func setCapacity(_ capacity: Int?, of subscriber: UInt64) {
         capacities[subscriber] = capacity
         subscribers[subscriber]?.resume()
     }
 
-    /// The connection took a part of a heartbeat; this is the rest.
+    /// The connection accepted a part of a heartbeat; this is the rest.
     func holdBack(_ text: String, of subscriber: UInt64) {
         let bytes = Array(text.utf8)
         subscribers[subscriber]?.hold(bytes[...])
     }
 
-    /// The reader's connection is gone.
+    /// The reader's connection is lost.
     func disconnect(_ subscriber: UInt64) {
         subscribers.removeValue(forKey: subscriber)?.cancel()
     }
 
-    /// The connection of a request goes before its answer.
+    /// The connection of a request is lost before its reply.
     func lose(_ token: UInt64) { gone.insert(token) }
 
     func isStreaming(_ subscriber: UInt64) -> Bool { subscribers[subscriber] != nil }
 
-    /// The process ends: every connection breaks, and nobody cleans up.
+    /// The process ends: every connection breaks, without any clean-up.
     func breakAll() {
         subscribers = [:]
     }
 
-    /// Forgets what was answered, and with it the sessions that the answers hold.
+    /// Forgets the replies, and with them the sessions that they hold.
     func forgetAnswers() {
         answers = []
     }

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-/// One loop's sessions without the loop: nothing happens but what the test does, in its order.
+/// One loop's sessions without the loop: only the test's calls happen, in its order.
 final class Rig {
     let journal: ScriptedJournal
     let output: RecordingOutput
@@ -18,8 +18,8 @@ final class Rig {
     /// - Parameters:
     ///   - slow: every commit waits for the test.
     ///   - journal: of another rig, whose process has ended.
-    ///   - last: that rig, if the same clients go on.
-    ///   - registrations: what sessions in the journal may be of.
+    ///   - last: that rig, if the same clients continue.
+    ///   - registrations: reactors that sessions in the journal may have.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
         seesGaps: Bool = true, journal: ScriptedJournal? = nil, after last: Rig? = nil,
@@ -54,7 +54,7 @@ final class Rig {
         table.output = output
     }
 
-    /// Fetches a session from the journal.
+    /// Loads a session from the journal.
     func wake(_ id: String) throws -> SessionLookup {
         let name = try #require(SessionID(id))
         var found: SessionLookup?
@@ -70,32 +70,32 @@ final class Rig {
 
     // MARK: Rounds
 
-    /// The end of a round: what has gathered goes to the journal.
+    /// Ends a round: submits the gathered steps to the journal.
     func endRound() {
         table.commit()
     }
 
-    /// Ends the oldest batch that pends, lets the news in and ends the round.
+    /// Ends the oldest pending batch, runs the jobs that follow and ends the round.
     func settle(_ failure: JournalFailure? = nil) {
         journal.endNext(failure)
         drainInbox()
         endRound()
     }
 
-    /// Commits everything that pends and everything that follows from it.
+    /// Commits everything pending and everything that follows from it.
     func settleAll() {
         endRound()
         while journal.pendingCount > 0 { settle() }
     }
 
-    /// Does the jobs that have come to the loop, and those that they bring there at once.
+    /// Runs the jobs in the inbox, and those that they post at once.
     func drainInbox() {
-        while case let jobs = inbox.take(), !jobs.isEmpty {
+        while case let jobs = inbox.drain(), !jobs.isEmpty {
             for job in jobs { job(table) }
         }
     }
 
-    /// Waits for tasks to bring something, and does it, until `isEnough`.
+    /// Waits for jobs of tasks and runs them until `isEnough`.
     func work(until isEnough: () -> Bool) async {
         while !isEnough(), !Task.isCancelled {
             await inbox.hasJob()
@@ -106,7 +106,7 @@ final class Rig {
 
     // MARK: Requests
 
-    /// Creates a session and hands its creation to the journal.
+    /// Creates a session and submits its creation to the journal.
     @discardableResult
     func create(_ id: String, _ registration: Registration) throws -> Session {
         let name = try #require(SessionID(id))
@@ -127,7 +127,7 @@ final class Rig {
         var id: String
     }
 
-    /// Posts and answers the token; the round goes on.
+    /// Posts and returns the token; the round does not end.
     @discardableResult
     func post(
         _ body: String, to session: Session, condition: PositionCondition? = nil,
@@ -142,7 +142,7 @@ final class Rig {
         return token
     }
 
-    /// Posts in a round of its own.
+    /// Posts in its own round.
     @discardableResult
     func act(_ body: String, on session: Session) throws -> UInt64 {
         let token = try post(body, to: session)
@@ -191,7 +191,7 @@ final class Rig {
 }
 
 extension Selection {
-    /// Every pulse that there can be.
+    /// Every possible pulse.
     static let allPulses = Selection(pulses: .max)
     static let allActivities = Selection(activities: true)
     static let allStates = Selection(states: .whole)
@@ -202,7 +202,7 @@ extension Selection {
     }
 }
 
-/// The date, as the test has it.
+/// A clock that the test sets.
 final class WallClock {
     /// Since 1970 (UTC).
     var milliseconds: Int64 = 1_709_251_199_999

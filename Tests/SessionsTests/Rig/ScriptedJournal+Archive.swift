@@ -1,9 +1,9 @@
 import Storage
 import Synchronization
 
-// What the scripted journal keeps, found by looking at everything: slow, plain, and so the model
-// of what any archive has to answer. It answers at once, or when, in which order and how the test
-// says.
+// The archive of the scripted journal, a slow and simple search over everything: the model of any
+// archive's replies. The test decides when, in which order and with which result a query gets its
+// reply.
 extension ScriptedJournal: Archive {
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(.head, answer) { book in
@@ -148,16 +148,16 @@ extension ScriptedJournal: Archive {
 
     // MARK: Late answers
 
-    /// From now on an answer comes when the test says so.
+    /// Replies wait for the test from now on, or no longer.
     func setLate(_ isLate: Bool) { book.withLock { $0.isLate = isLate } }
 
-    /// Questions that have no answer yet.
+    /// The number of queries without a reply.
     var askedCount: Int { book.withLock { $0.asked.count } }
 
     /// How the archive was used so far.
     var tally: Set<ArchiveUse> { book.withLock { $0.tally } }
 
-    /// Reads what a question wants, with this result; its answer is still under way.
+    /// Executes a query with this result; its reply is still pending.
     func look(at index: Int, _ failure: JournalFailure? = nil) {
         book.withLock { book in
             guard book.asked[index].answer == nil else { return }
@@ -166,7 +166,7 @@ extension ScriptedJournal: Archive {
         }
     }
 
-    /// Answers a question, whatever was asked before it.
+    /// Sends the reply to a query, independent of earlier ones.
     func answer(at index: Int) {
         look(at: index)
         let question = book.withLock { book in
@@ -177,27 +177,27 @@ extension ScriptedJournal: Archive {
         question.answer?()
     }
 
-    /// Removes what a session had up to a snapshot, while it may be at work.
+    /// Removes the records of a session up to a snapshot, while it may be active.
     func trim(to snapshot: Snapshot) {
         book.withLock { book in
             let key = SessionKey(session: snapshot.session, generation: snapshot.generation)
             let newest = book.records.last { $0.key == key && $0.part == 0 }?.number ?? 0
             guard snapshot.number > (book.removed.cuts[key]?.number ?? 0) else { return }
-            book.removed.cuts[key] = RemovedRecords.Cut(
+            book.removed.cuts[key] = RemovedRecords.Removal(
                 number: snapshot.number, version: snapshot.version,
                 hiddenThrough: min(snapshot.number, max(newest, 1) - 1))
         }
     }
 
-    /// From now on, or until ``heal()``, this life of a session can't be rebuilt.
+    /// Makes one generation of a session impossible to rebuild, until ``heal()``.
     func spoil(_ key: SessionKey, _ damage: Damage) {
         book.withLock { $0.spoiled[key] = damage }
     }
 
-    /// Code that can read everything is deployed.
+    /// Deploys code that can rebuild everything.
     func heal() { book.withLock { $0.spoiled = [:] } }
 
-    /// Removes everything of a life that ended, its end too.
+    /// Removes all records of an ended generation, including its end.
     func forget(_ key: SessionKey) {
         book.withLock { _ = $0.removed.forgotten.insert(key) }
     }
@@ -208,11 +208,11 @@ enum ArchiveCall: String, CaseIterable {
     case head, load, records, snapshot, storedAnswer, page
 }
 
-/// Why what is kept of a session can't be rebuilt.
+/// A reason for which a session can't be rebuilt.
 enum Damage: CaseIterable {
-    /// A mutation does not decode, or, where there is none, the snapshot.
+    /// A mutation does not decode, or, without one, the snapshot.
     case undecodable
-    /// What is kept does not end where the session stands.
+    /// The records do not reach the session's head.
     case short
 
     func spoil(_ saved: inout SavedSession) {
@@ -226,13 +226,13 @@ enum Damage: CaseIterable {
     }
 }
 
-/// A call that was answered late, well or with a failure.
+/// A call with a late reply, successful or failed.
 struct ArchiveUse: Hashable {
     var call: ArchiveCall
     var isFailed: Bool
 }
 
-/// A question to the archive: first it is looked at, later it is answered.
+/// A query of the archive: it is executed first and gets its reply later.
 struct ArchiveQuestion: Sendable {
     typealias Look = @Sendable (ScriptedJournal.Book, JournalFailure?) -> @Sendable () -> Void
 
@@ -247,17 +247,17 @@ struct ArchiveQuestion: Sendable {
     }
 }
 
-/// What retention has removed from the archive; the truth still has it.
+/// Records that retention has removed from the archive; the model still has them.
 struct RemovedRecords {
-    /// Everything after `number` is kept, and the newest record in any case.
-    struct Cut {
+    /// Everything after `number` is kept, and always the newest record.
+    struct Removal {
         var number: UInt64
         var version: UInt64
         var hiddenThrough: UInt64
     }
 
-    var cuts: [SessionKey: Cut] = [:]
-    /// Lives of which not even the end is kept.
+    var cuts: [SessionKey: Removal] = [:]
+    /// Generations of which not even the end is kept.
     var forgotten: Set<SessionKey> = []
 
     /// Nil: nothing is hidden.

@@ -1,10 +1,10 @@
 import Storage
 import Synchronization
 
-/// A journal that commits when the test says so, and outlives the table that uses it.
+/// A journal that commits on demand of the test, and outlives the table that uses it.
 ///
-/// It refuses what does not continue what it has, as any journal must: a batch that was decided
-/// upon one that failed may be under way before its session knows of the failure.
+/// Like any journal it refuses a batch that does not continue its records: a batch that was decided
+/// upon a failed one may be pending before its session knows of the failure.
 final class ScriptedJournal: Journal {
     typealias Ended = @Sendable (JournalFailure?) -> Void
 
@@ -12,22 +12,22 @@ final class ScriptedJournal: Journal {
         var isImmediate: Bool
         var pending: [(batch: Batch, ended: Ended)] = []
         private(set) var kept = Batch()
-        /// Those of `kept`, read once.
+        /// The entries of `kept`, decoded once.
         private(set) var records: [HistoryEntry] = []
-        /// What comes next in each life.
+        /// The next position of each generation.
         private var due: [SessionKey: HistoryPosition] = [:]
         var unreadable: JournalFailure?
-        /// How often records were asked for.
+        /// How often records were requested.
         var questions = 0
-        /// Whether an answer waits for the test.
+        /// Whether a reply waits for the test.
         var isLate = false
-        /// What waits, oldest first.
+        /// Pending queries, oldest first.
         var asked: [ArchiveQuestion] = []
-        /// What was removed though it is in `kept`.
+        /// Records that were removed although they are in `kept`.
         var removed = RemovedRecords()
-        /// What today's code can't rebuild.
+        /// Generations that can't be rebuilt.
         var spoiled: [SessionKey: Damage] = [:]
-        /// Which calls there were, and how they were answered.
+        /// The calls so far, and their results.
         var tally: Set<ArchiveUse> = []
 
         init(isImmediate: Bool) { self.isImmediate = isImmediate }
@@ -46,7 +46,7 @@ final class ScriptedJournal: Journal {
             for record in records { due[record.key] = record.position }
         }
 
-        /// Whether the batch does not continue what is kept.
+        /// Whether the batch does not continue the kept records.
         func hasGap(_ batch: Batch) -> Bool {
             var due = due
             for record in batch.records {
@@ -75,7 +75,7 @@ final class ScriptedJournal: Journal {
 
     /// - Parameters:
     ///   - answers: false keeps records for the test alone: nobody can read them.
-    ///   - seesGaps: false is a journal that breaks the law above.
+    ///   - seesGaps: false is a journal that breaks the rule above.
     init(
         isImmediate: Bool, keepsRecords: Bool = true, answers: Bool = false, seesGaps: Bool = true
     ) {
@@ -87,7 +87,7 @@ final class ScriptedJournal: Journal {
 
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
         book.withLock { book -> Commit in
-            // The journal's law: batches end in order, so none overtakes one that pends.
+            // The journal's rule: batches end in order, so none overtakes a pending one.
             guard book.isImmediate, book.pending.isEmpty else {
                 book.pending.append((batch, ended))
                 return .pending
@@ -97,36 +97,36 @@ final class ScriptedJournal: Journal {
         }
     }
 
-    /// From now on every commit is done at once, or none is.
+    /// Makes every commit complete at once, or wait for the test.
     func setImmediate(_ isImmediate: Bool) {
         book.withLock { $0.isImmediate = isImmediate }
     }
 
-    /// From now on nothing can be read, or (nil) everything.
+    /// Makes every read fail, or (nil) succeed, from now on.
     func setUnreadable(_ failure: JournalFailure?) {
         book.withLock { $0.unreadable = failure }
     }
 
-    /// Batches that were handed in and have not ended.
+    /// The number of submitted batches that have not ended.
     var pendingCount: Int { book.withLock { $0.pending.count } }
 
-    /// Every record that was committed, in order, without notes.
+    /// Every committed record, in order, without notes.
     var kept: [HistoryEntry] { all.filter { $0.kind != .note } }
 
-    /// Every record and note that was committed, in order.
+    /// Every committed record and note, in order.
     var all: [HistoryEntry] { book.withLock { $0.records } }
 
     /// Everything that was committed.
     var keptBatch: Batch { book.withLock { $0.kept } }
 
-    /// Changes what is kept behind the sessions' backs.
+    /// Changes the kept records without the sessions' knowledge.
     func edit(_ change: (inout Batch) -> Void) {
         book.withLock { $0.edit(change) }
     }
 
-    /// Ends the oldest batch that pends, well or with a failure.
+    /// Ends the oldest pending batch with success or a failure.
     ///
-    /// - Parameter isWritten: it is kept though it fails: the failure came after the write.
+    /// - Parameter isWritten: it is kept although it fails: the failure came after the write.
     func endNext(_ failure: JournalFailure? = nil, isWritten: Bool = false) {
         let ending = book.withLock { book -> (Ended, JournalFailure?)? in
             guard !book.pending.isEmpty else { return nil }
@@ -139,8 +139,8 @@ final class ScriptedJournal: Journal {
         if let (ended, failure) = ending { ended(failure) }
     }
 
-    /// Writes the oldest batch that pends, whose end is told only when the result is called:
-    /// whoever reads meanwhile sees what its session does not know yet.
+    /// Writes the oldest pending batch; calling the result reports its end. Readers see the records
+    /// before their session knows of them.
     func writeNext() -> () -> Void {
         book.withLock { book in
             let first = book.pending.removeFirst()
@@ -149,7 +149,7 @@ final class ScriptedJournal: Journal {
         }
     }
 
-    /// The process dies: of what pends, the first `count` batches were written, and nobody is told.
+    /// The process dies: the first `count` pending batches were written, and no end is reported.
     func crash(writing count: Int) {
         book.withLock { book in
             for (batch, _) in book.pending.prefix(count)

@@ -1,9 +1,9 @@
-/// The body of a stream as a reader gets it, in chunks (RFC 9112 §7.1) or as it is; the last chunk
-/// may be cut off.
+/// The body of a stream as a reader gets it, in chunks (RFC 9112 §7.1) or not; the last chunk may
+/// be cut off.
 struct StreamBody {
-    /// What the chunks hold.
+    /// The content of all chunks.
     private(set) var content: [UInt8] = []
-    /// The content of each chunk that is whole; empty for a body without chunks.
+    /// The content of each complete chunk; empty for a body without chunks.
     private(set) var chunks: [String] = []
     let isChunked: Bool
 

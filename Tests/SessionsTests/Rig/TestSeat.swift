@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What a loop is to a table in a test: the task of the test, on whatever thread it is.
+/// The loop of a table in a test: the task of the test, on any thread.
 final class TestSeat: Sendable {
     private let task = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue }
     private let counter = Atomic<Int>(0)
 
-    /// How often somebody wanted to know.
+    /// How often the isolation was checked.
     var checks: Int { counter.load(ordering: .relaxed) }
 
     func check() {

@@ -13,10 +13,10 @@ struct Heard: Equatable, CustomStringConvertible {
     }
 }
 
-/// Whatever a reader has got so far, read as a browser reads it.
+/// The bytes that a reader has received, read as a browser reads them.
 struct Transcript {
     private(set) var events: [Heard] = []
-    /// What it would send as `Last-Event-ID`.
+    /// The value that it would send as `Last-Event-ID`.
     private(set) var lastEventID = ""
 
     /// - Parameter bytes: in chunks, or not.

@@ -2,16 +2,16 @@ import JSONCoding
 import Sessions
 import Storage
 
-/// What a session's streams must have said, told from its committed records alone: the model
-/// that the real thing is compared with. It knows nothing of logs, offsets and steps.
+/// The expected events of a session's streams, derived from its committed records alone: the model
+/// for comparison. It does not know logs, offsets and steps.
 struct Truth {
-    /// The state's JSON at each version, and the record at which it came to be.
+    /// The state's JSON at each version, and the record at which that version was reached.
     private(set) var states: [String] = []
     /// The version at each record number.
     private(set) var versions: [UInt64] = [0]
     private let records: [HistoryEntry]
     private let isEnded: Bool
-    /// With the notes.
+    /// Including notes.
     private let all: [HistoryEntry]
     private let generation: String
 
@@ -53,7 +53,7 @@ struct Truth {
         return events
     }
 
-    /// The version at a record, the end of the session included; nil: there is no such record.
+    /// The version at a record, including the session's end; nil: there is no such record.
     func version(at number: UInt64) -> UInt64? {
         if number < UInt64(versions.count) { return versions[Int(number)] }
         return isEnded && number == UInt64(versions.count) ? versions.last : nil
@@ -66,7 +66,7 @@ struct Truth {
         return "{\(parts.joined(separator: ","))}"
     }
 
-    /// The entry of the action log that a record or a note is.
+    /// The entry of the action log for a record or a note.
     private func entry(_ record: HistoryEntry) -> Heard {
         let part = record.part > 0 ? ".\(record.part)" : ""
         let id = "\(generation).\(record.number)\(part)"

@@ -1,6 +1,6 @@
 @testable import Sessions
 
-// What the table counts as things happen is what a walk over everything finds.
+// The counters of the table equal a count over everything.
 extension WholeLife {
     func checkCounts() {
         let sessions = Array(rig.table.all)
@@ -18,8 +18,8 @@ extension WholeLife {
         checkSubscriberCount(of: sessions)
     }
 
-    /// Readers of a session that has ended are counted until they have read its end: their streams
-    /// are no longer the session's.
+    /// Readers of an ended session are counted until they have received its end: their streams no
+    /// longer belong to the session.
     private func checkSubscriberCount(of sessions: [Session]) {
         let streams =
             sessions.flatMap(\.streams) + rig.output.subscribers.values.map(\.stream)

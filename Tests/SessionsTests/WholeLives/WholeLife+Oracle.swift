@@ -5,11 +5,11 @@ import Sessions
 import Storage
 import Testing
 
-// What has to hold, whatever happened.
+// Checks that must hold after any sequence of events.
 extension WholeLife {
     // MARK: While it lives
 
-    /// Looks at the answers that have come since.
+    /// Checks the replies that have arrived since.
     func lookAtAnswers() {
         for answer in rig.output.answers[answersSeen...] {
             guard let request = requests[answer.token] else {
@@ -22,7 +22,7 @@ extension WholeLife {
         answersSeen = rig.output.answers.count
     }
 
-    /// A session is gone only once somebody wanted it to end, and nobody was told that it failed.
+    /// A session is gone only if its end was requested, and no reply said that the end failed.
     func checkEnded(_ token: UInt64) {
         guard let request = requests[token] else { return }
         if rig.journal.all.contains(where: { $0.kind == .deleted && $0.session == request.id }) {
@@ -59,20 +59,20 @@ extension WholeLife {
 
     // MARK: In the end
 
-    /// Everything that is under way ends well; then nobody is left without an answer.
+    /// Everything pending ends with success; then every request has a reply.
     func finish() async throws {
         rig.journal.setLate(false)
         desk.open()
-        for index in readers.indices { comeBack(index) }
+        for index in readers.indices { reconnect(index) }
         await settle()
         if !spoiled.isEmpty { try await beHealed() }
-        // A reader whose connection ended, for the archive failed it, comes back once more.
+        // A reader whose connection ended because the archive failed reconnects once more.
         for index in readers.indices {
             let last = readers[index].reader.connections.last?.token
-            // Without one: its session could not be read.
-            if last.map(rig.output.finished.contains) ?? true { comeBack(index) }
+            // Without a connection: its session could not be read.
+            if last.map(rig.output.finished.contains) ?? true { reconnect(index) }
         }
-        // Every session is looked at once more, so that it is known whether it has ended.
+        // Every session is read once more, to find out whether it has ended.
         for id in ids { request(.readSession, id) }
         await settle()
         lookAtAnswers()
@@ -87,7 +87,7 @@ extension WholeLife {
         checkStates()
     }
 
-    /// A deployment that can rebuild everything.
+    /// Continues with a deployment that can rebuild everything.
     private func beHealed() async throws {
         lookAtAnswers()
         for token in unanswered() {
@@ -97,18 +97,18 @@ extension WholeLife {
         await settle()
     }
 
-    private func comeBack(_ index: Int) {
+    private func reconnect(_ index: Int) {
         if let token = readers[index].reader.connections.last?.token {
             gone.insert(token)
             rig.output.lose(token)
             rig.output.disconnect(token)
         }
         connect(index)
-        // It reads whatever there is.
+        // It accepts every byte.
         if let token = requests.keys.max() { rig.output.setCapacity(nil, of: token) }
     }
 
-    /// Until nothing comes in and nothing is under way.
+    /// Runs until no job arrives and nothing is pending.
     private func settle() async {
         for _ in 0..<2_000 {
             while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
@@ -126,9 +126,9 @@ extension WholeLife {
         blame("it never comes to rest")
     }
 
-    /// Acknowledged: there exactly once. Refused: not there. Else: once or not at all.
+    /// Acknowledged: there exactly once. Refused: not there. Otherwise: once or not at all.
     private func checkMarks() {
-        // Of each life: one that was created anew knows no keys of the one before.
+        // By generation: a session that was created again has no keys of the previous one.
         var counts: [Int: [SessionKey: Int]] = [:]
         for record in rig.journal.kept {
             for event in record.events where event.name == "a" || event.name == "mark" {
@@ -165,7 +165,7 @@ extension WholeLife {
         }
     }
 
-    /// Pages are pieces of the log without a gap, each from where it was asked for.
+    /// Pages are parts of the log without a gap, each from its requested position.
     private func checkPages() {
         for answer in rig.output.answers {
             guard case .logPage(let body) = answer.content.kind else { continue }
@@ -179,11 +179,11 @@ extension WholeLife {
                 $0.session == session.id.text && $0.generation == session.generation.text
                     && $0.kind != .created && $0.kind != .deleted
             }.map { Position(session.generation, $0.position).text }
-            let told = page.entries.map(\.position)
-            if let next = page.next, next != told.last { blame("next is \(next)") }
-            guard let first = told.first else { continue }
-            guard let start = all.firstIndex(of: first), all[start...].starts(with: told) else {
-                blame("\(session.id.text): the page \(told) is no piece of \(all)")
+            let listed = page.entries.map(\.position)
+            if let next = page.next, next != listed.last { blame("next is \(next)") }
+            guard let first = listed.first else { continue }
+            guard let start = all.firstIndex(of: first), all[start...].starts(with: listed) else {
+                blame("\(session.id.text): the page \(listed) is no piece of \(all)")
                 continue
             }
             guard page.reset == nil, let after, let seen = Position(after) else { continue }
@@ -203,7 +203,7 @@ extension WholeLife {
         var reset: Reset?
     }
 
-    /// What the sessions are in the end is what the journal says, and their readers have heard it.
+    /// The sessions at the end match the journal, and their readers have received all of it.
     private func checkLives() {
         for id in ids where !stubbed.contains(id) {
             let records = rig.journal.all.filter { $0.session == id }
@@ -221,7 +221,7 @@ extension WholeLife {
                 if session.version != UInt64(truth.states.count - 1) { blame("\(id)'s version") }
                 if records.last?.kind == .deleted { blame("\(id) lives, and was deleted") }
             }
-            // A reader of several lives was told so; the model has one.
+            // A reader of several generations got a reset; the model has one generation.
             guard Set(records.map(\.generation)).count == 1 else { continue }
             let isOver = records.contains { $0.kind == .deleted }
             for (_, reader) in readers.filter({ $0.session == id }) {

@@ -4,7 +4,7 @@ import ReactorHosting
 import Sessions
 import Storage
 
-// What clients ask for, carried out as the server does.
+// The requests of clients, carried out like the server does.
 extension WholeLife {
     /// The operations of the service, by their `operationId`. A test compares them with the table.
     enum Operation: String, CaseIterable {
@@ -41,7 +41,7 @@ extension WholeLife {
         }
     }
 
-    /// Finds the session, or waits until it has come from the journal; then `act`.
+    /// Finds the session, or waits until it is loaded from the journal; then `act`.
     private func reach(
         _ id: String, _ request: Request, _ act: @escaping (Session, UInt64) throws -> Void
     ) {
@@ -57,7 +57,7 @@ extension WholeLife {
         }
     }
 
-    /// Finds a session now or later; nothing comes of it when the connection has gone.
+    /// Finds a session now or later; the result is discarded if the connection is gone.
     private func meet(
         _ name: SessionID, _ token: UInt64, _ act: @escaping (SessionLookup) -> Void
     ) {
@@ -143,7 +143,7 @@ extension WholeLife {
         return registrations.first { $0.name == reactors[id] }
     }
 
-    /// A new one, or a fork of another at a version.
+    /// Creates a session, or forks another one at a version.
     private func create() {
         guard ids.count < 12 else { return }
         lastNew += 1
@@ -348,10 +348,11 @@ extension WholeLife {
         chance(1, in: 2) ? nil : Int.random(in: 0..<300, using: &generator)
     }
 
-    /// A page from the beginning, from where clients are, from the edge of what memory keeps.
+    /// Requests a page from the beginning, from a client's position, or from the edge of the kept
+    /// history.
     private func page(_ id: String) {
         let kind = Int.random(in: 0..<6, using: &generator)
-        let told = positions[id]?.randomElement(using: &generator)
+        let known = positions[id]?.randomElement(using: &generator)
         let back = UInt64.random(in: 0...UInt64(min(retention.records + 4, 30)), using: &generator)
         let limit = [1, 3, 100].randomElement(using: &generator) ?? 1
         reach(id, Request(operation: .readLog, id: id)) { [self] session, token in
@@ -359,7 +360,7 @@ extension WholeLife {
             let after: String? =
                 switch kind {
                 case 0: nil
-                case 1: told
+                case 1: known
                 case 2: "no position"
                 case 3: "\(session.generation.text).\(number + 7)"
                 default: "\(session.generation.text).\(number - min(number, back))"

@@ -1,15 +1,16 @@
 import Sessions
 import Storage
 
-// What happens besides requests.
+// Events other than requests.
 extension WholeLife {
-    /// A batch fails, and with it all that were handed in before that was known; or it is written
-    /// and said to have failed.
+    /// A batch fails together with all that were submitted before the failure was known; or it is
+    /// written and reported as failed.
     func failCommits() {
         let count = rig.journal.pendingCount
         guard count > 0, chance(1, in: 2) else { return rig.settle() }
         let isWritten = scope.hasArchive && chance(1, in: 2)
-        // Of those that came before the failure was known, some may continue what the journal has.
+        // Of the batches submitted before the failure was known, some may continue the journal's
+        // records.
         let failing = scope.hasArchive && !isWritten && chance(1, in: 2) ? 1 : count
         for index in 0..<failing {
             rig.journal.endNext(
@@ -19,7 +20,7 @@ extension WholeLife {
         }
     }
 
-    /// The archive reads for somebody, answers somebody, or fails, in any order.
+    /// The archive executes a query, sends a reply, or fails, in any order.
     func answerArchive() {
         let count = rig.journal.askedCount
         guard count > 0 else { return rig.drainInbox() }
@@ -34,7 +35,7 @@ extension WholeLife {
         if chance(3, in: 4) { rig.drainInbox() }
     }
 
-    /// A reader's connection ends, and it comes back with the id it has.
+    /// A reader's connection ends, and it resumes with its id.
     func cut() {
         guard let index = readers.indices.randomElement(using: &generator) else { return }
         leave(index)
@@ -62,7 +63,7 @@ extension WholeLife {
         }
     }
 
-    /// The connection of a request that has no answer yet is gone.
+    /// The connection of a pending request is lost.
     func lose() {
         guard let token = unanswered().randomElement(using: &generator),
             let request = requests[token]
@@ -72,7 +73,7 @@ extension WholeLife {
         if request.waits { withPresent(request.id) { $0.forget(token) } }
     }
 
-    /// `?wait=settled` has waited long enough.
+    /// The time of `?wait=settled` is over.
     func stopWaiting() {
         let waiting = unanswered().filter { requests[$0]?.waits == true }
         guard let token = waiting.randomElement(using: &generator), let request = requests[token]
@@ -87,7 +88,7 @@ extension WholeLife {
         act(session)
     }
 
-    /// Retention: up to a snapshot; or an ended life goes altogether.
+    /// Retention: removes records up to a snapshot, or a whole ended generation.
     func trim() {
         let kept = rig.journal.keptBatch
         if chance(1, in: 4), let over = rig.journal.all.last(where: { $0.kind == .deleted }) {
@@ -98,7 +99,7 @@ extension WholeLife {
         }
     }
 
-    /// Something that is kept of a session can't be rebuilt, should it fall asleep.
+    /// Damages the records of a session, which then can't be rebuilt after it falls asleep.
     func spoil() {
         guard scope.hasArchive, chance(1, in: 2) else { return }
         let id = anyID()
@@ -116,9 +117,9 @@ extension WholeLife {
         if count > 0 { desk.letGo(Int.random(in: 0..<count, using: &generator)) }
     }
 
-    /// The process is killed, or ends in order, and another one takes over.
+    /// The process is killed or ends in order, and another one takes over.
     ///
-    /// - Parameter isHealing: whether that one can rebuild everything; by chance if nil.
+    /// - Parameter isHealing: whether that one can rebuild everything; random if nil.
     func crash(isHealing: Bool? = nil) throws {
         guard scope.hasArchive else { return }
         lookAtAnswers()
@@ -134,10 +135,10 @@ extension WholeLife {
         }
         rig.output.breakAll()
         rig.table.stop()
-        // What had come to the loop finds nobody; what comes from now on is refused.
+        // Jobs that have reached the loop find no session; later ones are refused.
         rig.drainInbox()
         rig.inbox.close()
-        for act in rig.inbox.takeLate() { act() }
+        for act in rig.inbox.drainLate() { act() }
         if isHealing ?? chance(1, in: 2) {
             rig.journal.heal()
             spoiled = []
@@ -148,7 +149,7 @@ extension WholeLife {
         for index in readers.indices { connect(index) }
     }
 
-    /// Requests whose client still waits, in their order.
+    /// Requests whose client still waits, in order.
     func unanswered() -> [UInt64] {
         let answered = Set(rig.output.answers.map(\.token))
         return requests.keys.filter {
@@ -156,7 +157,8 @@ extension WholeLife {
         }.sorted()
     }
 
-    /// Until tasks have come to where they wait for the simulation, as far as that can be seen.
+    /// Waits until tasks have reached their waits for the simulation, as far as that can be
+    /// observed.
     func rest() async {
         var quiet = 0
         var last = (desk.count, rig.inbox.count)

@@ -4,18 +4,18 @@ import Sessions
 import Storage
 import TestRandomness
 
-/// One random life of many sessions, over several processes on one journal whose archive answers
+/// A random life of many sessions, over several processes on one journal whose archive replies
 /// late, in any order, or with a failure.
 ///
-/// Design: the floor above is played as the server plays it: a request finds its session or waits
-/// for it, has one answer or loses its connection. Everything else that can happen to sessions is a
-/// step of its own, so that any two things happen in any order.
+/// Design: the layer above is simulated like the server's: a request finds its session or waits for
+/// it, gets one reply or loses its connection. Every other event of a session is a separate step,
+/// so that any two events happen in any order.
 final class WholeLife {
-    /// What the life has besides requests.
+    /// The features that a life uses besides requests.
     struct Scope {
-        /// Effects, Cyclers and topics: tasks, whose order is not the seed's alone.
+        /// Effects, Cyclers and topics: tasks, whose order the seed alone does not determine.
         var hasTasks = false
-        /// Whether the journal can be read; else sessions live in memory alone.
+        /// Whether the journal can be read; otherwise sessions live in memory only.
         var hasArchive = true
     }
 
@@ -23,14 +23,14 @@ final class WholeLife {
     struct Request {
         var operation: Operation
         var id: String
-        /// The number that marks a post, the same for every try of one key.
+        /// The number that marks a post, the same for every attempt with one key.
         var mark: Int?
-        /// Of a page of the log: the position that it asked for.
+        /// Of a page of the log: the requested position.
         var after: String?
         var waits = false
     }
 
-    /// An answer that no session gives.
+    /// A reply that does not come from a session.
     enum Said {
         case ended, nothing, unreadable, refused, list([String]), topic
         case quarantined, deleted, notDeleted
@@ -45,14 +45,14 @@ final class WholeLife {
     let desk = Desk()
     let registrations: [Registration]
 
-    /// Every id that a session was created under, or may be.
+    /// Every id under which a session was or may have been created.
     var ids = ["s", "t"]
     var reactors: [String: String] = [:]
-    /// What forks begin with, as JSON.
+    /// The state that each fork begins with, as JSON.
     var origins: [SessionKey: [UInt8]] = [:]
-    /// Lives that had a stub: what they show is no truth of the journal.
+    /// Generations that had a stub: their shown states are not in the journal.
     var stubbed: Set<String> = []
-    /// Lives that this process may have found to be such as can't be rebuilt.
+    /// Generations that this process may have found impossible to rebuild.
     var spoiled: Set<String> = []
     var requests: [UInt64: Request] = [:]
     var said: [UInt64: Said] = [:]
@@ -60,15 +60,15 @@ final class WholeLife {
     var readers: [(session: String, reader: Reader)] = []
     var lastMark = 0
     var lastNew = 0
-    /// Keyed posts: sent again until they are answered, and sometimes after that.
+    /// Keyed posts: sent again until they get a reply, and sometimes after it.
     var keyed: [(mark: Int, session: String, body: String, waits: Bool)] = []
-    /// Positions that clients were told.
+    /// Positions that clients have received.
     var positions: [String: [String]] = [:]
-    /// How many of the output's answers have been looked at.
+    /// How many of the output's replies have been checked.
     var answersSeen = 0
     var publications: [Task<Void, Never>] = []
     var done: Set<Operation> = []
-    /// What the oracle has against it; empty in the end.
+    /// The faults that the oracle has found; empty at the end.
     var faults: [String] = []
 
     init(seed: UInt64, scope: Scope = Scope()) throws {
@@ -127,7 +127,7 @@ final class WholeLife {
         if scope.hasTasks { await rest() }
     }
 
-    /// As often as they matter to one another.
+    /// Operations are drawn as often as they affect each other.
     private func anyOperation() -> Operation {
         let weights: [(Operation, Int)] = [
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),

@@ -10,7 +10,7 @@ import Testing
 @Suite("Whole lives — random events in random order", .timeLimit(.minutes(5)))
 struct WholeLifeTests {
     /// How many seeds each test tries; `REACTOR_SIMULATION_SEEDS` for a long run,
-    /// `REACTOR_SIMULATION_FIRST` to begin elsewhere.
+    /// `REACTOR_SIMULATION_FIRST` to start at another seed.
     private static func seeds(_ count: UInt64) -> Range<UInt64> {
         let first = number(of: "REACTOR_SIMULATION_FIRST") ?? 0
         return first..<(first + (number(of: "REACTOR_SIMULATION_SEEDS") ?? count))

@@ -4,18 +4,18 @@ import Synchronization
 import TestStreams
 
 /// A Cycler that waits at gates of the test.
-final class Teller: ActionCycler {
+final class Cashier: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case add(number: Int)
-        /// Adds, waits, adds again, tells.
+        /// Adds, waits, adds again and emits an activity.
         case addLater(number: Int)
         /// Adds, then fails.
         case addThenFail(number: Int)
-        /// Fails when it has waited.
+        /// Waits, then fails.
         case failLater
-        /// Adds, waits until that is saved, and only then does something in the world outside.
+        /// Adds, waits until that is saved, then acts on the world outside.
         case charge(number: Int)
-        /// Waits, then does something outside; it commits nothing.
+        /// Waits, then acts on the world outside; it commits nothing.
         case call
         case twice(number: Int)
         case nothing
@@ -38,7 +38,7 @@ final class Teller: ActionCycler {
     private let gate: Gate
     private let world: World
     private let stream: AsyncStream<Action>?
-    /// Of this instance, not of the state.
+    /// Belongs to the instance, not to the state.
     private var adds = 0
 
     init(gate: Gate = Gate(), world: World = World(), stream: AsyncStream<Action>? = nil) {
@@ -99,7 +99,7 @@ final class Teller: ActionCycler {
     }
 }
 
-/// What happened outside.
+/// Records events outside the session.
 final class World: Sendable {
     private let book = Mutex<[String]>([])
 
