@@ -9,7 +9,7 @@
 #define PATHS 4096
 #define PATH_LENGTH 512
 
-// What stood where something was written that has not been flushed.
+// The previous content of bytes that were written and not yet flushed.
 struct overwritten {
     struct overwritten *before;
     sqlite3_int64 at;
@@ -38,7 +38,7 @@ struct faulty_file {
     sqlite3_file *real;
 };
 
-// Tests run side by side, and connections have threads of their own.
+// Tests run concurrently, and connections have their own threads.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t healed = PTHREAD_COND_INITIALIZER;
 static struct place places[PATHS];
@@ -122,7 +122,7 @@ int faulty_is_stalled(const char *path) {
     return is_stalled;
 }
 
-/// A flush waits for as long as the disk does not answer.
+/// A flush waits while the disk hangs.
 static void wait_for(const char *path) {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < place_count; i++) {
@@ -164,7 +164,8 @@ static int ask(const char *path, enum faulty_operation operation) {
 #define REAL(file) (((struct faulty_file *)(file))->real)
 #define METHODS(file) (REAL(file)->pMethods)
 
-/// The place whose unflushed writes are lost one day, if the file is one; with the lock held.
+/// The entry of a file whose unflushed writes are to be lost, if the file is one; call with the
+/// lock held.
 static struct place *forgetful(sqlite3_file *f) {
     for (int i = 0; i < place_count; i++)
         if (places[i].loses && strcmp(places[i].path, ((struct faulty_file *)f)->path) == 0)
@@ -172,7 +173,7 @@ static struct place *forgetful(sqlite3_file *f) {
     return NULL;
 }
 
-/// Before something is written: keeps what stood there.
+/// Before a write: keeps the previous content.
 static void remember(sqlite3_file *f, int n, sqlite3_int64 at) {
     pthread_mutex_lock(&lock);
     struct place *place = forgetful(f);
@@ -188,7 +189,8 @@ static void remember(sqlite3_file *f, int n, sqlite3_int64 at) {
     pthread_mutex_unlock(&lock);
 }
 
-/// The code to refuse a flush with, if this is the one; then nothing of what it was for is left.
+/// The code with which to refuse a flush, if this is the one; then all writes since the previous
+/// flush are lost.
 static int lose(sqlite3_file *f) {
     int code = SQLITE_OK;
     pthread_mutex_lock(&lock);

@@ -7,7 +7,7 @@ struct CommitTests {
     private struct Failure: Error {}
 
     private let tally = Tally()
-    private let book = LogBook()
+    private let book = LineLogger()
 
     init() { tally.add(logger: book) }
 
@@ -116,7 +116,7 @@ struct CommitTests {
         #expect(throws: Failure.self) {
             try tally.commit("outer") { _ in
                 tally.commit("inner") { $0.update(2, \.b) }
-                tally.emit("unsaid")
+                tally.emit("rolled back")
                 throw Failure()
             }
         }
@@ -145,7 +145,7 @@ struct CommitTests {
     }
 
     @Test func `writes in place do not copy unless someone reads`() {
-        // The address of an array's elements stays the same exactly if nothing was copied.
+        // The address of an array's elements stays the same if and only if nothing was copied.
         let storage = MutableStorage([0, 1, 2])
         func address() -> UInt {
             unsafe storage.value.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }

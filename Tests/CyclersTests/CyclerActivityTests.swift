@@ -50,7 +50,7 @@ struct CyclerActivityTests {
     }
 
     @Test func `an activity in a commit is sent after it, and never if it fails`() {
-        let book = LogBook()
+        let book = LineLogger()
         tally.add(logger: book)
         tally.commit("c") { state in
             tally.emit("x")
@@ -58,7 +58,7 @@ struct CyclerActivityTests {
         }
         #expect(throws: Tally.Refused.self) {
             try tally.commit("f") { _ in
-                tally.emit("unsaid")
+                tally.emit("rolled back")
                 throw Tally.Refused()
             }
         }

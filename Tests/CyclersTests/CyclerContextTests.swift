@@ -8,7 +8,7 @@ struct CyclerContextTests {
     @Test func `case 130: after the cycler is released nothing is committed or sent`() {
         var tally: Tally? = Tally()
         weak let gone = tally
-        let book = LogBook()
+        let book = LineLogger()
         tally?.add(logger: book)
         let context = tally?.dispatch("waits") { context in
             context.commit { $0.update(3, \.a) }
@@ -70,7 +70,7 @@ struct CyclerContextTests {
     @Test func `case 124: overlapping dispatches are distinguished by their numbers`() async throws
     {
         let tally = Tally()
-        let book = LogBook()
+        let book = LineLogger()
         tally.add(logger: book)
         let first = tally.dispatch("first") { $0 }
         let second = tally.dispatch("second") { $0 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A host is notified in order, and can roll back unsaved commits", .timeLimit(.minutes(5)))
 struct CyclerHostingTests {
-    /// A loop with one session on it.
+    /// A loop with one session.
     private actor Loop {
         private let executor = QueueExecutor()
         nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -30,7 +30,7 @@ struct CyclerHostingTests {
         }
 
         func save() { session.save() }
-        func unsay() { session.unsay() }
+        func rollBack() { session.rollBack() }
         func end() { session.end() }
 
         func settled() async {
@@ -130,7 +130,7 @@ struct CyclerHostingTests {
         session.save()
         tally.add(1)
         var late = Reading(tally.state.values())
-        session.unsay()
+        session.rollBack()
         #expect(tally.state.value.a == 1)
         #expect(tally.version == 1)
         #expect(told == [1, 2])

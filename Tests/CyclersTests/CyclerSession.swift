@@ -1,19 +1,19 @@
 import Cyclers
 import Reactors
 
-/// A host as a server has it, in small: one action after the other, a journal that can fail.
+/// A small model of a server's host: one action after the other, and a journal that can fail.
 ///
-/// Belongs to a loop. It is not isolated itself: whoever calls it is on the loop.
+/// Belongs to a loop. It is not isolated itself: the caller is on the loop.
 final class CyclerSession<C: ActionCycler> where C.State: Equatable {
     enum Answer: Equatable {
         /// The synchronous part reached this version.
         case applied(version: UInt64)
-        /// The synchronous part threw: the state is as it was.
+        /// The synchronous part threw: the state is unchanged.
         case refused
     }
 
     let cycler: C
-    /// What was told, in order.
+    /// The notifications so far, in order.
     private(set) var log: [String] = []
     private(set) var running: [Int: Task<Void, Never>] = [:]
     private var outcomes: [Int: Result<Void, any Error>] = [:]
@@ -26,15 +26,15 @@ final class CyclerSession<C: ActionCycler> where C.State: Equatable {
         cycler.observe(by: self)
     }
 
-    /// Carries out an action; its part before the first suspension is done on return.
+    /// Runs an action; its part before the first suspension is done on return.
     func receive(_ action: C.Action, on loop: isolated any Actor) -> Answer {
         lastAction += 1
         let number = lastAction
-        // Not `withValue` around the call in the task: the form that waits hops, and a hop ends the
-        // synchronous part (seen on 6.3.1). A task takes over the values of where it is made.
+        // Not `withValue` around the call in the task: its asynchronous form hops, and a hop ends
+        // the synchronous part (seen on 6.3.1). A task inherits the values of its creator.
         let task = PresentAction.$number.withValue(number) {
             Task.immediate {
-                // Captured, the parameter isolates this closure to the loop.
+                // Capturing the parameter isolates this closure to the loop.
                 _ = loop
                 do {
                     try await self.cycler.receive(action)
@@ -49,7 +49,7 @@ final class CyclerSession<C: ActionCycler> where C.State: Equatable {
             return .applied(version: cycler.version)
         }
         guard case .failure = outcome else { return .applied(version: cycler.version) }
-        unsay()
+        rollBack()
         return .refused
     }
 
@@ -57,22 +57,22 @@ final class CyclerSession<C: ActionCycler> where C.State: Equatable {
         if running.removeValue(forKey: number) == nil {
             outcomes[number] = outcome
         } else if case .failure(let error) = outcome {
-            note("failed \(error)", number)
+            record("failed \(error)", number)
         }
     }
 
-    /// The journal has what was committed.
+    /// The journal has saved the commits so far.
     func save() { saved = (cycler.state.value, cycler.version) }
 
-    /// The journal could not keep what was committed since.
-    func unsay() { cycler.restore(saved.state, version: saved.version) }
+    /// The journal could not save the commits since `save()`.
+    func rollBack() { cycler.restore(saved.state, version: saved.version) }
 
     func end() {
         cycler.end()
         for task in running.values { task.cancel() }
     }
 
-    private func note(_ line: String, _ number: Int? = nil) {
+    private func record(_ line: String, _ number: Int? = nil) {
         log.append(line + ((number ?? PresentAction.number).map { " of \($0)" } ?? ""))
     }
 }
@@ -82,29 +82,29 @@ extension CyclerSession: CyclerObserver {
     typealias Activity = C.Activity
 
     func committed(_ state: C.State, version: UInt64, by call: CyclerCall?) {
-        note("committed v\(version)")
+        record("committed v\(version)")
     }
 
-    func emitted(_ activity: C.Activity, by call: CyclerCall) { note("emitted \(activity)") }
-    func willDispatch(_ call: CyclerCall) { note("willDispatch \(call.name)") }
+    func emitted(_ activity: C.Activity, by call: CyclerCall) { record("emitted \(activity)") }
+    func willDispatch(_ call: CyclerCall) { record("willDispatch \(call.name)") }
 
     func didDispatch(_ call: CyclerCall, error: (any Error)?) {
-        note("didDispatch \(call.name)" + (error.map { " \($0)" } ?? ""))
+        record("didDispatch \(call.name)" + (error.map { " \($0)" } ?? ""))
     }
 
     func didMutate(_ call: CyclerCall, outcome: CommitOutcome) {
-        if case .failed(let error) = outcome { note("failing commit \(error)") }
+        if case .failed(let error) = outcome { record("failing commit \(error)") }
     }
 
     func didChange<Root, Value>(
         _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
     ) {
-        note("changed \(value)")
+        record("changed \(value)")
     }
 }
 
-/// Which action what is told now belongs to. Commits are synchronous in the task that carries out
-/// the action, so the task knows.
+/// The action to which a notification belongs. Commits are synchronous in the task that runs the
+/// action, so the task knows it.
 private enum PresentAction {
     @TaskLocal static var number: Int?
 }

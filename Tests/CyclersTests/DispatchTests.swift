@@ -9,7 +9,7 @@ import Testing
 @MainActor
 struct DispatchTests {
     private let tally = Tally()
-    private let book = LogBook()
+    private let book = LineLogger()
 
     init() { tally.add(logger: book) }
 
@@ -107,7 +107,7 @@ struct DispatchTests {
 
     @Test func `a logger that another one adds gets lines from the next one on`() {
         final class Adder: CyclerLogger {
-            let late = LogBook()
+            let late = LineLogger()
             let tally: Tally
             init(_ tally: Tally) { self.tally = tally }
             func willMutate(_ call: CyclerCall) { tally.add(logger: late) }

@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-// The shapes of Cycler 3.0.1's source, where a commit is given the state itself.
+// The forms of Cycler 3.0.1's source in which a commit gets the state itself.
 
 private final class Basket: Cycler {
     struct Refused: Error {}
@@ -44,7 +44,7 @@ private final class Shelf: ModularCycler {
 @Suite("A commit may change the state in place", .timeLimit(.minutes(5)))
 struct InPlaceCommitTests {
     private let basket = Basket()
-    private let book = LogBook()
+    private let book = LineLogger()
 
     init() { basket.set(logger: book) }
 
@@ -154,7 +154,7 @@ struct InPlaceCommitTests {
     }
 
     @Test func `setting a logger replaces all added ones`() async throws {
-        let (other, last) = (LogBook(), LogBook())
+        let (other, last) = (LineLogger(), LineLogger())
         let log = basket.log()
         basket.add(logger: other)
         let token = basket.set(logger: last)

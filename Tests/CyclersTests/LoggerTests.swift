@@ -7,7 +7,7 @@ import Testing
     "All loggers get all lines in one order; a slow reader of the log delays nobody",
     .timeLimit(.minutes(5)))
 struct LoggerTests {
-    /// Writes into a log that it shares with others.
+    /// Writes into a log that several loggers share.
     private final class Named: CyclerLogger {
         private let name: String
         private let write: (String) -> Void
@@ -24,7 +24,7 @@ struct LoggerTests {
     private let tally = Tally()
 
     @Test func `case 132: two loggers get all lines in the same order`() {
-        let (first, second) = (LogBook(), LogBook())
+        let (first, second) = (LineLogger(), LineLogger())
         tally.add(logger: first)
         tally.add(logger: second)
         tally.dispatch("one") { _ in
@@ -54,7 +54,7 @@ struct LoggerTests {
         #expect(lines == ["other will", "second will", "other did", "second did"])
         tally.remove(logger: token)
         tally.remove(logger: token)
-        #expect(!tally.replace(logger: token, with: LogBook()))
+        #expect(!tally.replace(logger: token, with: LineLogger()))
         lines = []
         tally.add(1)
         #expect(lines == ["second will", "second did"])

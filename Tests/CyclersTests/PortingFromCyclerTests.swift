@@ -4,7 +4,7 @@ import Reactors
 import TestStreams
 import Testing
 
-// What stands in `PortingFromCycler.md`, so that it compiles: word for word, in any indentation.
+// The code of `PortingFromCycler.md`, compiled: word for word, in any indentation.
 
 // swift-format-ignore
 private final class ViewModel: Cycler {                             // was CyclerType
@@ -164,7 +164,7 @@ struct PortingFromCyclerTests {
     }
 
     @Test func `its basket is filled by its shelf, closed and cleared`() throws {
-        let logger = LogBook()
+        let logger = LineLogger()
         let (basket, shelf) = (Basket(), Shelf())
         basket.set(logger: logger)
         basket.add(module: shelf)

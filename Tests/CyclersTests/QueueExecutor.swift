@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Runs an actor's jobs on one serial queue, as the loops of the server do.
+/// Runs an actor's jobs on one serial queue, like the loops of the server.
 ///
 /// Why `isIsolatingCurrentContext`: in the handler of a Dispatch source no Swift task runs, so
-/// `Task.immediate` has to ask the executor whether it is on it already. Without an answer it
-/// enqueues (seen on 6.3.1), and the synchronous part of an action comes later.
+/// `Task.immediate` asks the executor whether it is on it already. Without an answer it enqueues
+/// (seen on 6.3.1), and the synchronous part of an action comes later.
 final class QueueExecutor: SerialExecutor {
     let queue = DispatchQueue(label: "test loop")
     private static let key = DispatchSpecificKey<ObjectIdentifier>()

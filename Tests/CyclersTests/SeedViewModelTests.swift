@@ -87,7 +87,7 @@ struct SeedViewModelTests {
 
     init() { model = ViewModel(clock: clock) }
 
-    /// Increments as the seed's caller does, and lets the 100 ms go by.
+    /// Increments as the seed's caller does, and waits for the 100 ms.
     private func increment(_ number: Int) async throws {
         let action = Task { try await model.increment(number: number) }
         await clock.waitForSleepers(1)
@@ -96,7 +96,7 @@ struct SeedViewModelTests {
     }
 
     @Test func `case 126: 10 emits nothing, 11 and 12 emit an activity each`() async throws {
-        let book = LogBook()
+        let book = LineLogger()
         var activities = Reading(model.activities())
         try await increment(10)
         model.add(logger: book)
@@ -145,7 +145,7 @@ struct SeedViewModelTests {
         #expect(added == Self.added)
     }
 
-    /// What RxSwift did for it.
+    /// Members that RxSwift provided.
     private static let removed = [
         "class ViewModel : CyclerType {",
         "private let disposeBag = DisposeBag()",

@@ -18,7 +18,7 @@ struct StorageTests {
 
     private let storage = MutableStorage(Person())
     private let told = Box<Person>()
-    private let book = LogBook()
+    private let book = LineLogger()
 
     init() {
         storage.add(logger: book)

@@ -6,13 +6,13 @@ import Reactors
 final class Cycle: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case increment
-        /// Tells an activity that was not announced, and changes nothing.
+        /// Emits an activity that was not announced, and changes nothing.
         case wave(hands: Int)
-        /// Both in one commit.
+        /// Writes both in one commit.
         case setBoth(a: Int, b: Int)
-        /// Both in one batch of one commit.
+        /// Writes both in one batch of one commit.
         case setBatch(a: Int, b: Int)
-        /// Also when it is the same.
+        /// Writes even an equal value.
         case set(a: Int)
         case setIfChanged(a: Int)
         case setName(name: String?)
@@ -23,7 +23,7 @@ final class Cycle: ActionCycler {
         case commitThenFail(a: Int)
         /// Reads what it has written, in the same commit.
         case double(a: Int)
-        /// Waits until it is released, then increments and tells an activity.
+        /// Waits until it is released, then increments and emits an activity.
         case hold(name: String)
         case release(name: String)
         /// Waits until it is released, then fails.
@@ -122,7 +122,8 @@ final class Cycle: ActionCycler {
         try await dispatch("hold", name) { context in
             var iterator = gate.makeAsyncIterator()
             if await iterator.next(isolation: #isolation) == nil {
-                // What an ended session's action sees, told where a test can see it.
+                // Reports the cancellation of an ended session's action to the test, through
+                // standard error.
                 FileHandle.standardError.write(Data("cancelled \(name)\n".utf8))
             }
             if fails { throw Fault() }

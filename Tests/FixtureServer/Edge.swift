@@ -1,6 +1,6 @@
 import Reactors
 
-/// A pulse that has been assigned as often as can be counted (case 5).
+/// A pulse that has been assigned the maximal number of times (case 5).
 struct Edge: Reactor {
 
     enum Action: TaggedCodable, Sendable {

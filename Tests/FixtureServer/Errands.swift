@@ -1,10 +1,10 @@
 import Reactors
 
-/// Effects of every kind, each held until an action lets it go, so that no clock is needed to say in
-/// which order things happen (cases 53 to 94).
+/// Effects of every kind, each held until an action releases it, so that the order of events needs
+/// no clock (cases 53 to 94).
 final class Errands: Reactor {
     enum Action: TaggedCodable, Sendable {
-        /// Notes its begin, waits at a gate of its name, notes its end.
+        /// Records its beginning, waits at the gate of its name, records its end.
         case run(name: String)
         /// Waits at the gate; the latest wins.
         case search(text: String)
@@ -14,10 +14,10 @@ final class Errands: Reactor {
         case start
         case tick
         case stop
-        /// Two mutations, and another action that it sends itself.
+        /// Makes two mutations, and sends itself another action.
         case relay(first: String, then: String)
         case note(text: String)
-        /// Loading, a wait at the gate `increase`, one more, loading off, a pulse.
+        /// Sets loading, waits at the gate `increase`, adds one, clears loading, assigns a pulse.
         case increase
         case present(route: String?)
     }
@@ -103,7 +103,7 @@ final class Errands: Reactor {
         then mutation: Mutation? = nil
     ) -> Effect<Mutation> {
         let (stream, opener) = AsyncStream<Void>.makeStream()
-        // A second one that is left out must not take the gate from the first.
+        // A second step that is skipped must not replace the first one's gate.
         if policy == .first, gates[gate] != nil { return held(stream, id, policy, mutation) }
         gates[gate] = opener
         return held(stream, id, policy, mutation)

@@ -1,6 +1,6 @@
 import Reactors
 
-/// Code of its own that fails in every place where it may (cases 77, 78, 89).
+/// Fails in every place where a reactor may (cases 77, 78, 89).
 struct Failing: Reactor {
 
     struct Fault: Error {}
@@ -9,11 +9,11 @@ struct Failing: Reactor {
         case add(number: Int)
         /// Adds, then fails.
         case addThenFail(number: Int)
-        /// Fails in a task of its own, after it has added.
+        /// Fails in a task, after it has added.
         case addThenFailLater(number: Int)
-        /// Adds, does nothing, and ends in a task that does nothing.
+        /// Adds, and ends with a task that does nothing.
         case addThenEnd(number: Int)
-        /// Fails before `mutate` sees it.
+        /// Fails before `mutate` gets it.
         case poison
     }
 

@@ -1,7 +1,7 @@
 import Reactors
 import Synchronization
 
-/// Listens to a stream from outside, and counts how often that was started (cases 56, 97).
+/// Listens to an external stream, and counts how often that was started (cases 56, 97).
 final class Feed: Reactor {
 
     enum Mutation: TaggedCodable, Sendable {

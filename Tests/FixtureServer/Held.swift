@@ -1,8 +1,8 @@
 import Foundation
 import Reactors
 
-/// Effects that wait until another action releases them: no clock is needed to see what is
-/// synchronous and what is not (cases 37, 71, 87, 90, 91).
+/// Effects that wait until another action releases them: they show without a clock which part is
+/// synchronous (cases 37, 71, 87, 90, 91).
 final class Held: Reactor {
 
     enum Action: TaggedCodable, Sendable {
@@ -41,7 +41,8 @@ final class Held: Reactor {
                 .run { send in
                     var iterator = gate.makeAsyncIterator()
                     guard await iterator.next() != nil else {
-                        // What an ended session's effect sees, told where a test can see it.
+                        // Reports the cancellation of an ended session's effect to the test,
+                        // through standard error.
                         FileHandle.standardError.write(Data("cancelled \(text)\n".utf8))
                         return
                     }

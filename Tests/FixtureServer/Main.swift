@@ -1,7 +1,7 @@
 import ReactorHosting
 import Reactors
 
-/// The reactors of the conformance cases that need more than the samples have.
+/// Hosts the reactors of the conformance cases that need more than the samples.
 @main
 enum Main {
     static func main() async {

@@ -1,6 +1,6 @@
 import Reactors
 
-/// Listens to who is signed in, as many sessions do (cases 95, 96).
+/// Listens to the signed-in user, as many sessions do (cases 95, 96).
 struct Profile: Reactor {
     struct User: Codable, Sendable {
         var name: String

@@ -17,11 +17,11 @@ struct Pulses: Reactor {
         case resetAndSet(text: String)
         /// Changes a field that is no pulse.
         case touch
-        /// Leads to no mutation.
+        /// Makes no mutation.
         case nothing
-        /// Leads to `setA` and `setB`, two mutations.
+        /// Makes two mutations, `setA` and `setB`.
         case setBoth(a: Int, b: Int)
-        /// Leads to one mutation that assigns `a` and `b`.
+        /// Makes one mutation that assigns `a` and `b`.
         case setPair(a: Int, b: Int)
     }
 

@@ -1,7 +1,7 @@
 import Cyclers
 import Reactors
 
-/// A part of a `Cycle`: it has that one increment for it (case 133).
+/// A part of a `Cycle`, to which it forwards its increments (case 133).
 final class Row: ActionCycler, ModularCycler {
     enum Action: TaggedCodable, Sendable {
         case mark

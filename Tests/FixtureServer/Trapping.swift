@@ -6,16 +6,16 @@ import Reactors
     import Darwin
 #endif
 
-/// Code that ends its process, or never returns (case 151).
+/// Ends its process, or never returns (case 151).
 struct Trapping: Reactor {
     enum Action: TaggedCodable, Sendable {
         case add
         case trapInMutate
         case trapInReduce
-        /// Calls itself until there is no stack left.
+        /// Calls itself until the stack overflows.
         case recurse
         case hang
-        /// Adds, then traps in a task of its own.
+        /// Adds, then traps in a task.
         case trapLater
     }
 
@@ -43,7 +43,7 @@ struct Trapping: Reactor {
     func recovery(of action: Action) -> Recovery { .runAgain }
 
     private static func depth(of level: Int) -> Int {
-        // Never so deep; the compiler does not know.
+        // Never that deep; the compiler does not know.
         guard level < Int.max / 2 else { return 0 }
         return depth(of: level + 1) + level % 7 + 1
     }

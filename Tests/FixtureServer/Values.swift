@@ -1,12 +1,12 @@
 import Foundation
 import Reactors
 
-/// Values that JSON has no room for, or has in a way of its own (cases 145, 146, 156, 157).
+/// Values that JSON cannot represent, or represents in a special way (cases 145, 146, 156, 157).
 struct Values: Reactor {
     enum Action: TaggedCodable, Sendable {
         /// Nests the tree deeper.
         case nest(levels: Int)
-        /// The same in a task of its own.
+        /// The same in a task.
         case nestLater(levels: Int)
         /// The quotient is 1 divided by it.
         case divide(by: Double)

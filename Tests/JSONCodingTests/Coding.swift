@@ -8,7 +8,7 @@ func decode<Value: Decodable>(
     try JSON.decode(type, from: Array(text.utf8))
 }
 
-/// Decodes text as what this service has stored, over another text.
+/// Decodes text as stored by this service, over another text.
 func decodeStored<Value: Decodable>(
     _ type: Value.Type = Value.self, _ text: String, over fallback: String? = nil
 ) throws(JSONRefusal) -> Value {
@@ -16,7 +16,7 @@ func decodeStored<Value: Decodable>(
     return try JSON.decode(type, stored: Array(text.utf8), over: bytes.map { bytes in { bytes } })
 }
 
-/// Encodes to text, behind other bytes that must stay as they are.
+/// Encodes to text, after other bytes that must stay unchanged.
 func encode<Value: Encodable>(_ value: Value) throws -> String {
     var out: [UInt8] = [0x21]
     try JSON.encode(value, into: &out)
@@ -33,7 +33,7 @@ func refusal<Value: Decodable>(
     }
 }
 
-/// The failure of a value that must not encode; nothing of it may stay.
+/// The failure of a value that must not encode; no byte of it may stay.
 func failure<Value: Encodable>(
     of value: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> JSONEncodingFailure {

@@ -4,7 +4,7 @@ import Testing
 
 private enum Key: String, CodingKey { case a, b, c, d }
 
-/// Encodes itself as its closure says.
+/// Encodes itself by its closure.
 private struct Custom: Encodable {
     var body: (any Encoder) throws -> Void
     func encode(to encoder: any Encoder) throws { try body(encoder) }

@@ -3,7 +3,7 @@ import Foundation
 import JSONCoding
 import Testing
 
-/// Something of everything, made from a seed.
+/// A value of every kind, made from a seed.
 private struct Sample: Codable, Equatable {
     enum Color: String, Codable, CaseIterable { case red, green, blue }
     enum Shape: Codable, Equatable {
@@ -122,7 +122,7 @@ private struct Sample: Codable, Equatable {
 
 @Suite("JSONEncoder and JSONDecoder agree with this coder", .timeLimit(.minutes(5)))
 struct DifferentialTests {
-    /// The same bytes but for the order of members, which JSONEncoder chooses.
+    /// The same value regardless of the order of members, which JSONEncoder chooses.
     private func canonical(_ text: String) throws -> JSONValue {
         func sorted(_ value: JSONValue) -> JSONValue {
             switch value {
@@ -137,7 +137,7 @@ struct DifferentialTests {
         return sorted(try decode(JSONValue.self, text))
     }
 
-    // Foundation's own form of RFC 3339, which this coder's is compared with.
+    // Foundation's own form of RFC 3339, for comparison.
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     private static var encoder: JSONEncoder {
@@ -203,12 +203,12 @@ struct DifferentialTests {
             }
             let ours = try? JSON.decode(Small.self, from: changed)
             if zip(changed, changed.dropFirst()).contains(where: { $0 == (0x2C, 0x7D) }) {
-                // Foundation (6.3.1) lets a comma stand before "}", which RFC 8259 §4 does not.
+                // Foundation (6.3.1) accepts a comma before "}", which RFC 8259 §4 does not.
                 #expect(ours == nil)
                 continue
             }
             if case .malformed(_, let reason)? = refusal(of: changed), reason.hasSuffix("twice") {
-                // Foundation takes one of them.
+                // Foundation accepts one of them.
                 continue
             }
             let theirs = try? JSONDecoder().decode(Small.self, from: Data(changed))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Equal values have equal bytes", .timeLimit(.minutes(5)))
 struct OrderTests {
-    /// The same elements, put in so that the hash table lies differently.
+    /// The same elements, inserted so that the hash tables differ.
     private func variants(_ count: Int) -> [[Int]] {
         var random = SeededGenerator(seed: 5)
         return (0..<20).map { _ in (0..<count).shuffled(using: &random) }
@@ -52,7 +52,7 @@ struct OrderTests {
         #expect(try encode(Set([["b": 1, "a": 2]])) == #"[{"a":2,"b":1}]"#)
     }
 
-    // A copy of all that stands before it for each of them would be two terabytes.
+    // Copying everything before it for each of them would take two terabytes.
     @Test(.timeLimit(.minutes(2)))
     func `a dictionary within a large value costs no more than one alone`() throws {
         struct Large: Encodable {

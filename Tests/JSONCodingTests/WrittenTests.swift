@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(5)))
 struct WrittenTests {
-    /// One object within the other; a tree of a reactor's state.
+    /// One object within another; a tree in a reactor's state.
     private indirect enum Tree: Codable, Equatable {
         case leaf
         case node(Tree)

@@ -1,7 +1,7 @@
 import ReactorHosting
 import Reactors
 
-/// What a package that depends on this one writes to host a reactor of its own.
+/// The reactor of a package that depends on this one and hosts it.
 struct Lamp: Reactor {
     enum Action: TaggedCodable, Sendable {
         case press

@@ -23,7 +23,7 @@ private struct Thermostat: Reactor {
 }
 
 private enum Later {
-    /// The same after a deployment; its types stand in README, word for word.
+    /// The same reactor after a deployment; its types are in README, word for word.
     struct Thermostat: Reactor {
         enum Action: TaggedCodable { case turn(degrees: Int), ring }
 

@@ -45,7 +45,7 @@ struct OwnReactorTests {
     }
 }
 
-/// Its pulse has a name that is the service's own.
+/// The name of its pulse is reserved by the service.
 private struct Badly: Reactor {
     enum Action: TaggedCodable, Sendable {
         case nothing

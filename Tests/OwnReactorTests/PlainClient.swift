@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// A blocking TCP connection to this machine: enough to say a request and hear the answer.
+/// A blocking TCP connection to this machine: enough to send a request and read the response.
 ///
-/// It never waits longer than ten seconds for a byte, so that a server that says nothing is a
-/// failed test and not one that hangs.
+/// It never waits longer than ten seconds for a byte, so that a silent server fails the test
+/// instead of hanging it.
 final class PlainClient {
     private let descriptor: Int32
     private(set) var heard = ""
@@ -17,7 +17,7 @@ final class PlainClient {
         var heard: String
     }
 
-    /// - Parameter address: as the server tells it: `http://127.0.0.1:4711`.
+    /// - Parameter address: as the server reports it: `http://127.0.0.1:4711`.
     init(_ address: String) throws {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure(what: "no port in \(address)", heard: "")
@@ -27,9 +27,9 @@ final class PlainClient {
         #else
             descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var timeout = timeval(tv_sec: 10, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
-        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
         name.sin_port = port.bigEndian
@@ -55,7 +55,7 @@ final class PlainClient {
         _ = unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Reads until the text is among what was heard, and answers everything up to its end.
+    /// Reads until the text has arrived, and returns everything up to its end.
     @discardableResult
     func hear(_ text: String) throws -> String {
         while true {

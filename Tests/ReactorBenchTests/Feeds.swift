@@ -14,7 +14,7 @@ enum Feeds {
     }
 }
 
-/// What a `ResponseReader` made of a feed.
+/// The result of a `ResponseReader` on a feed.
 struct ReadResponses: Equatable {
     var statuses: [Int] = []
     var bodies: [String] = []
@@ -36,7 +36,7 @@ struct ReadResponses: Equatable {
                     body = []
                 }
             }
-            // Bytes that nobody took would be lost by the next `recv`.
+            // Bytes that are not consumed would be lost by the next `recv`.
             #expect(position == piece.count)
         }
         if !body.isEmpty { bodies.append(String(decoding: body, as: UTF8.self)) }

@@ -92,7 +92,7 @@ struct MarkTests {
         #expect(bytes.count - start == Mark.length)
         bytes += Array(#""}"#.utf8)
         #expect(Mark.find(in: bytes.span, range: 0..<bytes.count) == mark)
-        // One byte less than a mark is none, and the range is kept to.
+        // A mark that lacks one byte is none, and the range is respected.
         #expect(Mark.find(in: bytes.span, range: 0..<start + Mark.length - 1) == nil)
         #expect(Mark.find(in: bytes.span, range: start + 1..<bytes.count) == nil)
     }

@@ -82,7 +82,7 @@ struct StormCrewTests {
 
     // MARK: Pages
 
-    /// What a page that was asked for at the edge of 20 kept records is taken for.
+    /// The verdict on a page requested at the edge of 20 kept records.
     private func page(_ status: Int, _ body: (UInt64) -> String) throws -> String? {
         var ledger = TortureLedger(sessions: 1)
         var pager = StormPager()
@@ -115,7 +115,7 @@ struct StormCrewTests {
 
     // MARK: Hunts
 
-    /// A hunt whose session has a stored answer, in another process than the one that gave it.
+    /// A hunt whose session has a stored reply, in another process than the one that sent it.
     private func hunt(_ random: inout SeededNumbers) -> StormHunt {
         var hunt = StormHunt(number: 0)
         repeat {
@@ -160,7 +160,7 @@ struct StormCrewTests {
             if hunt.answered(part, status, [], now: 0, &random) != nil { found += 1 }
         }
         #expect(hunt.completed == 1)
-        // What is left of the third is of no account.
+        // The rest of the third is irrelevant.
         let late = hunt.answered(.third, 204, [], now: 0, &random)
         #expect(late == nil)
         if hunt.phase != .checking { hunt.serverStarted(isFile: true, &random) }

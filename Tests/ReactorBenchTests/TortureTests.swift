@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Torture detects broken promises of a server", .timeLimit(.minutes(5)))
 struct TortureTests {
-    /// A ledger of one session in which one poster posted these batches, all answered well.
+    /// A ledger of one session to which one poster posted these batches, all acknowledged.
     private func ledger(_ batches: [Int] = [1, 1, 3]) -> (TortureLedger, [UInt64]) {
         var ledger = TortureLedger(sessions: 1)
         var history: [UInt64] = []

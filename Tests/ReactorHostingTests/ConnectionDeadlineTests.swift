@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-/// Requests take 30 s, silence 75 s, a stall 30 s, a heartbeat 15 s: the defaults.
+/// The defaults: requests 30 s, silence 75 s, a stall 30 s, a heartbeat 15 s.
 @Suite("Connections — deadlines", .timeLimit(.minutes(5)))
 struct ConnectionDeadlineTests {
     private func at(_ seconds: Int64) -> LoopInstant {

@@ -56,7 +56,7 @@ struct CountersTests {
         #expect(lines.contains("reactor_journal_failures_total 1"))
         #expect(lines.contains("reactor_journal_waiting 3"))
         let buckets = lines.filter { $0.contains("_bucket") }
-        // Each has what the ones before it have: at an end counts as within.
+        // Each has the count of the previous ones too: a value at a bound counts as within.
         #expect(
             buckets.map { $0.split(separator: " ")[1] }
                 == ["1", "1", "2", "2"] + Array(repeating: "4", count: 11) + ["5"])

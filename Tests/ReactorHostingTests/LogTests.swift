@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Log lines", .timeLimit(.minutes(5)))
 struct LogTests {
-    /// Takes what is written, one call at a time and only when it is let.
+    /// Accepts writes one call at a time, each only when permitted.
     private final class Reader: Sendable {
         private let text = Mutex("")
         private let began = DispatchSemaphore(value: 0)
@@ -15,7 +15,7 @@ struct LogTests {
 
         var read: String { text.withLock { $0 } }
 
-        func take(_ bytes: [UInt8]) {
+        func receive(_ bytes: [UInt8]) {
             began.signal()
             turn.wait()
             text.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
@@ -29,10 +29,10 @@ struct LogTests {
         async
     {
         let reader = Reader()
-        let output = LogOutput(limitBytes: 10) { reader.take($0) }
+        let output = LogOutput(limitBytes: 10) { reader.receive($0) }
         output.append(Array("first\n".utf8))
         reader.untilAsked()
-        // Nothing of this waits for the reader.
+        // No call waits for the reader.
         for line in ["a\n", "bb\n", "too long\n", "ccc\n", "no\n"] {
             output.append(Array(line.utf8))
         }
@@ -49,7 +49,7 @@ struct LogTests {
     @Test func `an event is one line, whatever its content`() async {
         let reader = Reader()
         reader.allow(3)
-        let output = LogOutput { reader.take($0) }
+        let output = LogOutput { reader.receive($0) }
         var logger = Logger(label: "test") { LogLineHandler(label: $0, output: output) }
         logger.logLevel = .debug
         logger[metadataKey: "b"] = "of the logger"

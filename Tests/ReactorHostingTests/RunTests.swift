@@ -26,7 +26,7 @@ struct RunTests {
         await journal.untilStarted()
         running.cancel()
         await #expect(throws: StopFailure.self) { try await running.value }
-        // Not before it was tried.
+        // Not before the attempt.
         await journal.untilClosing()
         journal.resume()
     }
@@ -46,7 +46,7 @@ struct RunTests {
     }
 }
 
-/// A journal whose disk does not answer when it is closed, until `resume`.
+/// A journal whose disk hangs on closing, until `resume`.
 private final class StalledJournal: Journal {
     private let started = AsyncStream<Void>.makeStream()
     private let closing = AsyncStream<Void>.makeStream()

@@ -20,13 +20,13 @@ struct SpecificationTests {
         #expect(served.subtracting(told) == [], "served and not told")
     }
 
-    /// The journal may fail, and memory be full, whatever is asked of a session.
+    /// The journal may fail, and memory may be full, for any request about a session.
     @Test func `an operation that reads the journal declares that it may be unavailable`() throws {
         let statuses = statuses(in: String(decoding: Specification.openapi, as: UTF8.self))
         let elsewhere: Set<String> = ["listReactors", "livez", "metrics", "openapi"]
         for route in Route.table where !elsewhere.contains(route.operationID) {
             let declared = try #require(statuses[route.operationID])
-            // A stream is told in its body, with 200.
+            // A stream reports it in its body, with 200.
             let isStream = route.operationID.hasPrefix("stream")
             #expect(declared.contains("503") == !isStream, "\(route.operationID)")
             guard route.concernsSession, !isStream else { continue }
@@ -34,7 +34,7 @@ struct SpecificationTests {
         }
     }
 
-    /// By `operationId`, which stands before the statuses at 8.
+    /// By `operationId`, which precedes the statuses at indentation 8.
     private func statuses(in text: String) -> [String: Set<String>] {
         var statuses: [String: Set<String>] = [:]
         var operation = ""
@@ -52,7 +52,7 @@ struct SpecificationTests {
         #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
     }
 
-    /// The lines that matter, by their indentation: a path at 2, a method at 4, `operationId` at 6.
+    /// The relevant lines, by indentation: a path at 2, a method at 4, `operationId` at 6.
     private func operations(in text: String) throws -> Set<String> {
         let methods: Set<String> = ["get", "put", "post", "delete", "patch", "head", "options"]
         var operations: Set<String> = []
@@ -70,7 +70,7 @@ struct SpecificationTests {
             }
             if indent == 6, word.hasPrefix("operationId: ") {
                 let isNew = operations.insert("\(method) \(path) \(word.dropFirst(13))").inserted
-                try #require(isNew, "an operationId is told once")
+                try #require(isNew, "an operationId is unique")
             }
         }
         return operations

@@ -2,8 +2,8 @@ import ReactorTesting
 import Reactors
 import Synchronization
 
-/// `Counter`: loading, wait, value + 1, loading off, pulse; beyond 1 an activity. And what a driver
-/// can find besides.
+/// `Counter`: loading, wait, value + 1, loading off, pulse; beyond 1 an activity. It also has
+/// faults for a driver to find.
 struct CounterReactor: Reactor {
     enum Action: Sendable, Equatable { case increase, refused, fail, tick, stop, tickNot }
 

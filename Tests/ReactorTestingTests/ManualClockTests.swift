@@ -6,7 +6,8 @@ import Testing
 struct ManualClockTests {
     private let clock = ManualClock()
 
-    /// Notes the order in which sleepers wake. A serial actor of its own: resumed first, runs first.
+    /// Records the order in which sleeping tasks wake. A separate serial actor: resumed first, runs
+    /// first.
     private actor Diary {
         private(set) var names: [String] = []
 

@@ -4,7 +4,7 @@ import Reactors
 import Testing
 import XCTest
 
-// What stands in `TestingAReactor.md`, so that it compiles and passes.
+// The code of `TestingAReactor.md`, compiled and run.
 
 struct Counter: Reactor {
     enum Action: Equatable { case increase }

@@ -151,7 +151,7 @@ struct ActionLogTests {
 
 @Suite("The action log shows the effects of hooks and sources", .timeLimit(.minutes(5)))
 struct HookLogTests {
-    /// Refuses 0, fails at 1, doubles the rest; as mutations drops 4, fails at 6.
+    /// Refuses 0, fails at 1, doubles the rest; of mutations it drops 4 and fails at 6.
     private struct Picky: Reactor {
         typealias Action = Int
         typealias Mutation = Int
@@ -248,7 +248,7 @@ struct HookLogTests {
 }
 
 extension ActionLogEntry {
-    /// The entry in few words, for comparing a whole log.
+    /// The entry in a short form, for comparing a whole log.
     var text: String {
         switch event {
         case .received: "received"

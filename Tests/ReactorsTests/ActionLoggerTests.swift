@@ -66,7 +66,7 @@ struct ActionLoggerTests {
         await slow.missing.hasArrivals(1)
         await host.perform(.just("last"))
         let told = await slow.read()
-        // It held one or two entries when the others came, and four found room.
+        // It held one or two entries when the others came, and four more fit.
         #expect([5, 6].contains(told.count - 3))
         #expect(Array(told[0..<3]) == ["received", "first 1", "received"])
         #expect(told[told.count - 3] == "missed \(60 - (told.count - 3))")

@@ -114,10 +114,10 @@ struct CancellationTests {
 
     @Test func `case 85: first skips a new step while one runs`() {
         probe.perform(.step("page", .first))
-        probe.perform(.concat(.step("page", .first), .just("goes on")))
+        probe.perform(.concat(.step("page", .first), .just("continues")))
         #expect(probe.started.count == 1)
         #expect(probe.skipped == ["page first"])
-        #expect(probe.core.state == ["goes on"])
+        #expect(probe.core.state == ["continues"])
         probe.end(0)
         probe.perform(.step("page", .first))
         #expect(probe.started.count == 2)

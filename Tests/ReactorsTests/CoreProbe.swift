@@ -1,6 +1,7 @@
 import Reactors
 
-/// A session on a bare core: keeps in order what the core told, and plays the tasks' part by hand.
+/// A session on a bare core: records the core's notifications in order, and simulates its tasks by
+/// hand.
 final class CoreProbe<R: Reactor>: ReactorCoreObserver {
     let core: ReactorCore<R>
     private(set) var mutations: [R.Mutation] = []
@@ -27,12 +28,12 @@ final class CoreProbe<R: Reactor>: ReactorCoreObserver {
 
     var visible: R.State { core.visibleState(observer: self) }
 
-    /// Ends the `index`th step that was started.
+    /// Ends the `index`th started step.
     func end(_ index: Int, failure: (any Error)? = nil) {
         core.ended(started[index], failure: failure, observer: self)
     }
 
-    /// Sends a mutation as the `index`th step that was started.
+    /// Sends a mutation from the `index`th started step.
     @discardableResult
     func send(_ mutation: R.Mutation, fromStep index: Int) -> Bool {
         core.receive(mutation, from: started[index], observer: self)

@@ -94,12 +94,13 @@ struct EffectLimitTests {
     }
 }
 
-/// What an action leads to is made by the test; the state is a number, so that many are cheap.
+/// The test supplies the effect of an action; the state is a number, so that many mutations are
+/// cheap.
 private struct Repeater: Reactor {
     enum Action: Sendable {
         case concat(Int)
         case list(Int)
-        /// One step, then a list, both in a tree.
+        /// A step, then a list, both in a tree.
         case behindAStep(Int)
         case deferred(Int)
     }

@@ -113,7 +113,7 @@ struct FailureTests {
     }
 }
 
-/// Does to an action or a mutation what its text says.
+/// Treats an action or a mutation as its text says.
 private struct HookedReactor: Reactor {
     typealias Action = String
     typealias State = [String]

@@ -51,7 +51,7 @@ struct PresentValueTests {
         let state = await host.currentState
         #expect(state.seen.prefix(2) == ["u0", "named"])
         #expect(await host.version >= 2)
-        // An effect that it began runs.
+        // An effect that it began still runs.
         await host.settled()
         #expect(await host.currentState.seen == ["u0", "named", "named, later"])
     }
@@ -81,7 +81,7 @@ struct PresentValueTests {
         }
         topics.publish("u0", to: Topic("user"))
         #expect(await ReactorHost(Forgetful(), topics: topics).currentState == "none")
-        // But it has one if it was published to as one that remembers.
+        // But it has one if a publication declared it as remembering.
         topics.publish("u1", to: user)
         #expect(await ReactorHost(Forgetful(), topics: topics).currentState == "u1")
     }

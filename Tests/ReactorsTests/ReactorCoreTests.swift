@@ -123,7 +123,7 @@ struct ReactorCoreTests {
         for number in 0..<20_000 { probe.send(number) }
         #expect(probe.addresses.count == 1)
         #expect(probe.core.state.items.count == 20_000)
-        // Reserving was the first change in place.
+        // The reservation was the first change in place.
         #expect(probe.core.state.$items.valueUpdatedCount == 20_001)
     }
 
@@ -145,11 +145,11 @@ struct ReactorCoreTests {
     }
 
     @Test func `case 55: the default reduce keeps the state and makes a version`() {
-        struct Keeping: Reactor {
+        struct Unreduced: Reactor {
             typealias Action = Int
             let initialState = 7
         }
-        let probe = CoreProbe(Keeping())
+        let probe = CoreProbe(Unreduced())
         probe.send(1)
         #expect(probe.core.version == 1)
         #expect(probe.core.state == 7)
@@ -176,7 +176,7 @@ struct ReactorCoreTests {
     }
 }
 
-/// Collects where an array lies after every mutation. Only compared, never read from.
+/// Records the address of an array after every mutation. Only compared, never read from.
 private final class AddressProbe<R: Reactor>: ReactorCoreObserver {
     let core: ReactorCore<R>
     private let path: KeyPath<R.State, [Int]>

@@ -42,9 +42,9 @@ struct ReactorHostTests {
         let clock = ManualClock()
         let host = ReactorHost(CounterReactor(), clock: clock)
         var texts = Reading(await host.state(\.valueText))
-        for sleepers in [1, 1] {
+        for count in [1, 1] {
             await host.send(.increase)
-            await clock.waitForSleepers(sleepers)
+            await clock.waitForSleepers(count)
             clock.advance(by: .milliseconds(500))
             await host.settled()
         }
@@ -87,7 +87,7 @@ struct ReactorHostTests {
     @Test func `case 60: an action that mutate itself sends comes after the turn it is sent in`()
         async throws
     {
-        // `mutate` and `reduce` have nothing to send with; whoever smuggles a host in must wait.
+        // `mutate` and `reduce` cannot send; a host that is smuggled in must wait.
         final class Sender: Reactor {
             enum Action: Sendable { case a, b }
             typealias Mutation = String

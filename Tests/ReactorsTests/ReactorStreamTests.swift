@@ -27,7 +27,7 @@ struct ReactorStreamTests {
         _ = await leaving.result
         await host.send(.setA(1))
         #expect(try await stays.next(2) == [nil, 1])
-        // The delivery above found it gone, if the news of it had not come before.
+        // The delivery above found it gone, unless its end was noticed before.
         #expect(await host.readerCount == 1)
     }
 }

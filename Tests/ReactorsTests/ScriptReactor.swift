@@ -1,8 +1,8 @@
 import Reactors
 
-/// Carries out whatever effect the action brings, and keeps every mutation in its state.
+/// Runs the effect that the action carries, and keeps every mutation in its state.
 ///
-/// Actions are scripts, so that a test says in one line which effect it is about.
+/// Actions are scripts, so that a test names its effect in one line.
 struct ScriptReactor: Reactor {
     struct Action: Sendable {
         let effect: @Sendable () -> ReactorEffect<String, [String], String>

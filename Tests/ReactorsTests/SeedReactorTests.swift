@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-// The seeds leave out the actions, the mutations, the initial state and what `doSomeAction` does:
+// The seeds omit the actions, the mutations, the initial state and the body of `doSomeAction`:
 // those lines are `completion` below, everything else is theirs.
 
 // swift-format-ignore

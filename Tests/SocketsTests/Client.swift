@@ -20,7 +20,7 @@ final class Client: Sendable {
             guard target.connect(descriptor) == 0 else {
                 throw SystemFailure(operation: "connect", code: errno, detail: "\(address)")
             }
-            // What is sent has arrived when the call returns.
+            // Sent bytes have arrived when the call returns.
             SocketCalls.sendWithoutDelay(descriptor)
         case .unix(let path, _):
             descriptor = socket(AF_UNIX, Self.kind, 0)
@@ -30,7 +30,7 @@ final class Client: Sendable {
         setTimeouts()
     }
 
-    /// Takes over a connected socket, such as one half of a pair.
+    /// Owns a connected socket, such as one half of a pair.
     init(owning descriptor: Int32) {
         self.descriptor = descriptor
         setTimeouts()
@@ -47,7 +47,7 @@ final class Client: Sendable {
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
     }
 
-    /// Sends all of it; gives how much went before an error.
+    /// Sends all of it; returns the number of bytes sent before an error.
     @discardableResult
     func send(_ bytes: [UInt8], flags: Int = 0) -> Int {
         var sent = 0
@@ -66,7 +66,7 @@ final class Client: Sendable {
 
     enum Ending: Equatable { case finished, failed(Int32) }
 
-    /// Reads until so many bytes are there, or the end.
+    /// Reads until `wanted` bytes have arrived, or to the end.
     func receive(_ wanted: Int) -> (bytes: [UInt8], ending: Ending?) {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -93,7 +93,7 @@ final class Client: Sendable {
 
     func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// The next `close` (when the client goes) resets.
+    /// Makes the next `close` (on release of the client) send a reset.
     func armReset() { SocketCalls.armReset(descriptor) }
 
     /// A pair of connected Unix stream sockets.
@@ -111,7 +111,7 @@ extension ResolvedAddress {
     }
 }
 
-/// The limit on how many descriptors a process has; Glibc's name for it is a macro.
+/// The limit on the descriptors of a process; Glibc's name for it is a macro.
 let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
 /// Raises the soft limit on descriptors where it is lower.

@@ -56,7 +56,7 @@ extension Loops {
                 }))
             let client = try host.connect()
             client.send("go")
-            // Only now is anything read: the kernel's buffers are full.
+            // Only now anything is read: the kernel's buffers are full.
             try await host.until(.said("short: 1"))
             #expect(client.receive(bytes.count).bytes == bytes)
             let sends = await host.on { $0.shortSends }
@@ -148,8 +148,8 @@ extension Loops {
             await host.end()
         }
 
-        // Not with Dispatch sources: they tell of the other's byte when their manager thread gets to
-        // run, which on a busy machine can be after the greedy one is read out.
+        // Not with Dispatch sources: they report the other's byte when their manager thread runs,
+        // which on a busy machine can be after the greedy connection is read to its end.
         @Test(arguments: [PollerKind.platformDefault])
         func `a connection with much to read does not starve others`(
             _ poller: PollerKind
@@ -160,7 +160,8 @@ extension Loops {
             let modest = try host.connect()
             let second = try await host.opened()
             let gate = DispatchSemaphore(value: 0)
-            // While the loop is held, one sends more than its share and then the other a byte.
+            // While the loop is held, one connection sends more than its share, then the other
+            // sends a byte.
             host.loop.enqueue { _ in gate.wait() }
             let sent = greedy.send(pattern(2_000_000), flags: 0x40)
             modest.send("!")
@@ -171,14 +172,15 @@ extension Loops {
                 if case .received(first, let bytes) = note { before += bytes.count }
                 return if case .received(second, _) = note { () } else { nil }
             }
-            // The bound, and what one more read may bring.
+            // The bound, and the size of one more read.
             #expect(before <= (256 << 10) + 1_024)
             await host.end()
         }
     }
 }
 
-/// Bytes that repeat after 65 521, a prime: no piece can be taken for another of the usual sizes.
+/// Bytes that repeat after 65 521, a prime: no piece of the usual sizes can be mistaken for
+/// another.
 func pattern(_ count: Int) -> [UInt8] {
     let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     var bytes: [UInt8] = []

@@ -154,7 +154,7 @@ extension Loops {
                 if table.detach(old) != nil { Issue.record("detached a stale id") }
                 #expect(!table.isOpen(old))
                 #expect(table.isOpen(new))
-                // Nor does an id that never was.
+                // Nor does an id that never existed.
                 let never = ConnectionID(slot: 4_000_000, generation: 1)
                 #expect(table.send(never, [1].span) == 0)
                 table.close(never, .now)
@@ -200,7 +200,7 @@ extension Loops {
             let id = try await host.opened()
             client.send("head")
             try await host.until(.received(id, Array("head".utf8)))
-            // The answer has an end before the client does anything, and while it still could send.
+            // The response ends before the client does anything, and while it could still send.
             #expect(client.receiveAll().ending == .finished)
             #expect(await host.on { $0.table.count } == 1)
             client.finishWriting()
@@ -236,7 +236,7 @@ extension Loops {
                 let slot = Int(id.slot)
                 #expect(table.count == 1)
                 #expect(table.deadlines.connections.deadline(of: slot) != nil)
-                // Two seconds pass at once.
+                // Advances the clock by two seconds.
                 table.deadlines.set(slot: slot, table.now)
                 table.setTimer(token: 7, at: table.now + .milliseconds(200))
             }

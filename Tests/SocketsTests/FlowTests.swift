@@ -219,10 +219,9 @@ extension Loops {
     }
 }
 
-/// Two loops that hand a connection to and fro after every piece read.
+/// Two loops that pass a connection back and forth after every piece read.
 private final class Ring: @unchecked Sendable {
-    // Only the loop that holds the connection at the moment touches it, and loops hand over in
-    // order.
+    // Only the loop that holds the connection touches it, and loops pass it on in order.
     var loops: [EventLoop<Scripted>] = []
     var bytes: [UInt8] = []
     var moves = 0

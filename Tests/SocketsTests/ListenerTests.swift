@@ -108,7 +108,7 @@ extension Loops {
                 #expect(refused.receiveAll().ending == .failed(ECONNRESET))
             }
             for client in clients { check(client) }
-            // One leaves, and there is room for one.
+            // One connection leaves, and there is room for one.
             clients.removeLast().finishWriting()
             while host.loops.reduce(0, { $0 + $1.connections }) > 2 { await Task.yield() }
             check(try host.connect())
@@ -232,13 +232,13 @@ extension Loops {
                 #expect(await signals.next() == number)
             }
             watcher.cancel()
-            // Neither told nor deadly.
+            // Neither reported nor fatal.
             kill(getpid(), SIGUSR1)
         }
     }
 }
 
-/// A directory of its own, removed with what a test may have left in it.
+/// A separate directory, removed with any files that a test left in it.
 final class TemporaryDirectory {
     let path: String
 

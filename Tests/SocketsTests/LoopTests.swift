@@ -41,13 +41,13 @@ extension Loops {
             let before = await host.on { handler in
                 for number in 0..<1_000 {
                     handler.loop.enqueue { handler in
-                        // Not in the call to enqueue, and not one round each.
+                        // Not in the call to enqueue, and not one round per job.
                         handler.tally["ran"] = number + 1
                         #expect(handler.rounds == handler.tally["start"])
                     }
                 }
                 #expect(handler.tally["ran"] == nil)
-                // This very round ends, then comes that of the thousand.
+                // This round ends, then the round of the thousand jobs.
                 handler.tally["start"] = handler.rounds + 1
                 return handler.rounds
             }
@@ -105,7 +105,7 @@ extension Loops {
             var items: [LoopInbox<Scripted>.Item] = []
             #expect(inbox.post(.job { _ in }) == .takenFirst)
             #expect(inbox.post(.job { _ in }) == .taken)
-            // Taken by a round that something else began: the wake-up is still on its way.
+            // Drained by a round that another event began: the wake-up is still under way.
             inbox.drain(into: &items)
             #expect(items.count == 2)
             #expect(inbox.post(.job { _ in }) == .taken)
@@ -315,7 +315,7 @@ extension EventLoop {
     }
 }
 
-// Only looked at after the loop has ended.
+// Only read after the loop has ended.
 private final class WeakHandler: @unchecked Sendable {
     weak var handler: Scripted?
     init(_ handler: Scripted) { self.handler = handler }
@@ -326,7 +326,7 @@ private final class WeakLoop: Sendable {
     init(_ loop: EventLoop<Scripted>?) { self.loop = loop }
 }
 
-/// What every descriptor of this process leads to: `socket:[4711]` for a socket.
+/// The target of every descriptor of this process: `socket:[4711]` for a socket.
 func openLinks() throws -> Set<String> {
     guard let directory = unsafe opendir("/proc/self/fd") else { throw Host.Ended() }
     defer { _ = unsafe closedir(directory) }
@@ -342,7 +342,7 @@ func openLinks() throws -> Set<String> {
     return links
 }
 
-/// Where `/proc/self/fd/<name>` leads, nil if it is no descriptor (any more).
+/// The target of `/proc/self/fd/<name>`, nil if it is not (or no longer) a descriptor.
 private func link(of name: String) -> String? {
     var target = [CChar](repeating: 0, count: 256)
     let count = unsafe readlink("/proc/self/fd/\(name)", &target, target.count)

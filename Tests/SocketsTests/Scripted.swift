@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sockets
 
-/// What a scripted handler was told, in order.
+/// The events that a scripted handler received, in order.
 enum Note: Equatable, Sendable {
     case opened(ConnectionID)
     case received(ConnectionID, [UInt8])
@@ -16,9 +16,9 @@ enum Note: Equatable, Sendable {
     case said(String)
 }
 
-/// A handler that writes everything down and then does what the test says.
+/// A handler that records every event and then acts as the test says.
 final class Scripted: LoopHandler {
-    /// What to do on each event; by default nothing.
+    /// The action on each event; by default none.
     struct Script: Sendable {
         var opened: @Sendable (Scripted, ConnectionID, PeerAddress) -> Void = { _, _, _ in }
         var received: @Sendable (Scripted, ConnectionID, [UInt8]) -> Void = { _, _, _ in }
@@ -34,14 +34,14 @@ final class Scripted: LoopHandler {
     let table: ConnectionTable
     let script: Script
     let notes: AsyncStream<Note>.Continuation
-    /// What could not be sent yet.
+    /// Bytes that could not be sent yet.
     var unsent: [ConnectionID: ArraySlice<UInt8>] = [:]
     var shortSends = 0
     var rounds = 0
-    /// A word from one callback to another.
+    /// A value passed from one callback to another.
     var memo: [String: ConnectionID] = [:]
     var tally: [String: Int] = [:]
-    /// Law of `LoopHandler`: no callback comes from inside a method of the table.
+    /// Invariant of `LoopHandler`: no callback is called from inside a method of the table.
     var isInTable = false
 
     init(
@@ -104,7 +104,7 @@ final class Scripted: LoopHandler {
 
     func say(_ text: String) { notes.yield(.said(text)) }
 
-    /// Sends in order, keeping what does not go.
+    /// Sends in order; keeps the bytes that do not fit.
     func send(_ c: ConnectionID, _ bytes: [UInt8]) {
         unsent[c, default: []] += bytes
         flush(c)
@@ -124,7 +124,7 @@ final class Scripted: LoopHandler {
     }
 }
 
-/// Loops with scripted handlers, a listener when wanted, and the notes of all of them.
+/// Loops with scripted handlers, optionally a listener, and the notes of all of them.
 final class Host: Sendable {
     let loops: [EventLoop<Scripted>]
     let listener: Listener<Scripted>?
@@ -153,7 +153,7 @@ final class Host: Sendable {
         try Client(to: #require(listener).boundAddress)
     }
 
-    /// Does something on a loop and gives what came of it.
+    /// Runs a closure on a loop and returns its result.
     func on<Result: Sendable>(
         _ index: Int = 0, _ body: @escaping @Sendable (Scripted) -> Result
     ) async -> Result {
@@ -168,7 +168,7 @@ final class Host: Sendable {
         return await iterator.next(isolation: nil)
     }
 
-    /// Passes notes over until one is of interest.
+    /// Skips notes until `pick` returns a value.
     func first<Found>(where pick: (Note) -> Found?) async throws -> Found {
         while let note = await next() {
             if let found = pick(note) { return found }
@@ -189,7 +189,7 @@ final class Host: Sendable {
         try await first { $0 == wanted ? () : nil }
     }
 
-    /// Waits until the kernel has the peer's reset, which the loop may or may not have heard of.
+    /// Waits until the kernel has the peer's reset, which the loop may not have noticed yet.
     ///
     /// Closing the peer is not enough: between another test's fork and its exec the descriptor has
     /// a copy, and the reset is sent when that is closed, too.
@@ -205,7 +205,7 @@ final class Host: Sendable {
         try #require(unsafe poll(&one, 1, 60_000) == 1)
     }
 
-    /// Stops everything and waits for it.
+    /// Stops everything and waits for its end.
     func end() async {
         listener?.close()
         await listener?.untilClosed()
@@ -217,7 +217,7 @@ extension ListenAddress {
     static let loopback = ListenAddress.tcp(host: "127.0.0.1", port: 0)
 }
 
-/// Everything that opens descriptors runs one test at a time: several count the process's
-/// descriptors or limit them.
+/// Tests that open descriptors run one at a time: several count the process's descriptors or limit
+/// them.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 enum Loops {}

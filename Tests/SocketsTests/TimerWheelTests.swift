@@ -6,7 +6,7 @@ import Testing
     "A wheel reports every deadline once, at its tick, never early",
     .timeLimit(.minutes(5)))
 struct TimerWheelTests {
-    /// Turns the wheel and confirms what comes, as a loop does.
+    /// Turns the wheel and claims the collected keys, like a loop.
     private func expect(
         _ wheel: inout TimerWheel, at tick: Int64, _ wanted: [Int],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -17,14 +17,14 @@ struct TimerWheelTests {
         #expect(due == wanted, "at tick \(tick)", sourceLocation: sourceLocation)
     }
 
-    /// (what is set, in this order, at tick 100) → (when the wheel is turned → what is due)
+    /// (deadlines set, in this order, at tick 100) → (tick to which the wheel is turned → keys due)
     private static let table: [(set: [(Int, Int64?)], turns: [(Int64, [Int])])] = [
         ([], [(101, []), (5_000, [])]),
         ([(0, 105)], [(104, []), (105, [0]), (106, []), (1_000, [])]),
         // In the past or now: with the next tick.
         ([(0, 100), (1, 3), (2, -5)], [(101, [0, 1, 2])]),
         ([(0, 105), (1, 105), (2, 106)], [(105, [0, 1]), (106, [2])]),
-        // Moved later, earlier, cleared, set anew.
+        // Moved later, earlier, cleared, set again.
         ([(0, 105), (0, 110)], [(105, []), (109, []), (110, [0])]),
         ([(0, 110), (0, 105)], [(104, []), (105, [0]), (110, [])]),
         ([(0, 105), (0, nil)], [(105, []), (110, [])]),
@@ -34,11 +34,11 @@ struct TimerWheelTests {
         ([(0, 150), (1, 150), (2, 150), (1, 120)], [(120, [1]), (150, [0, 2])]),
         ([(0, 150), (1, 150), (2, 150), (2, 120)], [(120, [2]), (150, [0, 1])]),
         ([(0, 150), (1, 150), (2, 150), (0, 120)], [(120, [0]), (150, [1, 2])]),
-        // At, just before and beyond the wheel's turn (64), and many turns.
+        // At, just before and beyond one revolution of the wheel (64), and many revolutions.
         ([(0, 163), (1, 164), (2, 165)], [(162, []), (163, [0]), (164, [1]), (165, [2])]),
         ([(0, 1_000)], [(164, []), (228, []), (999, []), (1_000, [0])]),
         ([(0, 1_000)], [(999, []), (1_000, [0])]),
-        // A leap over many turns misses nothing.
+        // A leap over many revolutions misses nothing.
         ([(0, 101), (1, 130), (2, 700), (3, 90_000)], [(10_000, [0, 1, 2]), (90_000, [3])]),
         // A sparse key.
         ([(500, 105)], [(105, [500])]),
@@ -63,7 +63,7 @@ struct TimerWheelTests {
         #expect(wheel.nextTick == nil)
         wheel.set(3, to: 20)
         wheel.set(3, to: nil)
-        // Cleared entries go when their bucket comes round.
+        // Cleared entries are removed when their bucket comes round.
         expect(&wheel, at: 20, [])
         #expect(wheel.nextTick == nil)
     }
@@ -95,7 +95,7 @@ struct TimerWheelTests {
         expect(&wheel, at: 9, [2])
     }
 
-    /// Against a dictionary that looks at everything each time.
+    /// Compared with a dictionary that checks every entry each time.
     @Test(arguments: 0..<20)
     func `a wheel and a plain list agree over ten thousand random steps`(_ seed: UInt64) {
         var random = Sequence(seed: seed)

@@ -24,7 +24,7 @@ struct CrashRecordTests {
         slots[0].end()
         rig.journal.lookForStuckLoops()
         #expect(try left() == [work("slow-session_1", "counter", 42, .action)])
-        // It gets on, and so another one is not taken for it.
+        // It makes progress, so it is not reported.
         slots[1].end()
         slots[1].begin(.effect, action: 43)
         rig.journal.lookForStuckLoops()
@@ -113,7 +113,7 @@ struct CrashRecordTests {
         try reopened(with: contents()).rig.journal.interrupted
     }
 
-    /// A journal that is started where this was left.
+    /// A journal that is started on these left-over bytes.
     private func reopened(with bytes: [UInt8]) throws -> (rig: JournalRig, path: String) {
         let directory = JournalRig.makeDirectory()
         let path = directory + "/journal.sqlite.running"

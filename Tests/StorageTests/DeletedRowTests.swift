@@ -7,7 +7,7 @@ import Testing
 struct DeletedRowTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 
-    /// What is in the tail is moved at the next opportunity.
+    /// Moves rows out of the tail at the next opportunity.
     private static var moving: JournalRetention {
         var retention = JournalRetention()
         retention.tailRecords = 1
@@ -32,11 +32,11 @@ struct DeletedRowTests {
             }
         }
         try write([.created("s")])
-        // Goes past the tail, and takes the creation along: nothing of the session is in the tail.
+        // Skips the tail together with the creation: no row of the session is in the tail.
         try write([.mutation("s", 1, content: Self.large)])
         #expect(!writer.tail.holds(1))
         writer.maintenance.lookAtEverything()
-        // Enough that housekeeping may do all it wants to.
+        // Large enough that maintenance has its full budget.
         let padding = "\"\(String(repeating: "y", count: 400_000))\""
         try write([.deleted("s", 2), .created("t"), .mutation("t", 1, content: padding)])
         #expect(try JournalCheck(path).run().problems == [])
@@ -57,7 +57,7 @@ struct DeletedRowTests {
         #expect(await rig.commit([.mutation("dead", 11, content: Self.large)]) == nil)
         #expect(await rig.commit([.deleted("dead", 12)]) == nil)
         await rig.journal.close()
-        // As an earlier version could leave it.
+        // As an earlier version could have left it.
         try rig.tamper("DELETE FROM records")
         try rig.tamper("DELETE FROM sessions")
         #expect(
@@ -90,7 +90,7 @@ struct DeletedRowTests {
             try heads.reset(database)
             let maintenance = Maintenance(
                 retention: retention, tail: tail, heads: heads, now: { 1_000_000 })
-            // The first finds all of it in the tail, and has it moved.
+            // The first one finds all of it in the tail and moves it.
             for _ in 1...2 {
                 maintenance.isLookDue = true
                 while maintenance.areDue {

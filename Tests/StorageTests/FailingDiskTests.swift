@@ -21,7 +21,7 @@ struct FailingDiskTests {
             let flushed = Mutex(0)
             let ended: JournalFailure? = await withCheckedContinuation { continuation in
                 _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { [rig] failure in
-                    // Law: it is called after the flush, not only some time around it.
+                    // Invariant: it is called after the flush, not at about the same time.
                     flushed.withLock { $0 = rig.disk.flushes }
                     continuation.resume(returning: failure)
                 }
@@ -41,14 +41,14 @@ struct FailingDiskTests {
     ) async throws {
         rig.disk.fail(operation, with: fault)
         for attempt in 0..<3 {
-            // Contract §5: of the commit that could not be flushed nobody knows. What comes behind
-            // it is not tried before the disk is well.
+            // Contract §5: the outcome of a commit that could not be flushed is unknown. Later
+            // batches are not tried before the disk recovers.
             let isUnknown = operation == .flush && attempt == 0
             let told = await rig.commit([.mutation("s", 3)])?.reason
             #expect(told == (isUnknown ? .outcomeUnknown : reason))
             #expect(rig.journal.failure?.reason == reason)
             #expect(rig.journal.figures?.isFailing == true)
-            // Reading goes on, and shows nothing of it.
+            // Reading continues and shows nothing of the failed commit.
             #expect(try await rig.load("s")?.end.number == 2)
             #expect(try await rig.records("s").count == 2)
         }
@@ -91,14 +91,14 @@ struct FailingDiskTests {
     {
         rig.disk.fail(.flush, with: .flush)
         #expect(await rig.commit([.mutation("s", 3)])?.reason == .outcomeUnknown)
-        // This is why it is not 503: the process ends here, and what failed is there.
+        // The reason that it is not 503: the process ends here, and the failed commit is there.
         let crashed = try rig.crashed()
         #expect(try await crashed.load("s")?.end.number == 3)
         #expect(try await rig.load("s")?.end.number == 2)
         #expect(await rig.commit([.mutation("s", 3)])?.reason == .unavailable)
         rig.disk.heal()
         await rig.journal.checkDisk()
-        // What was read meanwhile is true from now on, whatever comes.
+        // A state that was read meanwhile stays valid, whatever follows.
         #expect(try await rig.load("s")?.end.number == 2)
         let settled = try rig.crashed()
         #expect(try await settled.load("s")?.end.number == 2)
@@ -117,7 +117,7 @@ struct FailingDiskTests {
             }
         }
         rig.disk.fail(.flush, with: .flush)
-        rig.disk.goOn()
+        rig.disk.endStall()
         #expect(await first?.reason == .outcomeUnknown)
         #expect(await rig.commit([.mutation("s", 3)])?.reason == .unavailable)
         #expect(ends.withLock { $0 } == [.unavailable, .unavailable, .unavailable])
@@ -146,7 +146,7 @@ struct FailingDiskTests {
             if failure == nil { acknowledged = number }
         }
         if failure?.reason != .outcomeUnknown {
-            // 503 and 507 say that nothing of it is there: before the disk is well, too.
+            // 503 and 507 mean that nothing of it is there, even before the disk recovers.
             #expect(try await rig.crashed().load("s")?.end.number == acknowledged)
         }
         rig.disk.heal()
@@ -163,7 +163,7 @@ struct FailingDiskTests {
         async throws
     {
         rig.disk.fail(.flush, with: .flush)
-        // Some come while the first of them finds out that it is still broken.
+        // Some come while the first of them detects that the disk is still broken.
         for _ in 0..<200 {
             let ends = try await rig.commitTogether(
                 (0..<30).map { _ in Batch(records: [.mutation("s", 3)]) })
@@ -205,10 +205,10 @@ struct FailingDiskTests {
         #expect(rig.journal.failure?.detail.contains("10 s") == true)
         rig.disk.heal()
         #expect(await ended == nil)
-        // The next one finds nobody waiting.
+        // At the next one nothing is waiting.
         #expect(await rig.commit([.mutation("s", 4)]) == nil)
         // A commit ends inside one block of the journal's queue, which adds the next; the second
-        // wait is behind that one, and by then the journal knows that nothing is waiting.
+        // wait comes after that one, and by then the journal knows that nothing is waiting.
         await rig.journal.endCheckpoint()
         await rig.journal.endCheckpoint()
         rig.clock.advance(by: 60_000)
@@ -232,11 +232,12 @@ struct FailingDiskTests {
         let padding = String(repeating: "x", count: 200_000)
         var number: UInt64 = 2
         var since = 0
-        // Either it closes at once, or the write-ahead log, which has all of it, begins anew.
+        // Either it closes at once, or the write-ahead log, which has all of it, restarts.
         while since < goesOnFor {
             let record = HistoryEntry.mutation(
                 "s", number + 1, content: "\"\(number + 1)\(padding)\"")
-            // Commits go on beside a checkpoint: SQLite flushes by itself one that nobody overtakes.
+            // Commits continue during a checkpoint: SQLite flushes one by itself that no commit
+            // overtakes.
             if await rig.commit([record]) == nil { number += 1 }
             if rig.disk.hasLost { since += 1 }
             try #require(number < 3_000)

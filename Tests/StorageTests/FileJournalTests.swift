@@ -129,8 +129,8 @@ struct FileJournalTests {
         for round in 0..<200 {
             let ended: JournalFailure? = await withCheckedContinuation { continuation in
                 let isInside = Mutex(true)
-                // The lock is held for the whole call: whoever called back inside it would wait
-                // for itself, and end here with a trap.
+                // The lock is held for the whole call: a callback inside it would deadlock, which
+                // ends here with a trap.
                 isInside.withLock { isInside in
                     _ = rig.journal.commit(Batch(records: [.created("s\(round)")])) { failure in
                         continuation.resume(returning: failure)
@@ -238,7 +238,8 @@ struct RunningActionTests {
 }
 
 extension JournalRig {
-    /// Hands all in at once, so that they share groups; their ends, which must come in order.
+    /// Submits all at once, so that they share groups; returns their results, which must come in
+    /// order.
     func commitTogether(_ batches: [Batch]) async throws -> [JournalFailure?] {
         let journal = journal
         return await withCheckedContinuation { continuation in

@@ -6,7 +6,7 @@ import Testing
 struct HeadTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 
-    /// What is in the tail is moved at the next opportunity.
+    /// Moves rows out of the tail at the next opportunity.
     private static var moving: JournalRetention {
         var retention = JournalRetention()
         retention.tailRecords = 1

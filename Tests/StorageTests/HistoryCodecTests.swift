@@ -97,7 +97,7 @@ struct RecordTextTests {
             var text = Self.text
             for byte: UInt8 in [0, 0x0A, 0x20, 0x2D, 0x30, 0x39, 0xFF] {
                 text[index] = byte
-                // No crash, no endless loop, and never more than there can be.
+                // No crash, no endless loop, and never more records than possible.
                 let found = (try? read(text)) ?? []
                 #expect(found.count <= text.count / 16)
             }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(5)))
 struct ImportTests {
-    /// Imports the text into an empty directory, and looks that a refusal leaves it empty.
+    /// Imports the text into an empty directory, and checks that a refusal leaves it empty.
     private func refusal(
         of text: some Sequence<UInt8>, acceptsUnmarked: Bool = false
     ) throws -> JournalTextFault? {
@@ -34,7 +34,7 @@ struct ImportTests {
         var number = 0
         for end in text.indices where text[end] == 0x0A {
             number += 1
-            // Inside of the line, and behind it.
+            // Within the line, and after it.
             for cut in [start + (end - start) / 2, end + 1] where cut < text.count {
                 let fault = try refusal(of: text[..<cut])
                 #expect(fault?.line == number, "cut at \(cut): \(String(describing: fault))")
@@ -55,7 +55,7 @@ struct ImportTests {
         #expect(fault?.line == 1)
         #expect(fault?.reason.contains("--accept-unmarked") == true)
         #expect(try refusal(of: text, acceptsUnmarked: true) == nil)
-        // It is no excuse for text that says it has one.
+        // This does not excuse text that declares an end.
         let newer = lines(String(decoding: text, as: UTF8.self).replacing(":1}", with: ":2}"))
         #expect(try refusal(of: newer, acceptsUnmarked: true)?.line == 3)
     }
@@ -177,7 +177,7 @@ struct ChangedFileTests {
         if change.contains("tail") { #expect(await rig.commit([.mutation("a", 4)]) == nil) }
         await rig.journal.close()
         try rig.tamper(change)
-        // Each says so, or has nothing to do with it.
+        // Each reports it, or does not depend on it.
         _ = try? JournalStatistics(of: rig.path)
         _ = try? rig.export()
         let report = try? JournalCheck(rig.path).run()
@@ -197,7 +197,7 @@ struct ChangedFileTests {
                 continuation.resume(returning: $0)
             }
         }
-        // A status of another kind can't be sent: the line of a status takes three digits.
+        // A status of another kind can't be sent: the status line has three digits for it.
         if case .success(let answer?) = answer {
             #expect(StoredAnswer.statuses.contains(answer.status))
         }
@@ -215,7 +215,7 @@ struct BackupTests {
         let steps = Steps()
         let path = rig.path
         let progress = ToolProgress { _, all in
-            // As often as a copy that begins anew each time would need for ever.
+            // As many as a copy that restarts each time would need without end.
             guard steps.next() < 200 else { return }
             try? JournalRig.run(
                 "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(hex(randomblob(8)), "
@@ -232,7 +232,7 @@ struct BackupTests {
     }
 
     private final class Steps: @unchecked Sendable {
-        // Law: one thread at a time.
+        // Invariant: used by one thread at a time.
         private(set) var count = 0
         func next() -> Int {
             count += 1
@@ -248,13 +248,13 @@ struct BackupTests {
             try JournalBackup(rig.path).run(to: copy)
         }
         #expect(fault?.sentence("x").contains("is being written by another process") == true)
-        // A file that came there meanwhile is not replaced.
+        // A file that appeared there meanwhile is not replaced.
         try Data("mine".utf8).write(to: URL(fileURLWithPath: copy))
         #expect(throws: JournalFileFault.unusable("\(copy) exists already")) { try first.finish() }
         #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data("mine".utf8))
         #expect(!FileManager.default.fileExists(atPath: copy + ".backup"))
         try FileManager.default.removeItem(atPath: copy)
-        // What a process left behind that was killed does not hold up the next one.
+        // The partial file of a killed process does not block the next copy.
         try Data("half a copy".utf8).write(to: URL(fileURLWithPath: copy + ".backup"))
         try JournalBackup(rig.path).run(to: copy)
         #expect(try JournalCheck(copy).run().problems == [])

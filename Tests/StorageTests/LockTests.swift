@@ -36,7 +36,8 @@ struct LockTests {
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: link) }
         #expect(fault == .locked(by: nil))
         #expect(fault?.sentence("x") == "x is in use already, perhaps under another name")
-        // A descriptor that is closed takes the process' POSIX locks with it, SQLite's among them.
+        // Closing any descriptor of a file drops the process' POSIX locks on it, including
+        // SQLite's.
         #expect(try Self.isLocked(watcher))
         #expect(await rig.commit([.mutation("s", 6)]) == nil)
         await rig.journal.close()
@@ -45,12 +46,12 @@ struct LockTests {
         close(watcher)
     }
 
-    /// Whether anybody has a POSIX lock on the file, this process included.
+    /// Whether any process has a POSIX lock on the file, including this one.
     private static func isLocked(_ descriptor: Int32) throws -> Bool {
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
         lock.l_whence = Int16(SEEK_SET)
-        // F_OFD_GETLK: asks as another open file would, to which this process is a stranger.
+        // F_OFD_GETLK: asks like a different open file, which does not count as this process.
         let code = unsafe fcntl(descriptor, 36, &lock)
         try #require(code == 0)
         return lock.l_type != F_UNLCK
@@ -79,15 +80,15 @@ struct LockTests {
         #expect(fault?.sentence("x").contains("No such file or directory") == true)
     }
 
-    /// A process that holds the lock as a server does.
+    /// A process that holds the lock like a server.
     private struct LockHolder {
         let process = Process()
         private let input = Pipe()
 
         init(_ lock: String) throws {
             let output = Pipe()
-            // flock(1) is of util-linux, which every Debian has. It waits for the end of its
-            // input, which comes when this process ends, if nobody kills it before.
+            // flock(1) is part of util-linux, which every Debian has. It waits for the end of its
+            // input, which comes when this process ends, unless it is killed before.
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments = [
                 "-c", "exec 9<>\"$0\" && flock 9 && echo $$ >&9 && echo held && read -r _", lock,
@@ -95,7 +96,7 @@ struct LockTests {
             process.standardInput = input
             process.standardOutput = output
             try process.run()
-            // It has the lock once it says so.
+            // It has the lock once it reports so.
             let said = output.fileHandleForReading.availableData
             #expect(said.starts(with: Array("held".utf8)))
         }
@@ -215,7 +216,7 @@ struct ForeignReaderTests {
             }
             #expect(await rig.commit(records) == nil)
         }
-        // 120 MB were written; without the writer's part the log would have all of it.
+        // 120 MB were written; without the checkpoints of the writer the log would have all of it.
         let bytes = try FileManager.default.attributesOfItem(atPath: rig.path + "-wal")[.size]
         #expect(try #require(bytes as? Int) < 64_000_000)
     }
@@ -232,13 +233,13 @@ struct ForeignReaderTests {
             #expect(await rig.commit([.mutation("s", number)]) == nil)
             sizes.insert(try logBytes())
             if number % 60 == 1 {
-                // Zeros are its end, to a crash as to others who read it.
+                // Its zeros mark its end, for a restart after a crash and for other readers.
                 let crashed = try rig.crashed()
                 #expect(try await crashed.records("s").map(\.number) == Array(1...number))
                 #expect(try rig.count("SELECT sum(count) FROM tail") == Int(number) + 1)
             }
         }
-        // 300 commits, of a page or two each, and a length for each piece of 64 pages.
+        // 300 commits, of a page or two each, and one length for each piece of 64 pages.
         #expect(sizes.count < 20)
         #expect(sizes.count > 2)
     }

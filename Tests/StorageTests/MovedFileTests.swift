@@ -20,7 +20,7 @@ struct MovedFileTests {
         async throws
     {
         let elsewhere = rig.directory + "/elsewhere"
-        // One who reads has opened it before.
+        // A reader has opened it before.
         #expect(try await rig.load("s")?.end.number == 2)
         try move(rig.path, to: elsewhere)
         for _ in 0..<3 {
@@ -28,7 +28,7 @@ struct MovedFileTests {
             #expect(failure?.reason == .unavailable)
             #expect(failure?.detail.contains("removed or replaced") == true)
             #expect(rig.journal.failure == failure)
-            // Reading goes on, and shows nothing of it.
+            // Reading continues and shows nothing of the failed commit.
             #expect(try await rig.load("s")?.end.number == 2)
         }
         try move(elsewhere, to: rig.path)
@@ -58,11 +58,11 @@ struct MovedFileTests {
     ) async throws {
         for round: UInt64 in 1...3 {
             for suffix in removed { try FileManager.default.removeItem(atPath: rig.path + suffix) }
-            // Without the log the next commit sees it, without its index the next look.
+            // Without the log the next commit notices it, without its index the next check.
             if !removed.contains("-wal") { await rig.journal.checkDisk() }
             for number in 2 * round + 1...2 * round + 2 {
                 #expect(await rig.commit([.mutation("s", number)]) == nil)
-                // Not only once the log is in its place again: at each acknowledgement.
+                // Not only once the log is back: at each acknowledgement.
                 #expect(try await committed("s") == Array(1...number))
             }
             #expect(FileManager.default.fileExists(atPath: rig.path + "-wal"))
@@ -100,7 +100,7 @@ struct MovedFileTests {
         #expect(rig.journal.failure == nil)
         #expect(throws: JournalFileFault.locked(by: getpid())) { try JournalLock(for: rig.path) }
 
-        // As a server of another version may have it, which knows of this lock alone.
+        // Like a server of another version, which knows only this lock.
         try FileManager.default.removeItem(atPath: lock)
         #expect(throws: JournalFileFault.locked(by: nil)) { try JournalLock(for: rig.path) }
         try FileManager.default.removeItem(atPath: lock)
@@ -108,13 +108,13 @@ struct MovedFileTests {
         #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
         await rig.journal.checkDisk()
         #expect(await rig.commit([.mutation("s", 3)])?.detail.contains("in use") == true)
-        // Not left to `close`: the child of another test, between fork and exec, still has it open.
+        // Not left to `close`: a child of another test, between fork and exec, still has it open.
         #expect(flock(other, LOCK_UN) == 0)
         close(other)
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
         #expect(throws: JournalFileFault.locked(by: getpid())) { try JournalLock(for: rig.path) }
 
-        // A journal that is closed has let go for good.
+        // A closed journal has released the lock for good.
         await rig.journal.close()
         await rig.journal.checkDisk()
         _ = try JournalLock(for: rig.path)

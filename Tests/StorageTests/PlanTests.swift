@@ -38,7 +38,7 @@ struct PlanTests {
         #expect(steps == ["SEARCH sessions USING INDEX sessions_by_reactor (reactor=? AND id>?)"])
     }
 
-    /// Walks in the order of a key that stop at a limit.
+    /// Scans in the order of a key that stop at a limit.
     private static let bounded: Set<String> = [
         "CO-ROUTINE (subquery-1)", "CO-ROUTINE (subquery-2)", "SCAN tombstones",
         "SCAN (subquery-1)", "SCAN (subquery-2)", "SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2",

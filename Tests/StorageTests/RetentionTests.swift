@@ -18,7 +18,7 @@ struct RetentionTests {
         try await rig.grow("s", 1...400, snapshotEvery: 30)
         await rig.journal.trimNow()
         let saved = try #require(try await rig.load("s"))
-        // 400 - 100 = 300 is a snapshot's number: nothing up to it has to stay.
+        // 400 - 100 = 300 is a snapshot's number: no record up to it has to stay.
         #expect(saved.keptAfter == 300)
         #expect(saved.keptVersion == 300)
         #expect(try await rig.records("s").map(\.number) == Array(301...400))
@@ -35,7 +35,7 @@ struct RetentionTests {
     func `case 153: bytes at the limit stay; one byte more trims the oldest`(
         _ isPast: Bool
     ) async throws {
-        // Committed one by one, so that a crowd is seen when the last one comes.
+        // Committed one by one, so that the surplus is noticed when the last one comes.
         let records = (UInt64(1)...40).map { HistoryEntry.mutation("s", $0, content: Self.long) }
         let snapshots = [Snapshot.of("s", 10), .of("s", 20), .of("s", 30)]
         let total =
@@ -51,7 +51,7 @@ struct RetentionTests {
             var batch = Batch(records: [record])
             batch.snapshots = snapshots.filter { $0.number == record.number }
             #expect(await rig.commit(batch) == nil)
-            // What it knows of the session is read from the file again.
+            // Its knowledge of the session is read from the file again.
             if record.number == 25 { try await rig.reopen(retention) }
         }
         await rig.journal.trimNow()

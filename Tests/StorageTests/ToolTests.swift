@@ -170,7 +170,7 @@ struct CheckTests {
         try file.seek(toOffset: 4_096 * 20)
         try file.write(contentsOf: Data(repeating: 0x5A, count: 4_096))
         try file.close()
-        // Either it can't even be read, or the check says so.
+        // Either it can't be read at all, or the check reports it.
         let report = try? JournalCheck(rig.path).run()
         #expect(report?.problemCount != 0)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds effects until a test lets them go.
+/// Holds effects until a test releases them.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -13,7 +13,7 @@ package final class Gate: Sendable {
 
     package init() {}
 
-    /// Waits, deaf to cancellation, until the gate is open.
+    /// Waits until the gate is open; ignores cancellation.
     package func pass() async {
         await withCheckedContinuation { wake in
             let (isOpen, watchers) = state.withLock { state in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-/// What a stream came to.
+/// The result of decoding a stream.
 struct StreamReading: Equatable {
     var events: [ServerSentEvent] = []
     var lastEventID = ""
@@ -136,7 +136,7 @@ struct EventStreamDecoderTests {
         var count = 0
         try decoder.receive(Array("data: a\r".utf8).span) { _ in count += 1 }
         decoder.beginStream()
-        // The first line is the empty one, so the mark on the second is no leading one.
+        // The first line is the empty one, so the mark on the second is not a leading one.
         try decoder.receive(Array("\n\u{feff}data: b\n\n".utf8).span) { _ in count += 1 }
         #expect(count == 0)
     }

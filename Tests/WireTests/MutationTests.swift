@@ -3,11 +3,11 @@ import Testing
 
 @testable import Wire
 
-/// Damages inputs in the ways that find faults in parsers.
+/// Damages inputs in ways that expose faults of parsers.
 struct Mutator {
     var generator: SeededGenerator
-    /// Bytes that mean something to the parsers under test.
-    let telling: [UInt8] =
+    /// Bytes with a meaning for the parsers under test.
+    let significant: [UInt8] =
         Array("\r\n\r\n :;,\t\u{0}\u{7f}0123456789abcdefg%?#/[]+-\"".utf8) + [0xff]
 
     mutating func mutate(_ seeds: [[UInt8]]) -> [UInt8] {
@@ -25,7 +25,7 @@ struct Mutator {
 
     private mutating func damage(_ bytes: inout [UInt8], _ seeds: [[UInt8]]) {
         let place = Int.random(in: 0...bytes.count, using: &generator)
-        let byte = telling.randomElement(using: &generator) ?? 0
+        let byte = significant.randomElement(using: &generator) ?? 0
         switch Int.random(in: 0..<6, using: &generator) {
         case 0: bytes.insert(byte, at: place)
         case 1 where place < bytes.count: bytes[place] = byte
@@ -79,7 +79,7 @@ struct MutationTests {
                 #expect(!request.path.isEmpty)
             }
         }
-        // The inputs are worth something only if they reach both ends.
+        // The inputs are useful only if they reach both ends.
         #expect(accepted > 200)
         #expect(refused.count > 12)
     }

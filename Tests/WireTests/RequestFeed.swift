@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-/// A request as a reader gave it, in values that can be compared.
+/// A request as a reader returned it, in comparable values.
 struct ReadRequest: Equatable, CustomStringConvertible {
     var method: String
     var path: String
@@ -31,13 +31,13 @@ struct ReadRequest: Equatable, CustomStringConvertible {
     }
 }
 
-/// What a connection's bytes came to.
+/// The result of reading a connection's bytes.
 struct Reading: Equatable {
     var requests: [ReadRequest] = []
     var refusal: RequestRefusal?
     /// Whether the bytes end between two requests.
     var endsClean = true
-    /// Law of the reader, checked on the way: `offset` only grows and stays in the input.
+    /// Invariant of the reader, checked on the way: `offset` only grows and stays in the input.
     var offsetsWereSound = true
 }
 
@@ -79,7 +79,7 @@ func feed(
 
 let nextRequest = "GET /next HTTP/1.1\r\nHost: next\r\n\r\n"
 
-/// Reads the text whole, byte by byte, and with another request behind it; all must agree.
+/// Reads the text whole, byte by byte, and followed by another request; all must agree.
 @discardableResult
 func threeWays(
     _ text: String, limits: RequestLimits = RequestLimits(),
@@ -118,7 +118,7 @@ func everyWay(
     return whole
 }
 
-/// The only request in the text, which must be read every way.
+/// The only request in the text, which must be read in every way.
 func oneRequest(
     _ text: String, at location: SourceLocation = #_sourceLocation
 ) throws -> ReadRequest {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-/// A response as a reader gave it.
+/// A response as a reader returned it.
 struct ReadResponse: Equatable {
     var status: Int
     var reason: String
@@ -23,7 +23,7 @@ func feedResponse(
     var head = ResponseHead()
     var body: [UInt8] = []
     var reading = ResponseReading()
-    func take() {
+    func collect() {
         reading.responses.append(
             ReadResponse(
                 status: head.status, reason: head.reason,
@@ -38,11 +38,11 @@ func feedResponse(
             var offset = 0
             while true {
                 let progress = try reader.next(piece.span, at: &offset, head: &head, body: &body)
-                if progress == .complete || progress == .interim { take() }
+                if progress == .complete || progress == .interim { collect() }
                 if progress == .needsMore || offset == piece.count { break }
             }
         }
-        if try reader.finish() { take() }
+        if try reader.finish() { collect() }
     } catch {
         reading.failure = error
     }

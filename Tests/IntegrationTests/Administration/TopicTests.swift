@@ -20,7 +20,7 @@ struct TopicTests {
                 let answer = try await client.post(topic, #"{"name":"\#(name)"}"#)
                 #expect(answer.status == 200)
                 #expect(try answer.json == ["sessions": 8])
-                // The answer says that it is committed in all of them.
+                // The reply means that the value is committed in all of them.
                 for session in sessions {
                     #expect(try await session.state()["user"] == ["name": .string(name)])
                 }
@@ -66,7 +66,7 @@ struct TopicTests {
         try await withServer(.fixtures, "--admin", "on", "--loops", "3") { server in
             let client = server.client()
             let member = "/v1/topics/member"
-            // Nobody listens yet, and what does not fit is refused all the same.
+            // No session listens yet, and a value that does not decode is refused all the same.
             try expectProblem(
                 try await client.post(member, #"{"nome":"ada"}"#), 422, "not_a_value",
                 detail: "name")

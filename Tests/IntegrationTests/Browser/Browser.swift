@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Headless Chromium with one page open, until nobody holds it any more.
+/// Headless Chromium with one page open, until its last reference is released.
 final class Browser: Sendable {
     /// Nil where it is not installed.
     static let program = [
@@ -28,7 +28,7 @@ final class Browser: Sendable {
     func quit() async throws {
         kill(pid, SIGTERM)
         try await log.wait { $0.exit != nil }
-        // Its helper processes may still write for a moment; what they leave is in /tmp.
+        // Its helper processes may still write for a moment; their files are in /tmp.
         try? FileManager.default.removeItem(atPath: profile)
     }
 

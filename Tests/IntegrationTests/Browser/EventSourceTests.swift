@@ -5,7 +5,7 @@ import Testing
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
     .timeLimit(.minutes(5)))
 struct EventSourceTests {
-    /// Reports everything that the EventSource does, one after the other.
+    /// Reports every event of the EventSource, in order.
     private func page(_ url: String) -> String {
         """
         <!doctype html><meta charset="utf-8"><title>EventSource</title><script>
@@ -25,7 +25,7 @@ struct EventSourceTests {
         """
     }
 
-    /// What the page reported so far.
+    /// The reports of the page so far.
     private func reports(_ host: PageHost) throws -> [JSONValue] {
         try host.log.present.output.split(separator: "\n").map { try JSONValue(text: String($0)) }
     }
@@ -46,9 +46,9 @@ struct EventSourceTests {
             let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
             try await host.log.wait { $0.output.contains(#""kind":"snapshot""#) }
             var sent: [String] = []
-            // Each message is posted when the one before was seen; the connection ends every
-            // 700 ms or so, and we go on until it has ended three times. A slow browser may have
-            // been through all of that before it told us of the snapshot.
+            // Each message is posted after the previous one was received; the connection ends about
+            // every 700 ms, and the test continues until it has ended three times. A slow browser
+            // may have gone through all of that before it reported the snapshot.
             while try sent.count < 3 || kinds(host).count(where: { $0 == "open" }) < 4 {
                 let message = "message \(sent.count) — “é”\n"
                 sent.append(message)
@@ -66,7 +66,7 @@ struct EventSourceTests {
                 alerts.map { $0["id"]?.string }
                     == (1...sent.count).map { "\(session.generation).\($0)" })
             let kinds = try kinds(host)
-            // It came back with Last-Event-ID: no second snapshot, and never a reset.
+            // It resumed with Last-Event-ID: no second snapshot, and never a reset.
             #expect(kinds.count(where: { $0 == "snapshot" }) == 1)
             #expect(!kinds.contains("reset"))
             #expect(kinds.count(where: { $0 == "end" }) == 1)
@@ -84,7 +84,7 @@ struct EventSourceTests {
             let session = try await server.client().session("alerts")
             let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))
             let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
-            // The connection has ended; the browser comes back after three seconds or more, and
+            // The connection has ended; the browser reconnects after three seconds or more, and
             // meanwhile more happens than is kept.
             try await host.log.wait { $0.output.contains(#""kind":"error","readyState":0"#) }
             let alerts = (1...50).map { #"{"type":"alert","message":"\#($0)"}"# }

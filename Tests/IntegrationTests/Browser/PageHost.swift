@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Serves one page to a browser and takes what the page reports, each report a line of JSON.
+/// Serves one page to a browser and records the reports of the page, one line of JSON each.
 ///
-/// It is no web server: one request per connection, answered and closed.
+/// It is no full web server: one request per connection, answered and closed.
 final class PageHost: Sendable {
     let port: UInt16
     /// The page's reports, a line each, in the order in which it sent them.
@@ -38,7 +38,7 @@ final class PageHost: Sendable {
     }
 
     deinit {
-        // Wakes the thread, which sees that there is nothing to accept from any more.
+        // Wakes the thread, which finds that there is nothing left to accept.
         shutdown(descriptor, Int32(SHUT_RDWR))
         close(descriptor)
     }
@@ -71,7 +71,7 @@ final class PageHost: Sendable {
                 let head = String(text[..<end.lowerBound])
                 let body = String(text[end.upperBound...])
                 var parsed = ResponseHead()
-                for line in head.split(separator: "\r\n").dropFirst() { parsed.take(line) }
+                for line in head.split(separator: "\r\n").dropFirst() { parsed.parse(line) }
                 let length = parsed["Content-Length"].flatMap { Int($0) } ?? 0
                 if body.utf8.count >= length { return (head, body) }
             }

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Cases 107 to 119 — commits", .timeLimit(.minutes(5)))
 struct CommitTests {
-    /// The kinds and contents of what the storage told, without calls around it.
+    /// The kinds and contents of the storage's entries, without the calls around them.
     private func changes(_ entries: [JSONValue]) -> [String] {
         entries.compactMap { $0["kind"]?.string }.filter {
             ["cycler.didChange", "cycler.didReplace"].contains($0)

@@ -136,7 +136,7 @@ struct DispatchTests {
             #expect(try await session.client.delete(session.path).status == 204)
             #expect(try await events.rest().map(\.name) == ["end"])
             #expect(try await session.client.get(session.path).status == 410)
-            // It is told of the cancellation, and the process is alive.
+            // It is notified of its cancellation, and the process lives.
             while !server.log.present.errors.contains("cancelled x") {
                 #expect(try await session.client.get("/livez").status == 200)
             }

@@ -14,7 +14,7 @@ struct CrashTests {
             let second = try await start(journal)
             try await expectLine(
                 "session \(session.id) of reactor trapping was carrying out action 3", second)
-            // It was not committed, and the others are there.
+            // The action was not committed; the others are there.
             #expect(try await session.on(second).read()["version"] == 2)
             try await expectForgotten(journal, second)
         }
@@ -38,12 +38,12 @@ struct CrashTests {
             let session = try await end(journal, by: "trapLater")
             for begun in 1...2 {
                 let next = try await start(journal)
-                // Received again, it has another number.
+                // It is received again under another number.
                 try await expectLine(
                     "effects of action \(2 + begun) of session \(session.id) of reactor trapping",
                     next)
                 try await expectLine("begun \(begun) of at most 3 times", next)
-                // The next request for the session carries it out again.
+                // The next request for the session runs the action again.
                 _ = try? await session.on(next).read()
                 _ = try await next.exit()
             }
@@ -71,12 +71,12 @@ struct CrashTests {
     }
 
     private func start(_ journal: JournalFile) async throws -> ServerProcess {
-        // A backtrace of each takes seconds.
+        // A backtrace takes seconds per crash.
         try await ServerProcess.start(
             .fixtures, journal.options, environment: ["SWIFT_BACKTRACE": "enable=no"])
     }
 
-    /// Two actions that do no harm, and one that ends the process.
+    /// Two harmless actions, and one that ends the process.
     private func end(_ journal: JournalFile, by action: String) async throws -> SessionHandle {
         let server = try await start(journal)
         let session = try await server.client().session("trapping")
@@ -101,7 +101,7 @@ struct CrashTests {
         #expect(server.log.present.errors.contains(text), "\(server.log.present.errors)")
     }
 
-    /// The start after a clean end has nothing to tell.
+    /// The start after a clean end reports nothing.
     private func expectForgotten(_ journal: JournalFile, _ server: ServerProcess) async throws {
         #expect(!FileManager.default.fileExists(atPath: journal.path + ".running"))
         server.signal(SIGTERM)

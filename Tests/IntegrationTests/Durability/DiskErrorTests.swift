@@ -88,18 +88,20 @@ struct DiskErrorTests {
             let fault = try await Fault(
                 "fdatasync,fsync", of: server, "delay_enter=\(600 * 1_000_000)")
             let unanswered = Task { try await session.alert("unanswered") }
-            // The commit waits for the disk by then: a server without one would just end.
+            // By then the commit waits for the disk: a server without pending commits would end at
+            // once.
             while try await server.client().get("/readyz").status == 200 {
                 try Task.checkCancellation()
             }
             server.signal(SIGTERM)
             try await server.log.wait { $0.errors.contains("does not answer") }
-            // strace, which plays the disk, holds the thread that it makes wait. Killed, not asked
-            // to detach: it would wait for ever for the main thread of a process that is ending
-            // (strace 6.1; seen as a zombie with other threads stopped). The kernel detaches.
+            // strace, which simulates the disk, holds the thread that it delays. It is killed
+            // instead of detached: a detach waits forever for the main thread of a process that is
+            // ending (strace 6.1; seen as a zombie with other threads stopped). The kernel detaches
+            // it.
             try await fault.mend(with: SIGKILL)
             #expect(try await server.exit() == .code(1))
-            // Freed in its last moment the disk may have answered after all; then that is true.
+            // The disk may have responded after all in its last moment; then the reply is correct.
             let answered = try? await unanswered.value.version
             let again = session.on(try await journal.start())
             let version = try #require(try await again.read()["version"]?.integer)
@@ -107,8 +109,8 @@ struct DiskErrorTests {
         }
     }
 
-    /// What the reader was told from `start` on. Its stream may have been cut, which it is when
-    /// nobody knows what the journal has; then it comes back with its id, as a browser would.
+    /// The events that the reader received from `start` on. Its stream may have been cut, as it is
+    /// when the outcome of a commit is unknown; then it resumes with its id, like a browser.
     private func eventsUpTo(
         _ last: String, _ stream: EventStream, _ session: SessionHandle, _ start: String
     ) async throws -> [Event] {
@@ -134,7 +136,7 @@ private final class Fault: Sendable {
     private let log = ProcessLog()
     private let pid: pid_t
 
-    /// - Parameter what: what becomes of them, in strace's words: an error, unless told otherwise.
+    /// - Parameter what: the injected result, in strace's syntax: an error by default.
     init(
         _ calls: String, of server: ServerProcess, _ what: String = "error=EIO"
     ) async throws {

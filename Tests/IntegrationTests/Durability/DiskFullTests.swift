@@ -26,7 +26,7 @@ struct DiskFullTests {
         try expectProblem(refusal, 507, "journal_full", detail: "no space is left")
         #expect(refusal["Retry-After"] != nil)
 
-        // Nothing of it is visible: the newest is what was acknowledged before.
+        // Nothing of it is visible: the newest record is the last acknowledged one.
         let present = try await session.read()
         let version = try #require(present["version"]?.integer)
         #expect(version > 0)
@@ -54,7 +54,7 @@ struct DiskFullTests {
         #expect(try await kept.next().data == #""there is room""#)
     }
 
-    /// Two at a time, so that a batch is refused as well as what came with it.
+    /// Two at a time, so that a batch is refused together with the others of its group.
     private func postUntilRefused(_ session: SessionHandle) async throws -> Response {
         let text = String(repeating: "x", count: 20_000)
         while true {
@@ -66,12 +66,12 @@ struct DiskFullTests {
     }
 }
 
-/// Returns when the server says that it is ready.
+/// Returns when the server reports that it is ready.
 func untilReady(_ client: Client) async throws {
     while try await client.get("/readyz").status != 200 { try Task.checkCancellation() }
 }
 
-/// A disk of a few megabytes, some of them taken.
+/// A disk of a few megabytes, partly filled.
 final class SmallDisk: Sendable {
     let path: String
 
@@ -89,7 +89,7 @@ final class SmallDisk: Sendable {
         try FileManager.default.removeItem(atPath: path + "/ballast")
     }
 
-    /// Lazily: a server may still be about to end.
+    /// Lazily: a server may still be ending.
     func remove() async throws {
         _ = try await Tool.run("umount", ["-l", path])
         try FileManager.default.removeItem(atPath: path)

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A journal's file in a folder of its own, and the servers that have it one after the other.
+/// A journal's file in its own folder, and the servers that open it one after the other.
 final class JournalFile: Sendable {
     private let folder: String?
     let path: String
-    /// Held, so that they live as long as the file.
+    /// Retained, so that they live as long as the file.
     private let servers = Mutex<[ServerProcess]>([])
 
-    /// - Parameter parent: where the file is to be; a new temporary folder if nil.
+    /// - Parameter parent: the folder of the file; a new temporary folder if nil.
     init(in parent: String? = nil) throws {
         if let parent {
             folder = nil
@@ -34,8 +34,8 @@ final class JournalFile: Sendable {
         return server
     }
 
-    /// Runs a line of SQL on every column with records or actions, in place of `COLUMN` of
-    /// `TABLE`. The file must be nobody's.
+    /// Runs a line of SQL on every column with records or actions, in place of `COLUMN` of `TABLE`.
+    /// No server may have the file open.
     func edit(_ sql: String) async throws {
         let script = """
             import sqlite3, sys
@@ -54,7 +54,7 @@ final class JournalFile: Sendable {
 }
 
 extension ServerProcess {
-    /// kill -9, and gone.
+    /// Ends the server with kill -9.
     func murder() async throws {
         signal(SIGKILL)
         _ = try await exit()
@@ -62,13 +62,13 @@ extension ServerProcess {
 }
 
 extension SessionHandle {
-    /// The same session, on the server that has its journal now.
+    /// The same session, on the server that has opened its journal since.
     func on(_ server: ServerProcess) -> SessionHandle {
         SessionHandle(client: server.client(), id: id, created: created)
     }
 }
 
-/// Gives a test a journal's file, and its turn to start servers.
+/// Gives a test a journal's file when it may start servers.
 func withJournal(
     in parent: String? = nil, do body: (JournalFile) async throws -> Void
 ) async throws {

@@ -5,7 +5,7 @@ import Testing
     "Contract §5 — no order of requests ends the process or gets a wrong answer",
     .timeLimit(.minutes(5)))
 struct LateAnswerTests {
-    /// What the journal is, and how much a session keeps.
+    /// The journal, and how much history a session keeps.
     static let settings: [[String]] = [
         ["--journal", "memory"], ["--journal", "memory", "--keep-records", "20"],
         [], ["--keep-records", "20"],
@@ -83,7 +83,7 @@ struct LateAnswerTests {
             let server = try await journal.start()
             for (number, session) in sessions.enumerated() {
                 let (poster, deleter) = (session.on(server), session.on(server))
-                // Half of them are in memory already, half of them come when they are asked for.
+                // Half of them are in memory already, half are loaded on demand.
                 if number.isMultiple(of: 2) { _ = try await poster.read() }
                 async let posted = keyed("new", poster)
                 async let deleted = deleter.client.delete(deleter.path)

@@ -89,7 +89,7 @@ struct QuarantineTests {
         #expect(page["sessions"]?.array?.contains { $0["id"]?.string == session.id } == false)
     }
 
-    /// What can't be rebuilt is exported all the same.
+    /// Data that can't be rebuilt is exported all the same.
     private func expectExported(_ journal: JournalFile) async throws {
         let export = try await ServerProcess.run(.server, ["journal", "export", journal.path])
         #expect(export.exit == .code(0))

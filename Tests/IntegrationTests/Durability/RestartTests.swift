@@ -86,7 +86,7 @@ struct RestartTests {
                 try await fresh.next()
                     == Event(
                         name: "snapshot", data: #"{"alertMessage":"x"}"#, id: last.position))
-            // Another field, then a sentinel: nothing else may come first.
+            // Another field, then a sentinel: no other event may come first.
             try await again.post(#"{"type":"doSomeAction"}"#)
             try await again.alert("sentinel")
             for stream in [resumed, fresh] {
@@ -216,7 +216,7 @@ struct RestartTests {
             #expect(failures.count == 1)
             #expect(failures.first?["action"] == 1)
             #expect(failures.first?["content"]?["error"]?.string?.contains("abandoned") == true)
-            // It does not go on by itself, and another can be started.
+            // It does not continue by itself, and another can be started.
             #expect(try await again.read()["version"] == version)
             let receipt = try await again.post(
                 #"{"type":"start","steps":1}"#, query: SessionHandle.settled)

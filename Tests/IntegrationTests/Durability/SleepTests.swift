@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Case 138 — an idle session sleeps and wakes unchanged", .timeLimit(.minutes(5)))
 struct SleepTests {
-    /// Returns when no session of the server is in memory. Looking does not wake any.
+    /// Returns when no session of the server is in memory. Checking does not wake any.
     private func untilAllSleep(_ server: ServerProcess) async throws {
         let client = server.client()
         while try await client.metric("sessions") != 0 { try Task.checkCancellation() }

@@ -13,7 +13,7 @@ struct StopTests {
                     let handle = session.on(server)
                     group.addTask { await Self.post(poster, until: handle) }
                 }
-                // Under load: the hundredth event is there.
+                // Under load: the hundredth event has arrived.
                 _ = try await stream.next(100)
                 server.signal(SIGTERM)
                 return try await group.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
@@ -35,7 +35,7 @@ struct StopTests {
         }
     }
 
-    /// Posts until the server takes no more; answers what was acknowledged, by number.
+    /// Posts until the server refuses; returns the acknowledged actions by number.
     private static func post(_ poster: Int, until session: SessionHandle) async -> [Int: String] {
         var acknowledged: [Int: String] = [:]
         for count in 0... {

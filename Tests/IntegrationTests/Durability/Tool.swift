@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// Programs of the system that tests of failing disks need. Where one is missing, so is the test.
+/// System programs that tests of failing disks need. A test is skipped if its program is missing.
 enum Tool {
     static let hasPython = find("python3") != nil
     static let canTrace = find("strace") != nil && mayTrace()
     static let canMount = mayMount()
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     static func run(_ name: String, _ arguments: [String]) async throws -> ProcessLog.Present {
         let log = ProcessLog()
         _ = try start(name, arguments, log)
@@ -30,7 +30,7 @@ enum Tool {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Containers mostly forbid it.
+    /// Most containers forbid it.
     private static func mayTrace() -> Bool {
         exitCode("strace -qq -e trace=none -e inject=fdatasync:error=EIO /bin/true") == 0
     }

@@ -1,6 +1,6 @@
-// How tests read a session's action log.
+// Reads a session's action log.
 extension SessionHandle {
-    /// The kept entries from the oldest on, a thousand at the most.
+    /// The kept entries from the oldest on, at most a thousand.
     func entries() async throws -> [JSONValue] {
         let response = try await client.get("\(path)/log?limit=1000")
         guard response.status == 200, let entries = try response.json["entries"]?.array else {
@@ -16,7 +16,7 @@ extension SessionHandle {
         try await open("log\(query)", [("Accept", "text/event-stream")] + fields)
     }
 
-    /// The log as a stream that tells only what comes, from when it answers.
+    /// The log as a stream of new entries only, beginning with its response.
     func followLog() async throws -> EventStream {
         let stream = try await openLog("?from=now")
         _ = try await stream.nextItem()
@@ -26,12 +26,12 @@ extension SessionHandle {
 }
 
 extension EventStream {
-    /// The next entries, as they were told.
+    /// The next entries, as sent.
     func entries(_ count: Int) async throws -> [JSONValue] {
         try await next(count).map { try JSONValue(text: $0.data) }
     }
 
-    /// The next entry of this kind; others are passed over.
+    /// The next entry of this kind; others are skipped.
     func entry(_ kind: String) async throws -> JSONValue {
         while true {
             let event = try await next()

@@ -24,7 +24,7 @@ struct DrainTests {
                 }
                 retries.insert(time)
             }
-            // Spread, so that they do not come back all at once.
+            // Jittered, so that clients do not reconnect all at once.
             #expect(retries.count > 10)
             #expect(try await server.exit() == .code(0))
         }
@@ -39,10 +39,10 @@ struct DrainTests {
                 "POST \(session.path)/actions HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
                     + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             )
-            // The server has the head, and so a request under way.
+            // The server has the head, so a request is under way.
             #expect(await connection.answers(1).first?.head.status == 100)
             server.signal(SIGTERM)
-            // It drains when nobody new gets in.
+            // It drains once new connections are refused.
             while (try? RawConnection(port: server.port)) != nil {}
             await connection.send(body)
             let (answers, ending) = await connection.answersToTheEnd()

@@ -76,7 +76,7 @@ struct ListeningTests {
     {
         try await withServer(.server, "--connection-limit", "5") { server in
             let session = try await server.client().session("alerts")
-            // The connection that asked for /readyz closes in its own time.
+            // The connection that requested /readyz closes some time later.
             while try await session.client.metric("connections") != 1 {}
             var streams: [EventStream] = []
             for _ in 1...4 { streams.append(try await session.follow("pulses")) }
@@ -86,12 +86,12 @@ struct ListeningTests {
             }
             try await session.alert("Hello")
             for stream in streams { #expect(try await stream.next().data == #""Hello""#) }
-            // A place that is given up can be taken.
+            // A released place can be used again.
             _ = try await session.client.delete(session.path)
             for stream in streams { _ = try await stream.rest() }
             let late = server.client()
             while (try? await late.get("/livez").status) != 200 {
-                // The old connections are gone when both sides have said so.
+                // The old connections are gone when both sides have closed.
                 #expect(try await session.client.get("/livez").status == 200)
             }
         }
@@ -134,7 +134,7 @@ struct ListeningTests {
         #expect(response["Access-Control-Allow-Origin"] == nil)
     }
 
-    /// Asks each of so many new connections; those that were answered stay open.
+    /// Sends a request on each of `count` new connections; those that got a response stay open.
     private func fill(_ server: ServerProcess, with count: Int) async throws
         -> (served: [RawConnection], refused: Int)
     {
@@ -158,15 +158,16 @@ struct ListeningTests {
             }
             while try await server.client().metric("connections") != 1 {}
             let (served, refused) = try await fill(server, with: 60)
-            // The one that asked last may have been there still.
+            // The connection of the last request may still have been open.
             #expect((room - 1...room).contains(served.count))
             #expect(refused == 60 - served.count)
             #expect(try server.descriptorCount() < 100 - 32)
         }
     }
 
-    /// The limit is the server's own: in this process it would hit every other test. It falls when
-    /// the server has begun to listen, so that connections are not limited by it.
+    /// The limit applies to the server process: in this process it would affect every other test.
+    /// It is lowered after the server has begun to listen, so that it does not limit the
+    /// connections.
     @Test func `without a free descriptor new connections are reset, later accepted again`()
         async throws
     {
@@ -179,11 +180,11 @@ struct ListeningTests {
             var (served, refused) = try await fill(server, with: 80)
             #expect(refused > 0)
             #expect(served.count > 16)
-            // Those inside are served on.
+            // Open connections are still served.
             await served[0].send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(await served[0].receive(until: "alive").text.contains("alive"))
             served = []
-            // The server hears of the ends in its own time; each try is a new connection.
+            // The server notices the ends some time later; each attempt is a new connection.
             let client = server.client()
             while (try? await client.get("/livez").status) != 200 { await Task.yield() }
             server.signal(SIGTERM)

@@ -16,7 +16,7 @@ struct LogReaderTests {
         async throws
     {
         try await withLog { (log: Int32, server: PipedServer) async throws in
-            // Many times what a pipe holds.
+            // Many times the capacity of a pipe.
             for number in 1...3_000 {
                 let path = "/nothing-\(number)"
                 #expect(try await server.client.get(path).status == 404)
@@ -32,7 +32,7 @@ struct LogReaderTests {
         }
     }
 
-    /// A server whose log goes into a pipe that the test has the other end of.
+    /// A server that logs into a pipe whose other end the test holds.
     private func withLog(_ body: (Int32, PipedServer) async throws -> Void) async throws {
         try await Turnstile.servers.pass {
             let pipe = try DescriptorPair()

@@ -14,7 +14,7 @@ struct OptionTests {
     @Test func `help lists every option, its variable and its default`() async throws {
         let run = try await ServerProcess.run(.server, ["--help"])
         #expect(run.exit == .code(0))
-        // Words of a long line may stand on two.
+        // A long line may be wrapped onto two.
         let missing = Self.names.filter { name in
             let variable = "REACTOR_" + name.uppercased().replacing("-", with: "_")
             return !run.output.contains("--\(name) ") || !run.output.contains(variable)

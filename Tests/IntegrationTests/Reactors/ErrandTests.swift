@@ -101,7 +101,7 @@ struct ErrandTests {
         for version in 1...50 {
             #expect(try await other.post(#"{"type":"note","text":"x"}"#).version == version)
         }
-        // It may not even have begun when the others were answered; now it has to.
+        // It may not have begun when the others were answered; now it must.
         while try await slow.state()["found"] != ["a"] {
             try await slow.post(#"{"type":"open","gate":"a"}"#)
         }
@@ -184,7 +184,7 @@ struct ErrandTests {
         #expect(skipped["content"] == ["id": "page", "reason": "first"])
         try await session.post(#"{"type":"open","gate":"page"}"#)
         #expect(try await pages.next().data == "1")
-        // The page is there before the effect that brought it has ended.
+        // The page is there before the effect that loaded it has ended.
         _ = try await log.entry("effect.ended")
         try await session.post(#"{"type":"nextPage"}"#)
         try await session.post(#"{"type":"open","gate":"page"}"#)

@@ -247,7 +247,7 @@ struct PulseStreamTests {
         try await session.alert("sentinel")
         #expect(try await JSONValue(text: stream.next().data).string == text)
         #expect(try await stream.next().data == #""sentinel""#)
-        // And as a snapshot's: too large for one send.
+        // Also in a snapshot: too large for one send.
         try await session.alert(text)
         let late = try await session.open("pulses")
         #expect(try await JSONValue(text: late.next().data)["alertMessage"] == .string(text))

@@ -33,7 +33,7 @@ struct StateTests {
         try await session.post(#"{"names":["two"]}"#)
         let names = try #require(try await session.state()["names"]?.array)
         #expect(names.count(where: { $0 == "transformedState" }) == 1)
-        // Neither is it in the states of before.
+        // Nor is it in earlier states.
         let before = try await session.client.get("\(session.path)?version=1").json
         #expect(before["state"]?["names"]?.array?.count(where: { $0 == "transformedState" }) == 1)
     }
@@ -161,7 +161,7 @@ struct StateTests {
         let session = try await sharedFixtures().session("failing")
         let stream = try await session.follow("pulses")
         try await session.post(#"{"type":"add","number":1}"#)
-        // What came before the failure stays, what came after it does not happen.
+        // The commit before the failure stays; the rest does not happen.
         try await session.post(#"{"type":"addThenFail","number":2}"#)
         let poisoned = try await session.client.post(
             "\(session.path)/actions", #"{"type":"poison"}"#)
@@ -215,7 +215,7 @@ struct ActivityTests {
         try await session.post(#"{"type":"wave","hands":2}"#)
         let events = try await stream.next(2)
         #expect(try events.map { try JSONValue(text: $0.data)["hands"] } == [2, 2])
-        // Asked for, it is there.
+        // On request it is replayed.
         let again = try await session.open("activities?from=start")
         #expect(try await JSONValue(text: again.next().data)["hands"] == 1)
     }

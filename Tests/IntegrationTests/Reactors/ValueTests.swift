@@ -17,7 +17,7 @@ struct ValueTests {
             try await refused(session, #"{"type":"nest","levels":10}"#), 422, "not_encodable",
             detail: "/tree/trees/0/trees")
         #expect(try await session.read()["version"] == 1)
-        // The session works, and nothing was told of what was refused.
+        // The session works, and no event of the refused action was sent.
         let receipt = try await session.post(#"{"type":"divide","by":4}"#)
         #expect(receipt.version == 2)
         let event = try await stream.next()

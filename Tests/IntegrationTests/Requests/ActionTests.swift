@@ -13,7 +13,7 @@ struct ActionTests {
             try response.json == [
                 "version": 1, "position": .string("\(session.generation).1"),
             ])
-        // As every other answer does, so that a shell's prompt stands on a line of its own.
+        // Like every other response, so that a shell's prompt is on its own line.
         #expect(response.text.hasSuffix("}\n"))
     }
 

@@ -67,7 +67,7 @@ struct MethodTests {
             #expect(head.status == 200)
             #expect(head["Content-Type"] == "text/event-stream")
             #expect(head["Cache-Control"] == "no-store, no-transform")
-            // RFC 9110 §8.6: none that GET does not have.
+            // RFC 9110 §8.6: no length that GET does not have.
             #expect(head["Content-Length"] == nil)
             #expect(head.body.isEmpty)
         }

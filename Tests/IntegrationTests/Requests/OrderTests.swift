@@ -12,7 +12,7 @@ struct OrderTests {
             #"{"type":"hold","text":"slow"}"#, query: SessionHandle.settled)
         let stream = try await slow.open("states")
         while try await JSONValue(text: stream.next().data)["holding"] != 1 {}
-        // All of these are answered while the first is not: it is released after them.
+        // All of these are answered before the first one, which is released after them.
         for count in 1...50 {
             #expect(try await other.post(#"{"type":"touch"}"#).version == count)
         }
@@ -25,7 +25,7 @@ struct OrderTests {
         let session = try await server.session("alerts")
         let stream = try await session.follow("pulses")
         for number in 1...200 {
-            // Each is sent from a task of another priority, when the one before it is answered.
+            // Each is sent from a task of another priority, after the previous response.
             let priority: TaskPriority = number.isMultiple(of: 2) ? .background : .high
             let sent = try await Task(priority: priority) {
                 try await session.alert("\(number)")

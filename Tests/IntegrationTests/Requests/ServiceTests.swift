@@ -34,7 +34,7 @@ struct ServiceTests {
                 typed.insert(words[2])
                 #expect(["counter", "gauge", "histogram"].contains(words[3]))
             default:
-                // A histogram's samples have its name and an ending.
+                // The names of a histogram's samples have a suffix.
                 let sample = words[0].prefix { $0 != "{" }
                 let ending = /_(bucket|sum|count)$/
                 let names = [sample, Substring(sample.replacing(ending, with: ""))]
@@ -74,7 +74,7 @@ struct ServiceTests {
             for number in 1...10 { try await session.alert("\(number)") }
             let text = try await session.client.get("/metrics").text
             #expect(text.contains("# TYPE reactor_journal_commit_seconds histogram\n"))
-            // One each, for each waited for the one before; the creation is another.
+            // One commit each, because each waited for the previous one; the creation is another.
             #expect(try await session.client.metric("journal_commit_seconds_count") == 11)
             #expect(try await session.client.metric("journal_batches_total") == 11)
             #expect(try await session.client.metric("journal_failures_total") == 0)

@@ -10,7 +10,7 @@ struct SessionTests {
             #expect(response.status == 201)
             let id = try #require(try response.json["id"]?.string)
             #expect(response["Location"] == "/v1/sessions/\(id)")
-            // 22 characters of 6 bits hold 128.
+            // 22 characters of 6 bits hold 128 bits.
             #expect(id.utf8.count >= 22)
             ids.insert(id)
         }
@@ -121,7 +121,7 @@ struct SessionTests {
             let response = try await session.client.get("\(session.path)?version=\(version)")
             #expect(try response.json["version"] == .integer(version))
             #expect(try response.json["state"] == ["count": .integer(3 * version)])
-            // Case 158. Beyond ten it tells an activity, which is a record and no version.
+            // Case 158. Beyond ten it emits an activity, which is a record and no version.
             let position = "\(session.generation).\(version < 5 ? version : 6)"
             #expect(try response.json["position"] == .string(position))
             #expect(response["ETag"] == "\"\(position)\"")

@@ -8,7 +8,7 @@ import Testing
 struct TurnTests {
     private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-    /// Five sessions with a large state; the loop stands still in the first one's encoding.
+    /// Five sessions with a large state; the loop blocks in the first one's encoding.
     private func withBusyLoop(
         _ act: (LocalServer, EncodingGate) async throws -> Void
     ) async throws {
@@ -39,7 +39,7 @@ struct TurnTests {
             }
             let probe = try server.connect()
             await probe.send(get(path))
-            // The first two are encoded, and make all that a round may; the third stands still.
+            // The first two are encoded and use up the round's output; the third blocks.
             gate.allow(2)
             #expect(await probe.answers(1).first?.head.status == 200)
             gate.open()
@@ -66,7 +66,7 @@ struct TurnTests {
             await gate.untilWaiting(1)
             let probe = try server.connect()
             await probe.send(get("/livez"))
-            // In the eleventh the loop stands still again.
+            // The loop blocks again in the eleventh.
             gate.allow(10)
             #expect(await probe.answers(1).first?.head.status == 200)
             gate.open()
@@ -78,13 +78,13 @@ struct TurnTests {
 
     @Test func `case 144: a first request is served before the rest of large ones`() async throws {
         try await withBusyLoop { server, gate in
-            // Each of its answers uses up a turn.
+            // Each of its responses uses up a turn.
             let reader = try server.connect()
             await reader.send((2...5).map { get("/v1/sessions/s\($0)") }.joined())
             let other = try server.connect()
             await other.send(get("/v1/sessions/none"))
             gate.allow(2)
-            // Its turn comes before the third answer, in whose encoding the loop stands still.
+            // Its turn comes before the third response, in whose encoding the loop blocks.
             #expect(await other.answers(1).first?.head.status == 404)
             gate.open()
             #expect(await reader.answers(4).map(\.head.status) == [200, 200, 200, 200])
@@ -92,9 +92,9 @@ struct TurnTests {
     }
 }
 
-/// Encodings of states wait here while it is closed; each that is allowed passes.
+/// Encodings of states wait here while it is closed; each allowed one passes.
 ///
-/// Why it blocks its thread: it is the loop's, which is to stand still.
+/// It blocks its thread on purpose: the thread is the loop's.
 private final class EncodingGate: Sendable {
     private struct Passage {
         var isOpen = true
@@ -118,7 +118,7 @@ private final class EncodingGate: Sendable {
         changed.signal()
     }
 
-    /// Until the loop stands still here, the `number`th time that it comes.
+    /// Waits until the loop blocks here for the `number`th time.
     func untilWaiting(_ number: Int) async {
         for await one in waiting.stream where one == number { return }
     }
@@ -136,7 +136,7 @@ private final class EncodingGate: Sendable {
     }
 }
 
-/// A state of 1.2 MB, encoded when the gate lets it.
+/// A state of 1.2 MB, encoded when the gate allows it.
 private struct LargeText: Reactor {
     enum Action: TaggedCodable, Sendable { case nothing }
     typealias Mutation = Action

@@ -7,7 +7,7 @@ struct WaitTests {
         async let waiting = session.post(
             #"{"type":"hold","text":"late"}"#, query: SessionHandle.settled)
         let stream = try await session.open("states")
-        // Its synchronous part is seen before it is answered.
+        // Its synchronous part is visible before the reply.
         while try await JSONValue(text: stream.next().data)["holding"] != 1 {}
         try await session.post(#"{"type":"release"}"#)
         let receipt = try await waiting

@@ -22,7 +22,7 @@ struct BurstTests {
         #expect(try await session.state() == ["sum": .integer(writers * each)])
     }
 
-    /// Reads to the last version; every count must follow the one before.
+    /// Reads to the last version; every count must follow the previous one.
     private func read(_ session: SessionHandle, to last: Int) async throws {
         let stream = try await session.open("states")
         var count: Int?

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Contract §5, case 155 — streams are chunked", .timeLimit(.minutes(5)))
 struct ChunkTests {
-    /// A stream by hand: head and body as they came.
+    /// Opens a stream over a bare socket; head and body are unchanged.
     private func open(
         _ server: ServerProcess, _ path: String, version: String = "1.1", fields: String = ""
     ) async throws -> RawConnection {
@@ -119,9 +119,9 @@ struct ChunkTests {
                 let seen = await connection.receive(count: count).bytes.prefix(count)
                 var parser = EventParser()
                 let text = String(decoding: seen, as: UTF8.self)
-                let events = parser.take(Array(try ChunkedText(whole: text).everything.utf8))
+                let events = parser.parse(Array(try ChunkedText(whole: text).everything.utf8))
                     .events
-                // As EventSource has it: the id of the last event that was dispatched.
+                // Like EventSource: the id of the last dispatched event.
                 let resumed = try await session.open(
                     "pulses?from=start", events.last.map { [("Last-Event-ID", $0.id)] } ?? [])
                 let rest = try await resumed.next(6 - events.count)
@@ -131,19 +131,19 @@ struct ChunkTests {
     }
 }
 
-/// A chunked body by the letter of RFC 9112 §7.1.
+/// A chunked body, parsed strictly by RFC 9112 §7.1.
 private struct ChunkedText {
     struct Broken: Error { var text: String }
 
     var contents: [String] = []
-    /// What there is of a chunk that is not whole.
+    /// The bytes of an incomplete chunk.
     var rest = ""
     var isFinished = false
 
     var everything: String { contents.joined() + rest }
 
     /// - Parameters:
-    ///   - whole: a response with its head, the body perhaps cut off; ASCII.
+    ///   - whole: a response with its head, the body possibly truncated; ASCII.
     ///   - from: where the first chunk of interest begins; the body's beginning if nil.
     init(whole: String, from text: String? = nil) throws {
         var bytes = Array(whole.utf8)[...]

@@ -115,7 +115,7 @@ struct LifeTests {
             ]
             #expect(try await server.client().metric("subscribers") == 3)
             for stream in leaving { await stream.close() }
-            // A client's leaving shows at the next write at the latest: a heartbeat.
+            // A disconnection is noticed at the next write at the latest: a heartbeat.
             while try await server.client().metric("subscribers") != 1 {
                 while case .event = try await staying.nextItem() {}
             }
@@ -149,12 +149,12 @@ struct StalledReaderTests {
                 #expect(try await reading.next().data.utf8.count == text.utf8.count + 2)
             }
             while try await server.client().metric("stalled_total") == 0 {
-                // Each turn asks the server, which has its own clock for this.
+                // Each iteration asks the server, which has its own clock for this.
                 try await session.alert("tick")
                 _ = try await reading.next()
             }
             #expect(try await server.client().metric("subscribers") == 1)
-            // What it got before is cut off, never thinned: it ends with an error.
+            // Its earlier bytes are cut off, never thinned: the stream ends with an error.
             let received = await stalled.receiveAll()
             #expect(received.ending == .failed(ECONNRESET))
         }
@@ -165,14 +165,14 @@ struct StalledReaderTests {
             let session = try await server.client().session("alerts")
             let stalled = try await stall(server, session)
             for _ in 1...40 { try await session.alert(text) }
-            // Each byte is sent when the server has answered somebody else.
+            // Each byte is sent after the server has answered another client.
             while await stalled.send("x") { _ = try await server.client().get("/livez") }
             #expect(try await server.client().metric("stalled_total") == 1)
         }
     }
 
     @Test func `a slow reader gets a reset, never a gap`() async throws {
-        // It is not to be closed, however long the posts take.
+        // It must not be closed, however long the posts take.
         try await withServer(
             .server, "--journal", "memory", "--keep-records", "5", "--stall-timeout", "10m"
         ) { server in
@@ -182,13 +182,13 @@ struct StalledReaderTests {
             try await session.alert("sentinel")
             let received = await slow.receive(until: "sentinel")
             var parser = EventParser()
-            let events = parser.take(received.bytes).compactMap {
+            let events = parser.parse(received.bytes).compactMap {
                 if case .event(let event) = $0 { event } else { nil }
             }
             let reset = try #require(events.firstIndex { $0.name == "reset" })
             #expect(events[reset].data == #"{"reason":"trimmed"}"#)
             #expect(events[reset + 1].name == "snapshot")
-            // Up to the reset nothing is missing; behind it nothing either.
+            // Nothing is missing before the reset, and nothing after it.
             for (index, event) in events[..<reset].enumerated() {
                 #expect(event.data.hasPrefix("\"\(index + 1) "))
                 #expect(event.id == "\(session.generation).\(index + 1)")
@@ -208,7 +208,7 @@ struct StalledReaderTests {
                 _ = try await reading.next()
             }
             let growth = try server.residentKilobytes() - before
-            // 100 × 200 KB went out; a queue for each reader would hold a gigabyte.
+            // 100 × 200 KB were sent; a queue for each reader would hold a gigabyte.
             #expect(growth < 100_000, "grew by \(growth) kB")
             withExtendedLifetime(stalled) {}
         }
@@ -216,7 +216,7 @@ struct StalledReaderTests {
 }
 
 extension String {
-    /// How often the text is in it.
+    /// How often the text occurs in it.
     fileprivate func components(_ text: String) -> Int {
         split(separator: text, omittingEmptySubsequences: false).count - 1
     }

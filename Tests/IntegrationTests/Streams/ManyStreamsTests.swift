@@ -43,19 +43,20 @@ struct ManyStreamsTests {
                 let streams = try await open(100) { _ in try await session.follow("pulses") }
                 for stream in streams { await stream.close() }
             }
-            // The clients' leaving is seen when something is written, at the latest; then closed.
+            // A disconnection is noticed at the next write at the latest; then the connection is
+            // closed.
             while try await server.client().metric("connections") ?? 0 > 2 {
                 try await session.alert("who is there?")
             }
-            // The portable poller closes behind the last event of its sources, a moment later; one
-            // that leaks is found by the suite's time limit.
+            // The portable poller closes after the last event of its sources, a moment later; a
+            // leak is found by the suite's time limit.
             while try server.descriptorCount() > before + 3 {
                 _ = try await server.client().get("/livez")
             }
         }
     }
 
-    /// Makes many, a hundred at a time, in the order of their numbers.
+    /// Opens many streams, a hundred at a time, in the order of their numbers.
     private func open<Item: Sendable>(
         _ count: Int, _ make: @escaping @Sendable (Int) async throws -> Item
     ) async throws -> [Item] {

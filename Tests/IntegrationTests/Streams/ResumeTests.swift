@@ -41,7 +41,7 @@ struct ResumeTests {
         #expect(try await header.next().data == #""4""#)
         let after = try await session.open("pulses?after=\(id(2))&from=now")
         #expect(try await after.next().data == #""3""#)
-        // An empty header is none: EventSource sends none, but tools do.
+        // An empty header counts as none: EventSource omits it, but some tools send it.
         let empty = try await session.open("pulses?after=\(id(3))", [("Last-Event-ID", "")])
         #expect(try await empty.next().data == #""4""#)
     }
@@ -63,7 +63,7 @@ struct ResumeTests {
         let behind = try await session.open(
             "pulses", [("Last-Event-ID", "\(session.generation).1")])
         #expect(try await behind.next().data == "3")
-        // A part means the same on every stream, whatever that chose.
+        // A part means the same on every stream, regardless of its selection.
         let other = try await session.open(
             "pulses?pulse=a", [("Last-Event-ID", "\(session.generation).1.1")])
         #expect(try await other.next().data == "3")

@@ -20,7 +20,7 @@ struct SelectionTests {
         #expect(problem.data.contains("256"))
         #expect(try await surplus.rest() == [])
         #expect(await surplus.endedCleanly)
-        // One that is read already.
+        // One that is being read already.
         #expect(try await session.follow("states?select=/x7").head.status == 200)
         try await session.alert("sentinel")
         #expect(try await session.read()["version"] == 1)

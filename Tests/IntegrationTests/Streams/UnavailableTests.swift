@@ -27,7 +27,7 @@ struct UnavailableTests {
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
             let ended = try await journal.next()
             let reader = try server.connect()
-            // Both requests are served before the first answer goes out.
+            // Both requests are served before the first response is sent.
             await reader.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n\(Self.stream)\r\n")
             #expect(await reader.receive(until: "alive\"}\n").text.contains("200 OK"))
             ended(JournalFailure(reason: .full, detail: "no space left"))
@@ -47,7 +47,7 @@ struct UnavailableTests {
                 "PUT /v1/sessions/x HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
             #expect(await creator.answers(1).first?.head.status == 201)
-            // A part of a request has come, which may still be finished.
+            // A part of a request has arrived, which may still be completed.
             await creator.send(Self.stream + "Accept: text/event-stream")
             await idle.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = await idle.answers(1)
@@ -58,7 +58,8 @@ struct UnavailableTests {
         }
     }
 
-    // It would stay open until the grace time is over: all other streams were ended before it began.
+    // Without the check it would stay open until the end of the grace time: all other streams were
+    // ended before it began.
     @Test func `a subscription that waits for a commit when draining begins gets a problem event`()
         async throws
     {
@@ -85,8 +86,8 @@ struct UnavailableTests {
         }
     }
 
-    // The kernel takes any number of bytes before it takes no more: among these lengths some leave
-    // responses unsent just before the connection would move to the loop of its stream's session.
+    // The kernel buffers an unknown number of bytes: among these lengths some leave responses
+    // unsent just before the connection would move to the loop of its stream's session.
     @Test func `a subscription on another loop gets a problem event while bodies use all memory`()
         async throws
     {

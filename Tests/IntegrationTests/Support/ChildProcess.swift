@@ -2,12 +2,12 @@ internal import CSpawn
 import Foundation
 import Glibc
 
-/// Starting a process with both of its outputs caught.
+/// Starts processes and captures both of their outputs.
 ///
-/// posix_spawn(3) and pipes that are closed on exec, because Foundation's `Process` was not made
-/// for many at once: a pipe's end that leaks into another child never ends.
+/// posix_spawn(3) and pipes that are closed on exec, because Foundation's `Process` does not
+/// support many at once: a pipe's end that leaks into another child never closes.
 enum ChildProcess {
-    /// Starts it; what it writes and how it ends goes to the log.
+    /// Starts the process; the log receives its outputs and its exit.
     static func spawn(
         _ path: String, _ arguments: [String], _ environment: [String: String], _ log: ProcessLog
     ) throws -> pid_t {
@@ -31,7 +31,7 @@ enum ChildProcess {
         }
     }
 
-    /// Starts it with these standard streams; nil stands for /dev/null.
+    /// Starts the process with these standard streams; nil stands for /dev/null.
     static func spawn(
         _ path: String, _ arguments: [String], _ environment: [String: String], input: Int32?,
         output: Int32?, errors: Int32?
@@ -46,10 +46,11 @@ enum ChildProcess {
                 unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
             }
         }
-        // Whatever of ours is not closed on exec, libcurl's sockets for one: a child that had them
-        // would keep connections open that we have closed, and have fewer descriptors for itself.
+        // Closes descriptors that are not closed on exec, such as libcurl's sockets: a child with
+        // them would keep connections open that this process has closed, and have fewer descriptors
+        // for itself.
         unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        // Threads of Dispatch block most signals, and a child would inherit that.
+        // Threads of Dispatch block most signals, and a child would inherit the mask.
         var attributes = posix_spawnattr_t()
         var noSignals = sigset_t()
         unsafe sigemptyset(&noSignals)
@@ -67,7 +68,7 @@ enum ChildProcess {
         return pid
     }
 
-    /// A thread of its own reads both outputs to their ends, then waits for the exit.
+    /// Reads both outputs to their ends on a separate thread, then waits for the exit.
     private static func watch(
         _ pid: pid_t, _ output: Int32, _ errors: Int32, _ log: ProcessLog
     ) {
@@ -103,16 +104,16 @@ enum ChildProcess {
         }
     }
 
-    /// A nil-terminated array of C strings, as exec wants it.
+    /// A nil-terminated array of C strings, as required by exec.
     private static func withStrings<Result>(
         _ strings: [String],
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
         var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
-        // No loop: swift-format 6.3.1 joins the words of `for unsafe pointer in`.
+        // No loop: swift-format 6.3.1 breaks `for unsafe pointer in`.
         defer { unsafe pointers.forEach { unsafe free($0) } }
         return unsafe pointers.withUnsafeMutableBufferPointer { buffer in
-            // Why forced: the array has an element, the nil.
+            // Forced, because the array has an element, the nil.
             unsafe body(buffer.baseAddress!)
         }
     }

@@ -12,7 +12,7 @@ struct Client: Sendable {
         self.unixPath = unixPath
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     ///
     /// - Throws: `CurlFailure`, also when the test is cancelled.
     func send(_ request: Request) async throws -> Response {
@@ -37,8 +37,8 @@ struct Client: Sendable {
         }
     }
 
-    /// Opens an event stream on a connection of its own; returns when its head is there, whatever
-    /// its status.
+    /// Opens an event stream on its own connection; returns when the head has arrived, whatever its
+    /// status.
     func open(
         _ path: String, _ fields: [(name: String, value: String)] = []
     ) async throws -> EventStream {
@@ -54,7 +54,7 @@ struct Client: Sendable {
     }
 }
 
-/// What the loop's thread has of an answer so far.
+/// The part of a response that has arrived so far.
 private final class PendingAnswer: Sendable {
     let response = Mutex(Response())
     let number = Mutex<UInt64>(0)
@@ -80,7 +80,7 @@ extension Client {
         try await send(Request(method: "DELETE", path: path))
     }
 
-    /// Makes a session of the reactor under an id that no other test has.
+    /// Creates a session of the reactor under an id that no other test uses.
     func session(_ reactor: String) async throws -> SessionHandle {
         let id = "\(reactor)-\(UInt64.random(in: 0 ... .max))"
         let response = try await put("/v1/sessions/\(id)", #"{"reactor":"\#(reactor)"}"#)
@@ -91,7 +91,7 @@ extension Client {
     }
 }
 
-/// An answer that a test's preparations can't go on with.
+/// A response with which a test's preparations can't continue.
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     var response: Response
     var description: String { "unexpected answer \(response.status): \(response.text)" }

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// Why a transfer did not come to its end.
+/// The reason for which a transfer did not complete.
 struct CurlFailure: Error, CustomStringConvertible, Equatable {
     /// `CURLcode`; see libcurl-errors(3).
     var code: UInt32
@@ -12,7 +12,7 @@ struct CurlFailure: Error, CustomStringConvertible, Equatable {
 
     static func == (one: CurlFailure, other: CurlFailure) -> Bool { one.code == other.code }
 
-    /// Nobody listens, or the listener refused.
+    /// No process listens, or the listener refused.
     var isRefusal: Bool {
         [CURLE_COULDNT_CONNECT, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING]
             .contains(CURLcode(code))

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// libcurl's multi interface on a thread of its own: any number of requests and streams at once,
-/// and no waiting thread of the tests' own.
+/// libcurl's multi interface on its own thread: any number of requests and streams at once, without
+/// a waiting thread per test.
 final class CurlLoop: Sendable {
     enum Command: Sendable {
         case start(number: UInt64, TransferPlan)
@@ -18,7 +18,7 @@ final class CurlLoop: Sendable {
     }
 
     private let inbox = Mutex(Inbox())
-    /// A byte in it makes the thread look into the inbox.
+    /// A byte in it makes the thread read the inbox.
     private let bell: DescriptorPair
 
     init() {
@@ -28,7 +28,7 @@ final class CurlLoop: Sendable {
         self.bell = bell
         Thread.detachNewThread { [weak self] in
             let runner = CurlRunner(bell: bell.reading)
-            while runner.turn({ self?.take() ?? [.stop] }) {}
+            while runner.turn({ self?.drain() ?? [.stop] }) {}
             bell.close()
         }
     }
@@ -37,7 +37,7 @@ final class CurlLoop: Sendable {
         ring()
     }
 
-    /// Starts a transfer; what it brings goes to the plan's closures, on the loop's thread.
+    /// Starts a transfer; its data goes to the plan's closures, on the loop's thread.
     func start(_ plan: TransferPlan) -> UInt64 {
         let number = inbox.withLock { inbox in
             inbox.lastNumber += 1
@@ -48,13 +48,13 @@ final class CurlLoop: Sendable {
         return number
     }
 
-    /// Closes the transfer's connection. No closure of the plan is called afterwards but `ended`.
+    /// Closes the transfer's connection. Afterwards only the plan's `ended` is called.
     func cancel(_ number: UInt64) {
         inbox.withLock { $0.commands.append(.cancel(number: number)) }
         ring()
     }
 
-    private func take() -> [Command] {
+    private func drain() -> [Command] {
         inbox.withLock { inbox in
             defer { inbox.commands = [] }
             return inbox.commands
@@ -67,7 +67,7 @@ final class CurlLoop: Sendable {
     }
 }
 
-/// What the loop's thread owns. Not `Sendable`: made and used there only.
+/// State of the loop's thread. Not `Sendable`: created and used there only.
 @safe private final class CurlRunner {
     private let multi: UnsafeMutableRawPointer
     private let bell: Int32
@@ -80,9 +80,9 @@ final class CurlLoop: Sendable {
         unsafe self.multi = unsafe multi
     }
 
-    /// One turn: commands, then bytes, then what has ended. False after `stop`.
-    func turn(_ take: () -> [CurlLoop.Command]) -> Bool {
-        for command in take() {
+    /// One turn: commands, then bytes, then ended transfers. False after `stop`.
+    func turn(_ commands: () -> [CurlLoop.Command]) -> Bool {
+        for command in commands() {
             switch command {
             case .start(let number, let plan): start(number, plan)
             case .cancel(let number): end(number, CURLE_ABORTED_BY_CALLBACK)

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Two descriptors, what is written to one is read from the other; closed on exec. Whoever makes
-/// a pair closes both.
+/// Two connected descriptors: bytes written to one are read from the other; closed on exec. The
+/// creator of a pair closes both.
 ///
-/// A socket pair and not a pipe: pipe2(2), which closes on exec without a gap in which another
-/// thread's child would inherit it, is not among what Swift's Glibc module shows.
+/// A socket pair instead of a pipe: pipe2(2), which sets close-on-exec without a gap in which
+/// another thread's child could inherit it, is not exposed by Swift's Glibc module.
 struct DescriptorPair: Sendable {
     let reading: Int32
     let writing: Int32
@@ -26,7 +26,7 @@ struct DescriptorPair: Sendable {
     }
 }
 
-/// The system would not.
+/// A failed system call.
 struct SystemCallFailure: Error {
     var call: String
     /// `errno`.

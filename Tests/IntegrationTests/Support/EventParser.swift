@@ -1,16 +1,16 @@
-/// One dispatched event, as an EventSource would see it.
+/// A dispatched event, as an EventSource would see it.
 struct Event: Equatable, Sendable {
     var name: String
     var data: String
-    /// The last event id at the moment of dispatch.
+    /// The last event id at the time of dispatch.
     var id: String
 }
 
-/// An event stream read by the letter of WHATWG HTML §9.2.6, written for these tests: it shares
-/// nothing with the decoder of `Wire`.
+/// An event stream parsed strictly by WHATWG HTML §9.2.6, written for these tests: it shares no
+/// code with the decoder of `Wire`.
 ///
-/// It also keeps what EventSource does not show: comments, `retry` values, and blocks that set
-/// the id and dispatch nothing.
+/// It also keeps items that EventSource does not show: comments, `retry` values, and blocks that
+/// set the id and dispatch nothing.
 struct EventParser: Sendable {
     enum Item: Equatable, Sendable {
         case event(Event)
@@ -30,8 +30,8 @@ struct EventParser: Sendable {
     private(set) var lastID = ""
     private var blockSetID = false
 
-    /// Takes bytes, split anywhere, and gives the items they complete.
-    mutating func take(_ bytes: some Sequence<UInt8>) -> [Item] {
+    /// Parses bytes, split anywhere, and returns the items they complete.
+    mutating func parse(_ bytes: some Sequence<UInt8>) -> [Item] {
         var items: [Item] = []
         for byte in bytes {
             defer { previousWasReturn = byte == 0x0d }
@@ -44,7 +44,7 @@ struct EventParser: Sendable {
         return items
     }
 
-    /// Bytes of a line that has not ended: 0 when a stream was closed between two blocks.
+    /// Bytes of an incomplete line: 0 when a stream was closed between two blocks.
     var unfinishedBytes: Int { line.count + data.count + name.utf8.count }
 
     private mutating func endLine(_ items: inout [Item]) {
@@ -59,10 +59,10 @@ struct EventParser: Sendable {
         let colon = scalars.firstIndex(of: ":") ?? scalars.endIndex
         var value = scalars[colon...].dropFirst()
         if value.first == " " { value = value.dropFirst() }
-        take(field: String(scalars[..<colon]), String(value), &items)
+        parse(field: String(scalars[..<colon]), String(value), &items)
     }
 
-    private mutating func take(field: String, _ value: String, _ items: inout [Item]) {
+    private mutating func parse(field: String, _ value: String, _ items: inout [Item]) {
         switch field {
         case "event": name = value
         case "data": data.append(value)

@@ -1,4 +1,4 @@
-/// One open event stream: parsed items in their order, and the raw bytes.
+/// An open event stream: parsed items in order, and the raw bytes.
 ///
 /// Waiting ends with the stream, or with the test's time limit, which cancels it.
 actor EventStream {
@@ -8,7 +8,7 @@ actor EventStream {
         case ended(CurlFailure?)
     }
 
-    /// The stream ended where a test wanted more of it.
+    /// The stream ended although a test expected more.
     struct Ended: Error, CustomStringConvertible {
         var failure: CurlFailure?
         var lastID: String
@@ -17,7 +17,7 @@ actor EventStream {
         }
     }
 
-    /// An event that a test's preparations can't go on with.
+    /// An event with which a test's preparations can't continue.
     struct Surprise: Error {
         var event: Event
     }
@@ -70,7 +70,7 @@ actor EventStream {
         return items[taken - 1]
     }
 
-    /// The next dispatched event; comments, retries and blocks without data are passed over.
+    /// The next dispatched event; comments, retries and blocks without data are skipped.
     func next() async throws -> Event {
         while true {
             if case .event(let event) = try await nextItem() { return event }
@@ -83,7 +83,7 @@ actor EventStream {
         return events
     }
 
-    /// Reads to the stream's end and gives the events that were left.
+    /// Reads to the stream's end and returns the remaining events.
     func rest() async throws -> [Event] {
         while try await receive() {}
         return items[taken...].compactMap {
@@ -94,7 +94,7 @@ actor EventStream {
     /// Every item so far, read or not.
     var allItems: [EventParser.Item] { items }
 
-    /// The last event id, as EventSource would send it when it comes back.
+    /// The last event id, as EventSource would send it on reconnecting.
     var lastID: String { parser.lastID }
 
     /// Whether the stream ended between two blocks.
@@ -102,7 +102,7 @@ actor EventStream {
         if case .success? = ending { parser.unfinishedBytes == 0 } else { false }
     }
 
-    /// For a stream that is none: the whole answer.
+    /// For a response that is not a stream: the whole response.
     func response() async -> Response {
         while (try? await receive()) == true {}
         return Response(head: head, body: bytes)
@@ -122,8 +122,8 @@ actor EventStream {
     /// Waits for more. False at the end.
     private func receive() async throws -> Bool {
         guard ending == nil else { return false }
-        // Why a copy: an actor's property can't be changed across an await. The copies share
-        // the stream, and nobody else waits meanwhile: a test reads a stream from one task.
+        // A copy, because an actor's property can't be changed across an await. The copies share
+        // the stream, and there is no other waiter: a test reads a stream from one task.
         var iterator = iterator
         let delivery = await iterator.next(isolation: self)
         self.iterator = iterator
@@ -132,7 +132,7 @@ actor EventStream {
         case .head(let head): self.head = head
         case .bytes(let bytes):
             self.bytes += bytes
-            items += parser.take(bytes)
+            items += parser.parse(bytes)
         case .ended(let failure): ending = failure.map { .failure($0) } ?? .success(())
         case nil: ending = ending ?? .success(())
         }

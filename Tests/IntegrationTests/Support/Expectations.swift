@@ -1,6 +1,6 @@
 import Testing
 
-/// Expects a refusal as contract §3.3 has it: RFC 9457, with a code and a telling detail.
+/// Expects a problem as in contract §3.3: RFC 9457, with a code and a detail that names the fault.
 func expectProblem(
     _ response: Response, _ status: Int, _ code: String, detail: String = "",
     sourceLocation: SourceLocation = #_sourceLocation

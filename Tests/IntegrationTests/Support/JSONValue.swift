@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON as it is, read by Foundation: the tests must not trust the coder they test.
+/// JSON read by Foundation: the tests must not trust the coder they test.
 enum JSONValue: Decodable, Hashable, Sendable {
     case null
     case bool(Bool)

@@ -4,12 +4,12 @@ import Synchronization
 
 @testable import ReactorHosting
 
-/// A server of one loop in the tests' own process, on a journal of the test's.
+/// A server with one loop in the tests' own process, on a journal of the test.
 struct LocalServer: Sendable {
     let port: UInt16
     private let running: Task<Void, any Error>
 
-    /// Creates the session, on a connection of its own.
+    /// Creates the session on a separate connection.
     func create(_ session: String, of reactor: String) async throws -> Int? {
         let body = "{\"reactor\":\"\(reactor)\"}"
         let connection = try connect()
@@ -23,10 +23,10 @@ struct LocalServer: Sendable {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
     }
 
-    /// Ends it, as SIGTERM does a process.
+    /// Ends the server, as SIGTERM ends a process.
     func stop() { running.cancel() }
 
-    /// Starts one, and ends it behind `act`.
+    /// Starts a server, and ends it after `act`.
     static func with(
         _ journal: any Journal = MemoryJournal(),
         hosting hosted: [Hosted] = [Hosted("alerts") { Alerts() }],
@@ -60,7 +60,7 @@ struct LocalServer: Sendable {
     }
 }
 
-/// A journal whose commits end when the test says so.
+/// A journal whose commits end on demand of the test.
 final class HeldJournal: Journal {
     typealias Ended = @Sendable (JournalFailure?) -> Void
 
@@ -74,7 +74,7 @@ final class HeldJournal: Journal {
         return .pending
     }
 
-    /// What ends the next commit, once there is one.
+    /// The closure that ends the next commit, once there is one.
     func next() async throws -> Ended {
         for await ended in commits.stream { return ended }
         throw CancellationError()

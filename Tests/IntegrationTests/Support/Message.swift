@@ -1,4 +1,4 @@
-/// What a test asks a server for.
+/// A request that a test sends to a server.
 struct Request: Sendable {
     enum Body: Sendable {
         case none
@@ -14,7 +14,7 @@ struct Request: Sendable {
     var fields: [(name: String, value: String)] = []
     var body = Body.none
     var version = Version.http11
-    /// A connection of its own, made for this request and closed behind it.
+    /// Whether it has its own connection, opened for this request and closed after it.
     var isAlone = false
 
     /// JSON as the body, with its `Content-Type`.
@@ -25,20 +25,21 @@ struct Request: Sendable {
     }
 }
 
-/// The start line and the fields of an answer, as they came.
+/// The start line and the fields of a response, as received.
 struct ResponseHead: Sendable {
     var status = 0
     var version = ""
-    /// In the order in which they came.
+    /// In the order of their arrival.
     var fields: [(name: String, value: String)] = []
 
-    /// The value of the first field of that name; names do not care for case (RFC 9110 §5.1).
+    /// The value of the first field of that name; names are case-insensitive (RFC 9110 §5.1).
     subscript(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Takes one line, without its end. A new status line starts over: an interim response.
-    mutating func take(_ line: Substring) {
+    /// Parses one line, without its end. A new status line starts over: the previous response was
+    /// an interim one.
+    mutating func parse(_ line: Substring) {
         if line.hasPrefix("HTTP/") {
             let parts = line.split(separator: " ", maxSplits: 2)
             self = ResponseHead(
@@ -50,11 +51,11 @@ struct ResponseHead: Sendable {
     }
 }
 
-/// A whole answer.
+/// A whole response.
 struct Response: Sendable {
     var head = ResponseHead()
     var body: [UInt8] = []
-    /// What libcurl says of the connection: how many had to be made for it, 0 or 1.
+    /// The number of connections that libcurl had to open for it, 0 or 1.
     var newConnections = 0
 
     var status: Int { head.status }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a process wrote and how it ended; waiting for either.
+/// The outputs of a process and its exit; waits for either.
 final class ProcessLog: Sendable {
     enum Exit: Equatable, Sendable {
         case code(Int32)
@@ -8,9 +8,9 @@ final class ProcessLog: Sendable {
     }
 
     struct Present: Sendable {
-        /// What it wrote to its standard output.
+        /// Its standard output so far.
         var output = ""
-        /// What it wrote to its standard error.
+        /// Its standard error so far.
         var errors = ""
         var exit: Exit?
     }
@@ -33,7 +33,7 @@ final class ProcessLog: Sendable {
         for watcher in watchers { watcher.yield() }
     }
 
-    /// Returns once the condition holds; it is looked at after every change.
+    /// Returns once the condition holds; it is checked after every change.
     ///
     /// - Throws: `CancellationError` at the test's time limit.
     func wait(until condition: (Present) -> Bool) async throws {

@@ -1,31 +1,31 @@
-/// An answer read off a bare socket, by its `Content-Length` or to the end.
+/// A response read from a bare socket, by its `Content-Length` or to the end.
 struct RawAnswer: Sendable {
     var head = ResponseHead()
     var body = ""
 }
 
-// HTTP by hand, for what libcurl would not send or would not show.
+// HTTP over a bare socket, for bytes that libcurl would not send or would not show.
 extension RawConnection {
-    /// Reads so many whole answers, in the order in which they come.
+    /// Reads `count` whole responses, in the order of their arrival.
     func answers(_ count: Int) async -> [RawAnswer] {
         let received = await receive { RawConnection.split($0).count >= count }
         return RawConnection.split(received.bytes)
     }
 
-    /// Reads everything to the end of the connection, as answers.
+    /// Reads everything to the end of the connection, as responses.
     func answersToTheEnd() async -> (answers: [RawAnswer], ending: Ending?) {
         let received = await receiveAll()
         return (RawConnection.split(received.bytes), received.ending)
     }
 
-    /// The whole answers at the beginning of the bytes. An interim one counts, with no body.
+    /// The whole responses at the beginning of the bytes. An interim one counts, without a body.
     static func split(_ bytes: [UInt8]) -> [RawAnswer] {
         var answers: [RawAnswer] = []
         var rest = bytes[...]
         while let end = headEnd(rest) {
             var answer = RawAnswer()
             let text = String(decoding: rest[..<end], as: UTF8.self)
-            for line in text.split(separator: "\r\n") { answer.head.take(line) }
+            for line in text.split(separator: "\r\n") { answer.head.parse(line) }
             rest = rest[(end + 4)...]
             let length = answer.head["Content-Length"].flatMap { Int($0) } ?? 0
             guard rest.count >= length else { break }

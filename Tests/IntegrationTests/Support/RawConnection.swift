@@ -1,14 +1,14 @@
 import Dispatch
 import Glibc
 
-/// A bare socket, for bytes that no decent client would send. Every wait ends after 60 s.
+/// A bare socket, for bytes that no well-behaved client would send. Every wait ends after 60 s.
 ///
-/// Blocking calls happen on a queue of the connection's own, never on the tests' threads.
+/// Blocking calls run on the connection's own queue, never on the tests' threads.
 final class RawConnection: Sendable {
     enum Ending: Equatable, Sendable {
         /// The peer has closed its side in order.
         case finished
-        /// `errno`: ECONNRESET, or EAGAIN when nothing came in time.
+        /// `errno`: ECONNRESET, or EAGAIN when no byte came in time.
         case failed(Int32)
     }
 
@@ -21,8 +21,8 @@ final class RawConnection: Sendable {
     private let descriptor: Int32
     private let queue = DispatchQueue(label: "raw connection")
 
-    /// - Parameter receiveBufferBytes: the kernel's, set before connecting so that it counts for
-    ///   the window that is offered. Default: the system's.
+    /// - Parameter receiveBufferBytes: the kernel's, set before connecting so that it determines
+    ///   the offered window. Default: the system's.
     init(port: UInt16, host: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemCallFailure(call: "socket", code: errno) }
@@ -33,7 +33,7 @@ final class RawConnection: Sendable {
         let length = socklen_t(MemoryLayout<timeval>.size)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, length)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
-        // What is sent in pieces shall arrive in pieces.
+        // Pieces that are sent separately must arrive separately.
         var one: Int32 = 1
         unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         var address = sockaddr_in()
@@ -56,7 +56,7 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
-    /// Sends all of it. False if the peer did not let us.
+    /// Sends all of it. False if the peer prevented it.
     @discardableResult
     func send(_ bytes: [UInt8]) async -> Bool {
         await onQueue { descriptor in
@@ -75,7 +75,7 @@ final class RawConnection: Sendable {
     @discardableResult
     func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
 
-    /// Reads until the text is there, or the end.
+    /// Reads until the text has arrived, or to the end.
     func receive(until wanted: String) async -> Received {
         let pattern = Array(wanted.utf8)
         return await receive { bytes in
@@ -83,7 +83,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Reads so many bytes, or to the end.
+    /// Reads `count` bytes, or to the end.
     func receive(count: Int) async -> Received {
         await receive { $0.count >= count }
     }
@@ -93,7 +93,7 @@ final class RawConnection: Sendable {
         await receive { _ in false }
     }
 
-    /// Reads until the condition holds for what came so far, or to the end.
+    /// Reads until the condition holds for the bytes so far, or to the end.
     func receive(
         until isEnough: @escaping @Sendable ([UInt8]) -> Bool
     ) async -> Received {
@@ -116,12 +116,12 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Sends no more; goes on receiving.
+    /// Ends sending; receiving continues.
     func finish() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// From now on closing sends a reset instead of an orderly end.
+    /// Makes closing send a reset instead of an orderly end.
     func makeCloseReset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(
@@ -134,7 +134,7 @@ final class RawConnection: Sendable {
         await withCheckedContinuation { continuation in
             let descriptor = descriptor
             queue.async { [self] in
-                // The descriptor lives while somebody waits.
+                // The descriptor lives while a read waits.
                 withExtendedLifetime(self) { continuation.resume(returning: work(descriptor)) }
             }
         }

@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// A real server process, on a port that the system chose.
+/// A real server process, on a port chosen by the system.
 ///
-/// It is killed when nobody holds it any more, and after the test process at the latest
+/// It is killed when its last reference is released, and at the latest after the test process
 /// (``Watchdog``).
 final class ServerProcess: Sendable {
     enum Program: String, Sendable {
         case server = "reactor-server"
         case fixtures = "fixture-server"
-        /// No server: it starts servers.
+        /// Not a server: it starts servers.
         case bench = "reactor-bench"
 
-        /// Where the test bundle is, the products are.
+        /// The products are in the folder of the test bundle.
         var path: String {
             let test =
                 (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -26,10 +26,10 @@ final class ServerProcess: Sendable {
     /// `http://127.0.0.1:8080`, or `unix:/path`.
     let address: String
 
-    /// Starts a server and waits until it says that it is ready.
+    /// Starts a server and waits until it reports that it is ready.
     ///
-    /// - Parameter prelude: shell commands that come first in the same process, such as
-    ///   `ulimit -n 100`.
+    /// - Parameter prelude: shell commands that run first in the same process, such as `ulimit -n
+    ///   100`.
     static func start(
         _ program: Program = .server, _ options: [String] = [],
         environment: [String: String] = [:], prelude: String? = nil
@@ -47,13 +47,13 @@ final class ServerProcess: Sendable {
         return server
     }
 
-    /// Runs the program to its end, which must come by itself.
+    /// Runs the program until it ends by itself.
     static func run(
         _ program: Program = .server, _ options: [String], environment: [String: String] = [:],
         prelude: String? = nil
     ) async throws -> ProcessLog.Present {
         let process = try launch(program, options, environment: environment, prelude: prelude)
-        // Held, so that a cancelled test leaves no process behind.
+        // Retained, so that a cancelled test leaves no process behind.
         let owner = ServerProcess(process.pid, process.log, "")
         try await owner.log.wait { $0.exit != nil }
         return owner.log.present
@@ -69,7 +69,7 @@ final class ServerProcess: Sendable {
         if log.present.exit == nil { kill(pid, SIGKILL) }
     }
 
-    /// A new client, with connections of its own.
+    /// A new client with its own connections.
     func client() -> Client {
         guard address.hasPrefix("unix:") else { return Client(base: address) }
         return Client(base: "http://localhost", unixPath: String(address.dropFirst(5)))
@@ -85,15 +85,15 @@ final class ServerProcess: Sendable {
         return log.present.exit
     }
 
-    /// The host and the port, for a socket of one's own.
+    /// The port, for a bare socket.
     var port: UInt16 { UInt16(address.split(separator: ":").last ?? "") ?? 0 }
 
     private static func launch(
         _ program: Program, _ options: [String], environment: [String: String],
         prelude: String? = nil
     ) throws -> (pid: pid_t, log: ProcessLog) {
-        // What a caller of the tests has set for servers counts for no test but for poller and
-        // loops, by which CI runs the suite twice. Two loops at least: connections have to move.
+        // Settings in the environment of the tests are ignored except poller and loops, with which
+        // CI runs the suite twice. Two loops at least: connections have to move.
         let kept = ["REACTOR_POLLER", "REACTOR_LOOPS"]
         var variables = ProcessInfo.processInfo.environment.filter {
             !$0.key.hasPrefix("REACTOR_") || kept.contains($0.key)
@@ -115,7 +115,7 @@ final class ServerProcess: Sendable {
     /// The journal of servers whose test does not choose one: CI runs the suite with both.
     static let usesFile = ProcessInfo.processInfo.environment["REACTOR_TEST_JOURNAL"] == "file"
 
-    /// What such a server says of it.
+    /// The durability that such a server reports.
     static var durability: String { usesFile ? "file" : "memory" }
 
     private static func journal() -> String {
@@ -124,7 +124,7 @@ final class ServerProcess: Sendable {
     }
 }
 
-/// The server did not come up.
+/// The server did not start.
 struct NotStarted: Error, CustomStringConvertible {
     var log: ProcessLog.Present
     var description: String {
@@ -133,7 +133,7 @@ struct NotStarted: Error, CustomStringConvertible {
 }
 
 extension ServerProcess {
-    /// What the process holds in memory, from proc(5).
+    /// The resident memory of the process, from proc(5).
     func residentKilobytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
@@ -141,7 +141,7 @@ extension ServerProcess {
             ?? 0
     }
 
-    /// How many descriptors the process has open.
+    /// The number of open descriptors of the process.
     func descriptorCount() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }

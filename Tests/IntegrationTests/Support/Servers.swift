@@ -1,6 +1,6 @@
 import Testing
 
-/// The two servers with default settings that most tests share; each test has sessions of its own.
+/// The two servers with default settings that most tests share; each test has its own sessions.
 ///
 /// They live as long as the test process; then ``Watchdog`` kills them.
 actor Servers {
@@ -27,7 +27,7 @@ func sharedFixtures() async throws -> Client {
     try await Servers.shared.process(.fixtures).client()
 }
 
-/// Gives a test a server of its own, with options of its own.
+/// Gives a test its own server, with its own options.
 func withServer(
     _ program: ServerProcess.Program = .server, _ options: String...,
     environment: [String: String] = [:],
@@ -40,7 +40,7 @@ func withServer(
     }
 }
 
-/// Lets so many in at a time: the tests run all at once, and a machine of two processors should
+/// Admits `count` tests at a time: they run concurrently, and a machine with two processors should
 /// not start fifty servers for them.
 actor Turnstile {
     static let servers = Turnstile(4)

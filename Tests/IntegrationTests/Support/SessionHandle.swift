@@ -1,4 +1,4 @@
-/// One session on a server, by its id.
+/// A session on a server, by its id.
 struct SessionHandle: Sendable {
     let client: Client
     let id: String
@@ -6,14 +6,14 @@ struct SessionHandle: Sendable {
     let created: String
 
     var path: String { "/v1/sessions/\(id)" }
-    /// What all positions of this session begin with.
+    /// The prefix of all positions of this session.
     var generation: String { String(created.prefix { $0 != "." }) }
 
-    /// The query of a post that is answered when its effects have ended. The default of 10 s is too
-    /// little for what a test does meanwhile on a machine that is busy with other things.
+    /// The query of a post that waits for its effects. The default of 10 s is too short for a test
+    /// on a busy machine.
     static let settled = "?wait=settled&timeout=1m"
 
-    /// What a 2xx to posted actions says.
+    /// The body of a 2xx to posted actions.
     struct Receipt: Sendable, Equatable {
         var version: Int
         var position: String
@@ -21,7 +21,7 @@ struct SessionHandle: Sendable {
         var number: Int { Int(position.split(separator: ".")[1]) ?? -1 }
     }
 
-    /// Posts an action, which must be taken.
+    /// Posts an action, which must be accepted.
     @discardableResult
     func post(_ action: String, query: String = "") async throws -> Receipt {
         let response = try await client.post("\(path)/actions\(query)", action)
@@ -59,7 +59,7 @@ struct SessionHandle: Sendable {
         return opened
     }
 
-    /// Opens a stream and takes its snapshot event, so that what follows is live.
+    /// Opens a stream and reads its snapshot event, so that later events are live.
     func follow(_ stream: String) async throws -> EventStream {
         let opened = try await open(stream)
         let first = try await opened.next()

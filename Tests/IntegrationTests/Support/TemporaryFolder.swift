@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for files of the tests, removed when nobody holds it any more.
+/// A folder for files of the tests, removed when its last reference is released.
 final class TemporaryFolder: Sendable {
     /// Lives as long as the test process.
     static let shared = TemporaryFolder()

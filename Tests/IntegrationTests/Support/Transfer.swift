@@ -1,18 +1,18 @@
 internal import CCurl
 
-/// One transfer to be made, and who is told of it. The closures are called on the loop's thread.
+/// A transfer to be made, and its callbacks, which are called on the loop's thread.
 struct TransferPlan: Sendable {
     var url: String
     var unixPath: String?
     var request: Request
-    /// A limit for the whole transfer, so that a test that waits for an answer ends; 0 for none.
+    /// A limit for the whole transfer, so that a test that waits for a response ends; 0 for none.
     var limitSeconds = 60
     var head: @Sendable (ResponseHead) -> Void = { _ in }
     var bytes: @Sendable ([UInt8]) -> Void = { _ in }
     var ended: @Sendable (_ failure: CurlFailure?, _ newConnections: Int) -> Void
 }
 
-/// An easy handle at work.
+/// An active easy handle.
 ///
 /// libcurl keeps a pointer to this object while the handle exists; the handle ends with it.
 @safe final class Transfer {
@@ -77,7 +77,7 @@ struct TransferPlan: Sendable {
 
     private func setFields() {
         var lines = plan.request.fields.map { "\($0.name): \($0.value)" }
-        // libcurl would add these on its own.
+        // libcurl would add these by default.
         if !plan.request.fields.contains(where: { $0.name == "Expect" }) { lines.append("Expect:") }
         if !plan.request.fields.contains(where: { $0.name == "Content-Type" }) {
             lines.append("Content-Type:")
@@ -142,7 +142,7 @@ struct TransferPlan: Sendable {
     private func takeHeadLine(_ bytes: UnsafeRawBufferPointer) {
         let text = unsafe String(decoding: bytes, as: UTF8.self)
         let line = text.prefix { $0 != "\r\n" && $0 != "\n" }
-        guard line.isEmpty else { return head.take(line) }
+        guard line.isEmpty else { return head.parse(line) }
         if head.status >= 200 { plan.head(head) }
     }
 

@@ -1,11 +1,12 @@
 import Glibc
 
-/// A shell that kills the children of this process when this process is gone, however it went: a
-/// test run that is killed must leave no servers and no browsers behind.
+/// A shell that kills the children of this process once this process is gone, however it ended: a
+/// killed test run must leave no servers and no browsers behind.
 ///
 /// It reads a line for each child that begins or ends; its input ends with this process.
 struct Watchdog: Sendable {
-    /// Signals to the whole process group are meant for the tests; it outlives them for a moment.
+    /// Signals to the whole process group are meant for the tests; the shell outlives them for a
+    /// moment.
     private static let script = """
         trap '' INT TERM HUP
         pids=
@@ -29,7 +30,7 @@ struct Watchdog: Sendable {
         }
     }()
 
-    /// Never closed: that is the end of this process.
+    /// Never closed: its closing marks the end of this process.
     private let writing: Int32
 
     private init() throws {
@@ -44,7 +45,7 @@ struct Watchdog: Sendable {
 
     func died(_ pid: pid_t) { write("died \(pid)\n") }
 
-    /// One call for a line, so that the lines of two threads do not mix.
+    /// One call per line, so that the lines of two threads do not mix.
     private func write(_ line: String) {
         let bytes = Array(line.utf8)
         _ = unsafe send(writing, bytes, bytes.count, Int32(MSG_NOSIGNAL))

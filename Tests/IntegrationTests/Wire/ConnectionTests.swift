@@ -63,7 +63,7 @@ struct ConnectionTests {
         var version = 0
         for (index, answer) in answers.enumerated() {
             if (index + 1).isMultiple(of: 3) {
-                // It asks for more versions than there are, two times of three.
+                // Two of three requests ask for a version that does not exist.
                 #expect([200, 404].contains(answer.head.status))
                 continue
             }

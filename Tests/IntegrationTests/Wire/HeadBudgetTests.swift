@@ -22,7 +22,7 @@ struct HeadBudgetTests {
                 let connection = try server.connect()
                 #expect(await passes(connection, Self.livez + "\r\n"))
                 await connection.send(part)
-                // It has arrived before this, and is read before it.
+                // It has arrived before this request, and is read before it.
                 #expect(await passes(other, Self.livez + "\r\n"))
                 parts.append(connection)
             }

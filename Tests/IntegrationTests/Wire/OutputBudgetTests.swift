@@ -21,7 +21,7 @@ struct OutputBudgetTests {
         try RawConnection(port: server.port, receiveBufferBytes: 4_096)
     }
 
-    // Case 144. Without the budget this takes more than a gigabyte.
+    // Case 144. Without the budget the process would use more than a gigabyte.
     @Test(arguments: ["/openapi.yaml", "/v1/sessions/large", "/v1/sessions?limit=1000", "/metrics"])
     func `case 144: pipelining without reading takes no memory`(path: String) async throws {
         try await withServer(.server, "--body-limit", "4194304") { server in
@@ -35,10 +35,12 @@ struct OutputBudgetTests {
             let before = try server.residentKilobytes()
             let connections = try (1...20).map { _ in try connect(server) }
             for connection in connections { await connection.send(flood(get(path))) }
-            // Each has at least one answer, so all of them are being served; the others get theirs.
+            // Each has at least one response, so all of them are being served; the others get
+            // theirs.
             for connection in connections { _ = await connection.receive(count: 1) }
             for _ in 1...20 { #expect(try await client.get("/livez").status == 200) }
-            // 20 × (64 KiB read, 64 KiB made), an answer shared or not, and what a debug build adds.
+            // 20 × (64 KiB read, 64 KiB written), a response shared or not, and the overhead of a
+            // debug build.
             #expect(try server.residentKilobytes() - before < 64 << 10)
             #expect(try await large.alert("alive").version == 2)
         }
@@ -74,7 +76,7 @@ struct OutputBudgetTests {
         }
     }
 
-    // Without the trim the process keeps it for ever.
+    // Without the trim the process would keep it forever.
     @Test func `case 144: the memory of a flood of bodies is released`() async throws {
         try await withServer(.server, "--journal", "memory", "--loops", "1") { server in
             let client = server.client()
@@ -115,8 +117,8 @@ struct OutputBudgetTests {
         }
     }
 
-    // The kernel takes any number of bytes before it takes no more: among these lengths one leaves
-    // answers unsent just before the stream begins.
+    // The kernel buffers an unknown number of bytes: among these lengths one leaves responses
+    // unsent just before the stream begins.
     @Test func `a stream behind other responses begins after them`() async throws {
         try await withJournal { journal in
             let first = try await journal.start("--loops", "1")
@@ -128,7 +130,7 @@ struct OutputBudgetTests {
                 _ = try await client.put("/v1/sessions/\(id)", #"{"reactor":"alerts"}"#)
             }
             try await first.murder()
-            // Now none of them is in memory, so that each stream begins later than its request.
+            // Now none of them is in memory, so each stream begins later than its request.
             let server = try await journal.start("--loops", "1")
             _ = try await server.client().get(state.path)
             for (number, id) in ids.enumerated() {
@@ -173,7 +175,7 @@ struct OutputBudgetTests {
         }
     }
 
-    // Without the fix the grace time is waited out.
+    // Without the fix the server waits for the whole grace time.
     @Test func `draining ends with the last response that a client reads`() async throws {
         try await withServer(.server, "--grace", "10m") { server in
             let connection = try connect(server)
@@ -201,7 +203,7 @@ struct OutputBudgetTests {
                 let connection = try connect(server)
                 let text =
                     String(repeating: get("/openapi.yaml"), count: 60)
-                    // Small answers in the same turn as the request that moves.
+                    // Small responses in the same turn as the request that moves.
                     + String(repeating: get("/v1/sessions/s\(7 - number)"), count: 40)
                     + post(
                         "/v1/sessions/s\(number)/actions", #"{"type":"increment","number":1}"#,

@@ -95,7 +95,7 @@ struct RefusalTests {
     ) async throws {
         let port = try await Servers.shared.process(.server).port
         let connection = try RawConnection(port: port)
-        // What comes behind it must never be taken for a request.
+        // The bytes after it must never be read as a request.
         await connection.send(bytes + "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
         let (answers, ending) = await connection.answersToTheEnd()
         #expect(answers.map(\.head.status) == [status])
@@ -105,7 +105,7 @@ struct RefusalTests {
         let problem = try JSONValue(text: answer.body)
         #expect(problem["status"] == .integer(status))
         #expect(problem["code"]?.string != nil)
-        // In order, and no reset that would take the answer away from the client.
+        // In order, and without a reset that would discard the response at the client.
         #expect(ending == .finished)
     }
 
@@ -186,7 +186,7 @@ struct RefusalTests {
             #expect(refused.first?.body.contains("too_many_bodies") ?? false)
             #expect(refused.first?.head["Retry-After"] == "1")
             #expect(ending == .finished)
-            // What has arrived before is not hurt, and makes room when it is whole.
+            // Earlier bodies are unaffected, and free their memory when complete.
             for connection in open.prefix(2) {
                 await connection.send(String(body.suffix(10)))
                 #expect(await connection.answers(1).map(\.head.status) == [200])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A page of documentation, as its code is found in the file that compiles it.
+/// A page of documentation, whose code must be in the file that compiles it.
 struct Guide {
     /// The blocks of Swift, as lines without indentation.
     let blocks: [[String]]
@@ -9,7 +9,7 @@ struct Guide {
 
     /// - Parameters:
     ///   - path: the page, from the root of the package.
-    ///   - file: the test file that has every block in it, word for word, in any indentation.
+    ///   - file: the test file that contains every block of it, word for word, in any indentation.
     init(_ path: String, compiledIn file: String) throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
@@ -20,7 +20,7 @@ struct Guide {
         compiled = Self.lines(try String(contentsOfFile: file, encoding: .utf8))
     }
 
-    /// The blocks that the test file does not have.
+    /// The blocks that the test file does not contain.
     var strayBlocks: [[String]] { blocks.filter { !compiled.contains($0) } }
 
     private static func lines(_ text: some StringProtocol) -> [String] {

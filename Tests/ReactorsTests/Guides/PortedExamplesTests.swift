@@ -2,7 +2,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-// Reactors of the shape that ReactorKit's examples have, ported as `PortingFromReactorKit.md` says.
+// Reactors in the shape of ReactorKit's examples, ported as `PortingFromReactorKit.md` describes.
 
 private final class CountingReactor: Reactor {
     enum Action {

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-// What stands in `PortingFromReactorKit.md`, so that it compiles.
+// The code of `PortingFromReactorKit.md`, compiled.
 
 private enum PortingPage {
     // swift-format-ignore
@@ -21,7 +21,7 @@ private enum PortingPage {
             }
         }
 
-        func reduce(state: State, mutation: Mutation) -> State {    // as it was
+        func reduce(state: State, mutation: Mutation) -> State {    // INLINE unchanged
             var newState = state
             switch mutation {
             case let .setAlertMessage(alertMessage):
@@ -205,7 +205,7 @@ private struct Known: Accounts, Pages {
     }
 }
 
-/// Publishes what it is asked to do, as an app's services would.
+/// Publishes the requested change, as an app's services would.
 private struct Publisher: Likes {
     let topics: TopicBus
 

@@ -2,7 +2,7 @@ import Foundation
 import Reactors
 import Testing
 
-// What stands in `WritingAReactor.md` and `Reactors.md`, so that it compiles.
+// The code of `WritingAReactor.md` and `Reactors.md`, compiled.
 
 enum WritingPage {
     // swift-format-ignore
@@ -120,7 +120,7 @@ extension WritingPage.Download {
     }
 }
 
-/// A saved value of version 1, as the journal would hand it over.
+/// A saved value of version 1, as the journal would provide it.
 private struct Saved: SavedValueDecoder {
     let json: String
 

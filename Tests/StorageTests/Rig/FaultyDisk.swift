@@ -1,10 +1,10 @@
 import CFaultyDisk
 
-/// The disk under a rig's files, which fails when it is told to.
+/// The disk under a rig's files, which fails on demand.
 struct FaultyDisk {
     enum Operation { case write, flush, open }
 
-    /// SQLite's words for what happened.
+    /// SQLite's result codes.
     enum Fault: Int32 {
         /// SQLITE_FULL.
         case full = 13
@@ -18,7 +18,7 @@ struct FaultyDisk {
 
     private let path: String
 
-    /// Once for the process, before its first connection: a disk that can fail is there for all.
+    /// Once for the process, before its first connection: the failing disk is there for all.
     private static let install: Void = faulty_install()
 
     init(under path: String) {
@@ -27,29 +27,29 @@ struct FaultyDisk {
         _ = flushes
     }
 
-    /// From the `skip`-th such operation on all fail.
+    /// All such operations fail from the `skip`-th on.
     func fail(_ operation: Operation, with fault: Fault, after skip: Int = 0) {
         unsafe faulty_begin(path, Self.word(operation), skip, fault.rawValue)
     }
 
-    /// The `skip`-th flush of the database itself is refused, and what it was for is lost.
+    /// The `skip`-th flush of the database itself is refused, and its writes are lost.
     func loseUnflushed(after skip: Int) {
         unsafe faulty_lose(path, skip, Fault.flush.rawValue)
     }
 
     var hasLost: Bool { unsafe faulty_has_lost(path) != 0 }
 
-    /// Flushes do not end until it is healed.
+    /// Flushes hang until `heal()`.
     func stall() { unsafe faulty_stall(path) }
 
     var isStalled: Bool { unsafe faulty_is_stalled(path) != 0 }
 
-    /// Ends the stall alone: what was to fail still fails.
-    func goOn() { unsafe faulty_go_on(path) }
+    /// Ends the stall only: other faults stay.
+    func endStall() { unsafe faulty_go_on(path) }
 
     func heal() { unsafe faulty_end(path) }
 
-    /// Flushes of the write-ahead log that were carried out.
+    /// Completed flushes of the write-ahead log.
     var flushes: Int { unsafe faulty_count(path + "-wal", FAULTY_SYNC) }
 
     private static func word(_ operation: Operation) -> faulty_operation {

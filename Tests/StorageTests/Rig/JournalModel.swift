@@ -1,7 +1,7 @@
 import TestRandomness
 @testable import Storage
 
-/// What a journal must have, kept in the simplest way.
+/// The expected content of a journal, in the simplest form.
 struct JournalModel {
     struct Life: Equatable {
         var generation: String
@@ -27,7 +27,7 @@ struct JournalModel {
             lives[record.session]?.records.append(record)
             if record.kind == .deleted { lives[record.session]?.isDeleted = true }
         }
-        // One of a life that the same batch ended goes with it.
+        // A snapshot of a generation that the same batch ended is removed with it.
         for snapshot in batch.snapshots
         where lives[snapshot.session]?.generation == snapshot.generation {
             lives[snapshot.session]?.snapshots.append(snapshot)
@@ -35,7 +35,7 @@ struct JournalModel {
     }
 }
 
-/// Random batches that continue a model. The same seed gives the same ones.
+/// Random batches that continue a model. The same seed gives the same batches.
 struct BatchMaker {
     var random: SeededGenerator
     var sessions: Int
@@ -80,7 +80,7 @@ struct BatchMaker {
             snapshot.version = life.version
             batch.snapshots = [snapshot]
         case let number:
-            // Now and then as much as goes past the tail.
+            // Sometimes large enough to skip the tail.
             let padding = number < 85 ? 0 : Int.random(in: 500...3_000, using: &random)
             batch.records = [
                 .mutation(

@@ -4,7 +4,7 @@ import GRDBSQLite
 @testable import Storage
 
 extension JournalRig {
-    /// A number from the file itself, read by somebody else.
+    /// A number read from the file itself, over another connection.
     func count(_ sql: String) throws -> Int {
         var configuration = Configuration()
         configuration.readonly = true
@@ -17,7 +17,7 @@ extension JournalRig {
         return try file.read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
 
-    /// Changes the file behind the journal's back.
+    /// Changes the file without the journal's knowledge.
     func tamper(_ sql: String) throws {
         let file = try DatabaseQueue(path: path)
         try file.write { database in
@@ -41,7 +41,7 @@ extension JournalRig {
     }
 }
 
-/// Somebody else who reads the file, in a transaction that stays open.
+/// Another reader of the file, in a transaction that stays open.
 final class ForeignReader {
     private let file: DatabaseQueue
 
@@ -64,7 +64,7 @@ final class ForeignReader {
 }
 
 extension JournalRig {
-    /// What SQLite does for each statement that `act` has prepared.
+    /// SQLite's query plan for each statement that `act` has prepared.
     func plans(_ act: (Database) throws -> Void) throws -> [(query: String, steps: [String])] {
         let file = try DatabaseQueue(path: path)
         return try file.inDatabase { database in

@@ -3,13 +3,13 @@ import Synchronization
 
 @testable import Storage
 
-/// A journal in a directory of its own.
-/// Law: a test uses it from one task; the journal and the disk are anybody's.
+/// A journal in its own directory. Invariant: a test uses it from one task; the journal and the
+/// disk are used from any.
 final class JournalRig: @unchecked Sendable {
     let directory: String
     let path: String
     let disk: FaultyDisk
-    /// What the journal takes for the time.
+    /// The time that the journal sees.
     let clock = Clock()
     private(set) var journal: FileJournal
 
@@ -33,7 +33,7 @@ final class JournalRig: @unchecked Sendable {
     }
 
     deinit {
-        // Left-overs of a test that failed are no failure of their own.
+        // Left-overs of a failed test are no failure of this one.
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -58,7 +58,7 @@ final class JournalRig: @unchecked Sendable {
             looksEvery: nil)
     }
 
-    /// What a crash would leave now: a copy of the files, opened.
+    /// The content after a crash now: a copy of the files, opened.
     func crashed(_ retention: JournalRetention = JournalRetention()) throws -> JournalRig {
         let copy = Self.makeDirectory()
         for name in ["journal.sqlite", "journal.sqlite-wal"] {
@@ -76,7 +76,7 @@ final class JournalRig: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Hands a batch in and waits for its end.
+    /// Submits a batch and waits for its end.
     @discardableResult
     func commit(_ batch: Batch) async -> JournalFailure? {
         await withCheckedContinuation { continuation in
@@ -148,7 +148,7 @@ extension HistoryEntry {
             head: Head(.created, at: HistoryPosition(0)))
     }
 
-    /// A mutation whose version is its number, unless told otherwise.
+    /// A mutation whose version is its number by default.
     static func mutation(
         _ session: String, _ number: UInt64, version: UInt64? = nil, generation: String = "g1",
         content: String? = nil

@@ -1,32 +1,32 @@
 import Cyclers
 import Reactors
 
-/// A logger that writes one line for everything it is told.
-final class LogBook: CyclerLogger {
+/// A logger that writes one line for every event.
+final class LineLogger: CyclerLogger {
     private(set) var lines: [String] = []
     private(set) var calls: [CyclerCall] = []
 
     func clear() { lines = [] }
 
-    /// The lines so far, each said once.
+    /// The lines since the last call.
     func takeLines() -> [String] {
         defer { lines = [] }
         return lines
     }
 
-    private func note(_ line: String, _ call: CyclerCall? = nil) {
+    private func record(_ line: String, _ call: CyclerCall? = nil) {
         let number = call?.dispatch.map { " #\($0.number)" } ?? ""
         lines.append(line + number)
         if let call { calls.append(call) }
     }
 
-    func willDispatch(_ call: CyclerCall) { note("willDispatch \(call.name)", call) }
+    func willDispatch(_ call: CyclerCall) { record("willDispatch \(call.name)", call) }
 
     func didDispatch(_ call: CyclerCall, error: (any Error)?) {
-        note("didDispatch \(call.name)" + (error.map { " \($0)" } ?? ""), call)
+        record("didDispatch \(call.name)" + (error.map { " \($0)" } ?? ""), call)
     }
 
-    func willMutate(_ call: CyclerCall) { note("willMutate \(call.name)", call) }
+    func willMutate(_ call: CyclerCall) { record("willMutate \(call.name)", call) }
 
     func didMutate(_ call: CyclerCall, outcome: CommitOutcome) {
         let text =
@@ -36,22 +36,22 @@ final class LogBook: CyclerLogger {
             case .joined: "joined"
             case .failed(let error): "\(error)"
             }
-        note("didMutate \(call.name) \(text)", call)
+        record("didMutate \(call.name) \(text)", call)
     }
 
     func didChange<Root, Value>(
         _ value: Value, for path: WritableKeyPath<Root, Value>, root: Root
     ) {
-        note("didChange \(value)")
+        record("didChange \(value)")
     }
 
-    func didReplace<Root>(root: Root) { note("didReplace") }
+    func didReplace<Root>(root: Root) { record("didReplace") }
 
     func didEmit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {
-        note("didEmit \(activity)", call)
+        record("didEmit \(activity)", call)
     }
 
     func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) {
-        note("didDrop \(dropped.rawValue)", call)
+        record("didDrop \(dropped.rawValue)", call)
     }
 }
