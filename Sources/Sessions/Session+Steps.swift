@@ -199,7 +199,7 @@ extension Session {
         case .subscription(let request, let number, let snapshot):
             open(request, at: number, snapshot: snapshot)
         case .log(let request):
-            deliverPage(request)
+            LogReader(session: self).deliver(request)
         case .applied(let continuation):
             continuation.resume(returning: true)
         }

@@ -1,0 +1,54 @@
+internal import Storage
+
+/// A page of an action log: `{"entries":[…],"next":…}`, or with `"reset":{"reason":…}` before it where
+/// the requested position can't be continued; then it begins with the oldest entry that is kept.
+///
+/// `next` is the position after which the next page begins; it is absent if nothing follows.
+struct LogPage {
+    static let limitBytes = 1_048_576
+
+    private var body = Array("{".utf8)
+    private let limit: Int
+    private let start: HistoryPosition
+    /// Everything up to here is shown, or is nothing that the log shows.
+    private var reached: HistoryPosition
+    private var count = 0
+
+    init(after start: HistoryPosition, limit: Int, reset: ResetReason?) {
+        self.start = start
+        self.limit = limit
+        reached = start
+        if let reset {
+            body.append(contentsOf: "\"reset\":{\"reason\":\"\(reset.rawValue)\"},".utf8)
+        }
+        body.append(contentsOf: "\"entries\":[".utf8)
+    }
+
+    /// Appends the next entry.
+    ///
+    /// - Parameter line: nil if the log does not show the entry.
+    /// - Returns: false if the page is full.
+    mutating func append(
+        _ line: ActionLogLine?, at position: HistoryPosition, _ generation: Generation
+    ) -> Bool {
+        if let line {
+            guard count < limit, body.count < Self.limitBytes else { return false }
+            if count > 0 { body.append(UInt8(ascii: ",")) }
+            line.append(generation, to: &body)
+            count += 1
+        }
+        reached = position
+        return true
+    }
+
+    /// - Parameter end: the newest position that may be shown. Without a single entry before it
+    ///   nothing is to be expected from a next page.
+    consuming func finish(through end: HistoryPosition, _ generation: Generation) -> [UInt8] {
+        body.append(UInt8(ascii: "]"))
+        if reached > start, reached < end {
+            body.append(contentsOf: ",\"next\":\"\(Position(generation, reached).text)\"".utf8)
+        }
+        body.append(contentsOf: "}\n".utf8)
+        return body
+    }
+}

@@ -1,0 +1,117 @@
+internal import Storage
+
+/// Reads pages of a session's action log, from memory or from the journal.
+struct LogReader {
+    let session: Session
+
+    /// Reads a page. It shows what is committed when it is answered.
+    func read(_ request: LogPageRequest) {
+        if let start = archivedStart(request) { return readArchive(request, after: start) }
+        session.answer(.log(request))
+    }
+
+    /// Answers with a page of what is committed now.
+    ///
+    /// Why not decided when the page is asked for: an earlier step may commit meanwhile, and trims
+    /// what the page begins with.
+    func deliver(_ request: LogPageRequest) {
+        if let start = archivedStart(request) { return readArchive(request, after: start) }
+        session.table.output.reply(session.content(.logPage(page(request))), to: request.token)
+    }
+
+    /// Where the page begins, if that is only in the journal.
+    private func archivedStart(_ request: LogPageRequest) -> HistoryPosition? {
+        guard let persistence = session.persistence else { return nil }
+        var start = HistoryPosition(persistence.keptAfter)
+        if let text = request.after {
+            guard case .success(let position) = session.resumption(text, .log) else { return nil }
+            start = position.inHistory
+        }
+        return start < session.keptPosition(for: .log) ? start : nil
+    }
+
+    private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
+        let (key, last) = (session.key, session.history.committed.number + 1)
+        // Entries whose commit the session has not heard of are left for a later page.
+        let end = session.committedPosition(for: .log)
+        session.persistence?.readers.insert(request.token)
+        session.askArchive { archive, answer in
+            archive.records(
+                of: key, after: start, through: last, limitBytes: LogPage.limitBytes, answer)
+        } then: { entries in
+            guard session.persistence?.readers.contains(request.token) == true else { return }
+            guard !session.hasEnded else {
+                return session.answerReader(request.token, session.content(.gone))
+            }
+            let kind: Reply.Kind =
+                switch entries {
+                case .failure(let failure): .unreadable(failure)
+                case .success(let entries):
+                    .logPage(page(request, of: entries, after: start, through: end))
+                }
+            session.answerReader(request.token, session.committedContent(kind))
+        }
+    }
+
+    /// The page of entries that the journal has.
+    private func page(
+        _ request: LogPageRequest, of entries: [HistoryEntry], after start: HistoryPosition,
+        through end: HistoryPosition
+    ) -> [UInt8] {
+        // The file may have been trimmed further than memory is.
+        if session.isRunning, !begins(with: entries.first) { return page(request, isTrimmed: true) }
+        let isTrimmed = entries.first.map { $0.number > start.nextNumber } ?? false
+        var page = LogPage(
+            after: start, limit: request.limit,
+            reset: request.after != nil && isTrimmed ? .trimmed : nil)
+        for entry in entries where entry.position <= end {
+            guard page.append(ActionLogLine(entry), at: entry.position, session.generation) else {
+                break
+            }
+        }
+        return page.finish(through: end, session.generation)
+    }
+
+    /// Whether everything that is kept begins with the journal's first entry.
+    private func begins(with first: HistoryEntry?) -> Bool {
+        guard let first else { return false }
+        return first.number <= session.keptPosition(for: .log).nextNumber
+    }
+
+    /// The page of entries that memory has.
+    ///
+    /// - Parameter isTrimmed: the entry after the requested position is kept nowhere.
+    private func page(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
+        var start = session.keptPosition(for: .log)
+        var reset: ResetReason?
+        if let text = request.after {
+            switch isTrimmed ? .failure(.trimmed) : session.resumption(text, .log) {
+            case .success(let position): start = position.inHistory
+            case .failure(let reason): reset = reason
+            }
+        }
+        let end = session.committedPosition(for: .log)
+        var page = LogPage(after: start, limit: request.limit, reset: reset)
+        for (head, events) in session.history.slice(after: start, through: end) {
+            let line = session.line(head, events)
+            guard page.append(line, at: head.position, session.generation) else { break }
+        }
+        return page.finish(through: end, session.generation)
+    }
+}
+
+/// A request for a page of an action log.
+package struct LogPageRequest: Sendable {
+    /// The connection's token in the service.
+    package var token: UInt64
+    /// Everything after this position, as the client sent it; nil: from the oldest that is kept.
+    package var after: String?
+    /// Entries at the most, at least 1. A page ends sooner when it has a mebibyte.
+    package var limit: Int
+
+    package init(token: UInt64, after: String?, limit: Int) {
+        self.token = token
+        self.after = after
+        self.limit = limit
+    }
+}
