@@ -257,7 +257,7 @@ extension ReactorMachine: ReactorCoreObserver {
 
     @usableFromInline
     func ended(_ run: RunID, action: ActionTag) {
-        session.forgetTask(run)
+        session.tasks.remove(run)
         // The steps after it in the same effect are no part of its end.
         if case .effect(_, let hasFailed) = ending, !hasFailed {
             enterEnded(.effectEnded, run, action)

@@ -67,7 +67,8 @@ extension Session {
         defer { ends() }
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
-        sources = machine.openSources(in: self, isNew: false).map { $0() }
+        let opened = machine.openSources(in: self, isNew: false)
+        tasks.read(opened.map { $0() })
     }
 
     // MARK: When a commit fails
@@ -77,7 +78,7 @@ extension Session {
     /// the session back from what the journal really has. One that listens to sources comes back
     /// at once, or, if that fails, at the next tick.
     func invalidate() {
-        let listens = isListening
+        let listens = tasks.isListening
         cancelTasks()
         // A reader that is between the journal and the stream needs a machine to continue.
         for stream in streams {
@@ -95,8 +96,8 @@ extension Session {
     private func leaveMemory() {
         fallAsleepAtOnce()
         keys = nil
-        sources = []
-        endedSources = 0
+        // Those that have ended.
+        tasks = EffectTasks()
     }
 
     /// The session is not what its readers read any more: they come back with the id they have.
@@ -119,11 +120,9 @@ extension Session {
         guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
             return false
         }
-        return uncommitted.isEmpty && waiting.isEmpty && tasks.isEmpty && !isListening
-            && machine.isQuiet && streams.allSatisfy(\.isAtRest)
+        return uncommitted.isEmpty && waiting.isEmpty && tasks.isIdle && machine.isQuiet
+            && streams.allSatisfy(\.isAtRest)
     }
-
-    private var isListening: Bool { endedSources < sources.count }
 
     /// Whether the newest snapshot says everything.
     var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }

@@ -156,8 +156,8 @@ extension Session {
         if isTaken { hasCommitted = true }
         commitAnswers(of: step)
         if step.creates {
-            sources = opened.map { $0() }
-            opened = []
+            let opened = tasks.takeOpened()
+            tasks.read(opened.map { $0() })
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
@@ -207,14 +207,12 @@ extension Session {
 
     private func carryOut(_ order: EffectOrder) {
         switch order {
-        case .start(let run, let launch): tasks[run] = launch()
-        case .cancel(let run): tasks.removeValue(forKey: run)?.cancel()
+        case .start(let run, let launch):
+            let task = launch()
+            tasks.add(task, for: run)
+        case .cancel(let run): tasks.remove(run)?.cancel()
         case .carryOn(let go): go(self)
         }
-    }
-
-    func forgetTask(_ run: RunID) {
-        tasks.removeValue(forKey: run)
     }
 
     /// The end is committed: everything that runs is cancelled, and every stream gets its end.
@@ -242,12 +240,8 @@ extension Session {
     func stop() { end(cancelTasks) }
 
     func cancelTasks() {
-        for task in tasks.values { task.cancel() }
-        for task in sources { task.cancel() }
-        tasks = [:]
-        sources = []
-        endedSources = 0
-        opened = []
+        let all = tasks.removeAll()
+        all.cancel()
     }
 
     // MARK: When a commit fails
@@ -295,7 +289,7 @@ extension Session {
         }
         guard !wasNeverCreated else {
             // Other references to the session may remain; it listens no more.
-            opened = []
+            cancelTasks()
             fallAsleepAtOnce()
             return table.remove(self)
         }
@@ -306,8 +300,8 @@ extension Session {
     /// is running and what has been launched would differ from now on.
     private func cancelEffects() {
         machine?.rollBack(to: history.committed.version, in: self)
-        for task in tasks.values { task.cancel() }
-        tasks = [:]
+        let steps = tasks.removeSteps()
+        steps.cancel()
         mayHaveSettled = false
     }
 

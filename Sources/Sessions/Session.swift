@@ -59,12 +59,7 @@ package final class Session {
     var slices = CatchUpCache()
     /// Streams that show states; while there are any, each mutation's state is encoded at once.
     var stateStreams = 0
-    var tasks: [RunID: Task<Void, Never>] = [:]
-    var sources: [Task<Void, Never>] = []
-    /// How many of them are over.
-    var endedSources = 0
-    /// They listen, and are read once the session's creation is committed.
-    var opened: [SourceLaunch] = []
+    var tasks = EffectTasks()
     /// In this incarnation.
     var hasCommitted = false
     var waiting: [Waiting] = []
@@ -200,7 +195,8 @@ package final class Session {
             for run in left { step.batch.runs[0].append(run) }
         }
         if persistence != nil { takeSnapshot() }
-        opened = machine?.openSources(in: self, isNew: history.newest.version == 0) ?? []
+        let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
+        tasks.open(opened ?? [])
         answer(content(.created(isNew: true)), token)
     }
 

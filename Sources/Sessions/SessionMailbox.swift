@@ -41,7 +41,7 @@ struct SessionMailbox<M: Machine>: Sendable {
     ) {
         _ = hop { table in
             guard let session = table.session(id, incarnation) else { return }
-            if isSource { session.endedSources += 1 }
+            if isSource { session.tasks.endSource() }
             _ = session.perform(for: action) { (machine: M) in
                 act(machine)
                 return true
