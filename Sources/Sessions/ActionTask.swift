@@ -133,7 +133,7 @@ extension Session {
         begins(.effect, tag.number)
         machine.carryOn(tag, act)
         ends()
-        if mayHaveSettled { answerSettled() }
+        if attempt.hasSettled { answerSettled() }
     }
 }
 

@@ -75,8 +75,8 @@ extension ReactorMachine {
     /// The newest mutation is refused: with its request, or on its own.
     @usableFromInline
     func refuseMutation(of action: ActionTag) {
-        guard !session.isReceiving else { return }
-        if let mark = session.mutationMark {
+        guard !session.attempt.isRequest else { return }
+        if case .mutation(let mark) = session.attempt.scope {
             session.takeBack(to: mark)
             core.takeBackMutation(state: takeBackState(to: core.version - 1))
         }
@@ -84,8 +84,7 @@ extension ReactorMachine {
     }
 
     func reportRefusal(of action: ActionTag) {
-        session.mutationMark = nil
-        guard let refusal = session.takeRefusal() else { return }
+        guard let refusal = session.attempt.end() else { return }
         failed(
             ReactorFailure(
                 place: action == .none ? .source : .effect, error: refusal, action: action))
@@ -96,7 +95,7 @@ extension ReactorMachine {
     /// Encodes what was made, where it may have no JSON.
     @usableFromInline
     func check(_ mutation: R.Mutation) {
-        guard !session.isRefused else { return }
+        guard !session.attempt.isRefused else { return }
         if checks.state { check(core.state, "the state") }
         if checks.mutation { check(mutation, "a mutation") }
     }

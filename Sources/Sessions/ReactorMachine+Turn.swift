@@ -164,7 +164,7 @@ extension ReactorMachine {
     func keep(_ mutation: R.Mutation) {
         let table = session.table
         assert(table.isWriting(for: session), "it would go into another session's record")
-        guard !session.isRefused else { return }
+        guard !session.attempt.isRefused else { return }
         do {
             try JSON.encode(mutation, into: &table.encoder.content, with: &table.encodingSpace)
         } catch {

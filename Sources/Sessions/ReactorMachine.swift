@@ -228,7 +228,7 @@ extension ReactorMachine: ReactorCoreObserver {
             try JSON.encode(activity, into: &encoded)
         } catch {
             session.refuse(.notEncodable("an activity", error))
-            if !session.isReceiving { reportRefusal(of: action) }
+            if !session.attempt.isRequest { reportRefusal(of: action) }
             return
         }
         session.recordActivity(encoded, of: action)

@@ -16,7 +16,7 @@ extension Session {
     func enter(
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
-        guard history.keepsNotes, mayDecide, !isRollingBack else { return }
+        guard history.keepsNotes, mayDecide, !attempt.isRollback else { return }
         var body = table.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)

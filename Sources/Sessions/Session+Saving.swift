@@ -38,22 +38,22 @@ extension Session {
         step().batch.started.append(
             RunningAction(
                 session: id.text, generation: generation.text, action: action, content: content,
-                begun: begunBefore + 1))
+                begun: arrival.begunBefore + 1))
     }
 
     /// Receives an action again that ran when a process ended. How often it was begun is committed
     /// before its effects begin once more.
     func runAgain(_ action: RunningAction, _ receive: () -> Void) {
-        begunBefore = action.begun
+        arrival.begunBefore = action.begun
         begins(.action, action.action)
         receive()
-        begunBefore = 0
+        arrival = Arrival()
     }
 
     /// The effects of an action have ended. While a step is rolled back nothing is noted: a journal
     /// that knows of the action brings it back when the session wakes.
     func noteSettled(_ action: UInt64) {
-        guard mayDecide, !isRollingBack else { return }
+        guard mayDecide, !attempt.isRollback else { return }
         step().batch.settled.append(
             SettledAction(session: id.text, generation: generation.text, action: action))
     }

@@ -60,7 +60,7 @@ extension Session {
     ) {
         // A look at the state may fail at any time: while a step is rolled back, behind the end, and
         // before a session is there again. None of them is a time to decide anything.
-        guard mayDecide, !isRollingBack else { return noteUnrecorded(place, error) }
+        guard mayDecide, !attempt.isRollback else { return noteUnrecorded(place, error) }
         beginRecord(.failure, of: action)
         record(.content, content)
         if keepsRecords { recordContent(content) }
@@ -79,7 +79,7 @@ extension Session {
     /// Adds work of an effect that is due when this is committed. After the end, and while a step is
     /// rolled back, there is no commit to wait for: then it is done at once.
     func order(_ order: EffectOrder) {
-        guard !hasEnded, !isRollingBack else { return carryOut(order) }
+        guard !hasEnded, !attempt.isRollback else { return carryOut(order) }
         step().effects.append(order)
     }
 
@@ -110,7 +110,7 @@ extension Session {
 
     /// Something that an action started has ended; requests that wait for it may be answered.
     func somethingSettled() {
-        mayHaveSettled = true
+        attempt.hasSettled = true
     }
 
     /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
@@ -122,12 +122,12 @@ extension Session {
         begins(.effect, action.number)
         let result = act(machine)
         ends()
-        if mayHaveSettled { answerSettled() }
+        if attempt.hasSettled { answerSettled() }
         return result
     }
 
     func answerSettled() {
-        mayHaveSettled = false
+        attempt.hasSettled = false
         guard !waiting.isEmpty, let machine else { return }
         let settled = waiting.filter { machine.isSettled($0.actions) }
         guard !settled.isEmpty else { return }
@@ -266,8 +266,8 @@ extension Session {
         // The numbers of what failed are used again.
         table.shown = nil
         // To the very end: a look at the state on the way may fail, and decides nothing.
-        isRollingBack = true
-        defer { isRollingBack = false }
+        attempt.begin(.rollback)
+        defer { attempt.begin(.none) }
         // It may be among the steps that were rolled back; another one follows.
         persistence?.snapshotNumber = 0
         history.rollBack(to: history.committed)
@@ -302,7 +302,7 @@ extension Session {
         machine?.rollBack(to: history.committed.version, in: self)
         let steps = tasks.removeSteps()
         steps.cancel()
-        mayHaveSettled = false
+        attempt.hasSettled = false
     }
 
     /// Answers the requests that waited for effects to end: they have. Only those whose own actions

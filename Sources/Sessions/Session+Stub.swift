@@ -11,7 +11,7 @@ extension Session {
         // The shown state may change without a record.
         table.shown = nil
         try machine.changeStub(StubChange(body))
-        if mayHaveSettled { answerSettled() }
+        if attempt.hasSettled { answerSettled() }
         readStub(for: token)
     }
 

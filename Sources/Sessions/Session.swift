@@ -63,22 +63,9 @@ package final class Session {
     /// In this incarnation.
     var hasCommitted = false
     var waiting: [Waiting] = []
-    var mayHaveSettled = false
-    /// How often the action that is being received was begun by earlier processes.
-    var begunBefore = 0
-    /// A step is being rolled back: what is cancelled with it is cancelled at once.
-    var isRollingBack = false
-    /// The present decision is to be taken back: see ``refuse(_:)``.
-    var isRefused = false
-    var refusal: ActionRefusal?
-    /// A request is being carried out, which is refused as a whole; else a mutation is on its own.
-    var isReceiving = false
-    /// Where the mutation of an effect or a source began; only while it is applied.
-    var mutationMark: AttemptMark?
-    /// Of the request that is being received; it goes into the records that it leaves.
-    private(set) var traceparent: String?
-    /// The action that is being received as it came, if it came alone and on one line.
-    private var arrived: ArraySlice<UInt8>?
+    var attempt = Attempt()
+    /// Empty but while an action is received.
+    var arrival = Arrival()
     var weighing = Weighing()
     var stateMeter = StateMeter()
     /// Made for the first request that has one.
@@ -225,15 +212,14 @@ package final class Session {
         guard case .awake(let machine) = life else {
             return answer(content(absence), post.token)
         }
-        traceparent = post.traceparent
-        arrived = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
+        arrival.traceparent = post.traceparent
+        arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         weighing.arrived = post.body.count
         stateMeter.bring(post.body.count)
         begins(.action, machine.lastAction + 1)
         defer {
             ends()
-            traceparent = nil
-            arrived = nil
+            arrival = Arrival()
             weighing.arrived = nil
         }
         let mayApply =
@@ -255,13 +241,13 @@ package final class Session {
             answer(content, post.token)
         }
         // A cancellation among the actions settles others, or even these.
-        if mayHaveSettled { answerSettled() }
+        if attempt.hasSettled { answerSettled() }
     }
 
     /// Appends the action that is being received: as it came, or as its type is encoded.
     func appendReceived(_ action: some Encodable, to out: inout [UInt8]) {
-        if let arrived {
-            out.append(contentsOf: arrived)
+        if let line = arrival.line {
+            out.append(contentsOf: line)
         } else {
             append(action, "an action", to: &out)
         }

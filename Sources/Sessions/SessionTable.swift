@@ -318,7 +318,7 @@ package final class SessionTable {
         finishRecord()
         let head = HistoryEntry.Head(
             kind, at: end.position, version: end.version, action: action.number, time: time)
-        encoder.begin(head, traceparent: step.session.traceparent)
+        encoder.begin(head, traceparent: step.session.arrival.traceparent)
         writing = step
     }
 

@@ -1,22 +1,69 @@
 internal import Storage
 
-// Taking back a decision that must not be: a request, or one mutation of an effect, is undone
-// before anybody has seen anything of it.
-//
-// Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
-// mutation has been applied, records are begun, effects are ordered. The place that finds it calls
-// ``Session/refuse(_:)`` and continues; the machine looks at ``Session/isRefused`` where its turn, or
-// the mutation, ends, and takes everything back to the mark that it set before. The step also has
-// what other requests of the same round have decided: that stays.
+/// The decision that is being made: a request, or one mutation of an effect or a source. It can be taken
+/// back before anybody has seen anything of it.
+///
+/// Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
+/// mutation has been applied, records are begun, effects are ordered. The place that finds it calls
+/// ``Session/refuse(_:)`` and continues; the machine looks at ``isRefused`` where its turn, or the
+/// mutation, ends, and takes everything back to the mark that it set before. The step also has
+/// decisions of other requests of the same round: those stay.
+struct Attempt {
+    enum Scope {
+        /// Nothing is being decided, or the machine keeps its mark itself.
+        case none
+        /// A request, which is refused as a whole.
+        case request
+        /// A mutation that no request has made; where it began.
+        case mutation(AttemptMark)
+        /// No decision: a step is being rolled back, and what is cancelled with it is cancelled at once.
+        case rollback
+    }
 
-/// Where a session stood before what may have to be taken back.
+    private(set) var scope = Scope.none
+    /// The first reason why the decision has to be taken back.
+    private var refusal: ActionRefusal?
+    /// Something that an action started has ended. Requests may wait for it, which are answered when the
+    /// decision is made.
+    var hasSettled = false
+
+    var isRefused: Bool { refusal != nil }
+
+    var isRequest: Bool { if case .request = scope { true } else { false } }
+
+    var isRollback: Bool { if case .rollback = scope { true } else { false } }
+
+    mutating func begin(_ scope: Scope) { self.scope = scope }
+
+    /// The first reason counts.
+    mutating func refuse(_ refusal: ActionRefusal) {
+        if self.refusal == nil { self.refusal = refusal }
+    }
+
+    /// The decision is made.
+    ///
+    /// - Returns: why it has to be taken back; nil if it stays.
+    mutating func end() -> ActionRefusal? {
+        scope = .none
+        return takeRefusal()
+    }
+
+    /// The same for a machine that keeps its mark itself, and may be called during a rollback.
+    mutating func takeRefusal() -> ActionRefusal? {
+        guard isRefused else { return nil }
+        defer { refusal = nil }
+        return refusal
+    }
+}
+
+/// Where a session stood before a decision that may have to be taken back.
 @usableFromInline
 struct AttemptMark {
     fileprivate let end: HistoryEnd
     /// Of the state.
     var version: UInt64 { end.version }
     fileprivate let snapshotNumber: UInt64
-    fileprivate let mayHaveSettled: Bool
+    fileprivate let hasSettled: Bool
     /// The step that gathered then; nil if there was none.
     fileprivate let step: StepMark?
 }
@@ -47,7 +94,7 @@ struct StepMark {
 extension Step {
     /// Takes back what was added since the mark. Answers to other requests are no part of it: none
     /// is attached in the middle of a turn.
-    func takeBack(to mark: StepMark) {
+    fileprivate func takeBack(to mark: StepMark) {
         end = mark.end
         batch.runs.removeLast(batch.runs.count - mark.runs)
         if let run = mark.run, mark.runs > 0 { batch.runs[mark.runs - 1].rollBack(to: run) }
@@ -60,7 +107,7 @@ extension Step {
     /// Takes back everything, for a step that was begun since the mark.
     ///
     /// - Parameter end: of the history before it.
-    func takeBackAll(to end: HistoryEnd) {
+    fileprivate func takeBackAll(to end: HistoryEnd) {
         self.end = end
         batch.runs = []
         batch.snapshots = []
@@ -70,14 +117,14 @@ extension Step {
     }
 }
 
-// The flags and marks are read and written by calls, although the callers are inlined elsewhere: what
+// The attempt is read and changed by calls, although the callers are inlined elsewhere: a property that
 // only this module touches needs no check for overlapping access at run time, some 85 instructions a
 // time (ADR-0013).
 extension Session {
     /// A request begins that is refused as a whole.
     @usableFromInline
     func beginRequest() -> AttemptMark {
-        isReceiving = true
+        attempt.begin(.request)
         return attemptMark()
     }
 
@@ -85,25 +132,20 @@ extension Session {
     ///
     /// - Returns: why everything since its mark has to be taken back; nil if it stays.
     @usableFromInline
-    func endRequest() -> ActionRefusal? {
-        isReceiving = false
-        return isRefused ? takeRefusal() : nil
-    }
+    func endRequest() -> ActionRefusal? { attempt.end() }
 
     /// Whether the request that is being received is refused already: what follows in it is dropped.
     @usableFromInline
-    func isRequestRefused() -> Bool { isRefused }
+    func isRequestRefused() -> Bool { attempt.isRefused }
 
-    /// Marks where a mutation begins that comes from an effect or a source.
+    /// A mutation begins, of a request or on its own.
     ///
     /// - Returns: false where it is part of a request that is refused already.
     @usableFromInline
     func admitsMutation() -> Bool {
-        guard isReceiving else {
-            mutationMark = attemptMark()
-            return true
-        }
-        return !isRefused
+        guard !attempt.isRequest else { return !attempt.isRefused }
+        attempt.begin(.mutation(attemptMark()))
+        return true
     }
 
     /// The mutation has been entered.
@@ -111,8 +153,8 @@ extension Session {
     /// - Returns: whether it stays.
     @usableFromInline
     func endMutation() -> Bool {
-        guard !isRefused else { return false }
-        if !isReceiving { mutationMark = nil }
+        guard !attempt.isRefused else { return false }
+        if !attempt.isRequest { attempt.begin(.none) }
         return true
     }
 
@@ -123,29 +165,14 @@ extension Session {
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
-            mayHaveSettled: mayHaveSettled,
-            step: step)
+            hasSettled: attempt.hasSettled, step: step)
     }
 
     /// Refuses the present decision: this request, or this mutation, is taken back as a whole.
-    /// The first reason counts.
     ///
     /// Callable from wherever a machine decides, between the mark and the end of the turn or
     /// mutation. Nothing that is entered after it stays.
-    func refuse(_ refusal: ActionRefusal) {
-        guard !isRefused else { return }
-        isRefused = true
-        self.refusal = refusal
-    }
-
-    /// Why, and that is settled with it.
-    func takeRefusal() -> ActionRefusal? {
-        defer {
-            isRefused = false
-            refusal = nil
-        }
-        return refusal
-    }
+    func refuse(_ refusal: ActionRefusal) { attempt.refuse(refusal) }
 
     /// Takes back what was decided since the mark: records, notes, events, what is to be committed
     /// and done. The machine takes back its own.
@@ -155,7 +182,7 @@ extension Session {
         table.dropRecord(of: self)
         history.rollBack(to: mark.end)
         persistence?.snapshotNumber = mark.snapshotNumber
-        mayHaveSettled = mark.mayHaveSettled
+        attempt.hasSettled = mark.hasSettled
         // It may have measured a state that is no more.
         stateMeter = StateMeter()
         guard let step = uncommitted.last, step.isGathering else { return }
