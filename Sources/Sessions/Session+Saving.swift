@@ -120,7 +120,7 @@ extension Session {
         guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
             return false
         }
-        return uncommitted.isEmpty && waiting.isEmpty && tasks.isIdle && machine.isQuiet
+        return uncommitted.isEmpty && waits.isEmpty && tasks.isIdle && machine.isQuiet
             && streams.allSatisfy(\.isAtRest)
     }
 

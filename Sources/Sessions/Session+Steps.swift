@@ -108,11 +108,6 @@ extension Session {
             position: Position(generation, end.number))
     }
 
-    /// Something that an action started has ended; requests that wait for it may be answered.
-    func somethingSettled() {
-        attempt.hasSettled = true
-    }
-
     /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
     /// too if the machine is another's, which can't be.)
     ///
@@ -124,24 +119,6 @@ extension Session {
         ends()
         if attempt.hasSettled { answerSettled() }
         return result
-    }
-
-    func answerSettled() {
-        attempt.hasSettled = false
-        guard !waiting.isEmpty, let machine else { return }
-        let settled = waiting.filter { machine.isSettled($0.actions) }
-        guard !settled.isEmpty else { return }
-        waiting.removeAll { machine.isSettled($0.actions) }
-        for one in settled {
-            answer(
-                one, .received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch))
-        }
-    }
-
-    /// Ends a wait for effects.
-    func answer(_ one: Waiting, _ kind: Reply.Kind) {
-        answer(content(kind), one.token)
-        uncommitted.last?.waited.append(one)
     }
 
     // MARK: After the commit
@@ -227,8 +204,7 @@ extension Session {
         cancelTasks()
         for token in persistence?.readers ?? [] { table.output.reply(content(.gone), to: token) }
         persistence?.readers = []
-        for one in waiting { table.output.reply(content(.gone), to: one.token) }
-        waiting = []
+        for wait in waits.removeAll() { table.output.reply(content(.gone), to: wait.token) }
         for stream in streams {
             stream.appendEnd(position, scratch: &table.scratch)
             for subscriber in stream.subscribers { subscriber.drain() }
@@ -281,7 +257,7 @@ extension Session {
                 fail(reply, failure, wasNeverCreated: wasNeverCreated)
             }
         }
-        failWaiting(rolledBack, failure)
+        failWaits(rolledBack, failure)
         note(.commitFailed(failure.detail))
         // Cancelled, and of a Cycler that was replaced: they end, and their results are discarded.
         for step in rolledBack {
@@ -303,22 +279,6 @@ extension Session {
         let steps = tasks.removeSteps()
         steps.cancel()
         attempt.hasSettled = false
-    }
-
-    /// Answers the requests that waited for effects to end: they have. Only those whose own actions
-    /// were rolled back have failed.
-    private func failWaiting(_ rolledBack: [Step], _ failure: JournalFailure) {
-        let waited = rolledBack.flatMap(\.waited) + waiting
-        waiting = []
-        for one in waited {
-            let fell = rolledBack.contains { $0 === one.step }
-            let kind: Reply.Kind =
-                fell
-                ? .failed(failure)
-                : .received(rejected: one.receipt.rejected, isBatch: one.receipt.isBatch)
-            if !fell { keys?.endWaiting(one.token) }
-            table.output.reply(content(kind), to: one.token)
-        }
     }
 
     private func fail(_ reply: Reply, _ failure: JournalFailure, wasNeverCreated: Bool) {

@@ -62,7 +62,7 @@ package final class Session {
     var tasks = EffectTasks()
     /// In this incarnation.
     var hasCommitted = false
-    var waiting: [Waiting] = []
+    var waits = SettledWaits()
     var attempt = Attempt()
     /// Empty but while an action is received.
     var arrival = Arrival()
@@ -72,15 +72,6 @@ package final class Session {
     var keys: IdempotencyKeys?
     /// Names of activities that were not announced at registration, 256 at the most.
     var unannounced: [(name: String, prefix: [UInt8])] = []
-
-    /// `?wait=settled`: whose effects have to end before the answer.
-    struct Waiting {
-        var token: UInt64
-        var actions: [ActionTag]
-        var receipt: Receipt
-        /// Where its actions were decided; gone once that is committed.
-        weak var step: Step?
-    }
 
     /// - Parameters:
     ///   - saved: what it begins with; nil: the initial state.
@@ -233,8 +224,8 @@ package final class Session {
             .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {
             storePreliminary(content, for: post.token)
-            waiting.append(
-                Waiting(
+            waits.add(
+                SettledWaits.Wait(
                     token: post.token, actions: receipt.unsettled, receipt: receipt,
                     step: uncommitted.last))
         } else {
@@ -250,30 +241,6 @@ package final class Session {
             out.append(contentsOf: line)
         } else {
             append(action, "an action", to: &out)
-        }
-    }
-
-    /// A request that waits for effects to end waits no longer: answers with what there is.
-    package func stopWaiting(_ token: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.token == token }) else {
-            keys?.setLookUp(token, .expired)
-            return
-        }
-        answer(waiting.remove(at: index), .unsettled)
-    }
-
-    /// The connection is gone; its effects continue (case 90).
-    package func forget(_ token: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.token == token }) else {
-            if let keys { keys.setLookUp(token, .disconnected) }
-            return
-        }
-        let one = waiting.remove(at: index)
-        // Before its commit nobody knows whether the request has happened: the commit says so.
-        if let step = one.step, uncommitted.contains(step) {
-            step.endWaiting(one.token)
-        } else if let keys {
-            keys.endWaiting(token)
         }
     }
 

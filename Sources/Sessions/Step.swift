@@ -31,7 +31,7 @@ final class Step {
     var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
     /// Those of `replies` that end a wait for effects: the actions were decided earlier, and may be
     /// committed when this step fails.
-    var waited: [Session.Waiting] = []
+    var waited: [SettledWaits.Wait] = []
     /// Orders of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 

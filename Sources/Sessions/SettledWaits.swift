@@ -1,0 +1,90 @@
+internal import Reactors
+internal import Storage
+
+/// Requests with `?wait=settled` whose actions are decided, and which are answered when the effects of
+/// these have ended.
+struct SettledWaits {
+    struct Wait {
+        var token: UInt64
+        var actions: [ActionTag]
+        var receipt: Receipt
+        /// Where its actions were decided; gone once that is committed.
+        weak var step: Step?
+
+        /// The answer once its effects have ended.
+        var answer: Reply.Kind {
+            .received(rejected: receipt.rejected, isBatch: receipt.isBatch)
+        }
+    }
+
+    private(set) var all: [Wait] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    mutating func add(_ wait: Wait) { all.append(wait) }
+
+    mutating func remove(_ token: UInt64) -> Wait? {
+        all.firstIndex { $0.token == token }.map { all.remove(at: $0) }
+    }
+
+    mutating func removeAll() -> [Wait] {
+        defer { all = [] }
+        return all
+    }
+}
+
+extension Session {
+    /// Something that an action started has ended; requests that wait for it may be answered.
+    func somethingSettled() { attempt.hasSettled = true }
+
+    /// Replies to requests whose effects have all ended.
+    func answerSettled() {
+        attempt.hasSettled = false
+        guard !waits.all.isEmpty, let machine else { return }
+        for wait in waits.all where machine.isSettled(wait.actions) {
+            guard let wait = waits.remove(wait.token) else { continue }
+            answer(wait, wait.answer)
+        }
+    }
+
+    /// Ends a wait.
+    private func answer(_ wait: SettledWaits.Wait, _ kind: Reply.Kind) {
+        answer(content(kind), wait.token)
+        uncommitted.last?.waited.append(wait)
+    }
+
+    /// A request waits no longer for its effects: it is answered while they run.
+    package func stopWaiting(_ token: UInt64) {
+        guard let wait = waits.remove(token) else {
+            keys?.setLookUp(token, .expired)
+            return
+        }
+        answer(wait, .unsettled)
+    }
+
+    /// The connection is gone; its effects continue (case 90).
+    package func forget(_ token: UInt64) {
+        guard let wait = waits.remove(token) else {
+            keys?.setLookUp(token, .disconnected)
+            return
+        }
+        // Before its commit nobody knows whether the request has happened: the commit says so.
+        if let step = wait.step, uncommitted.contains(step) {
+            step.endWaiting(token)
+        } else {
+            keys?.endWaiting(token)
+        }
+    }
+
+    /// A commit failed, and every effect was cancelled with it. Replies to requests that waited for
+    /// effects to end: they have. Only those whose own actions were rolled back have failed.
+    func failWaits(_ rolledBack: [Step], _ failure: JournalFailure) {
+        let failed = rolledBack.flatMap(\.waited) + waits.removeAll()
+        for wait in failed {
+            let isRolledBack = rolledBack.contains { $0 === wait.step }
+            if !isRolledBack { keys?.endWaiting(wait.token) }
+            table.output.reply(
+                content(isRolledBack ? .failed(failure) : wait.answer), to: wait.token)
+        }
+    }
+}
