@@ -12,6 +12,7 @@ internal import Storage
 /// (``BackgroundQueue``): a thousand slices at once would delay all other requests.
 final class CatchUp {
     private let session: Session
+    private let persistence: PersistenceState
     private let subscriber: Subscriber
     private var framer: EventFramer
     /// Everything up to here is written or in the subscriber's `unsent`. On the action log a part is
@@ -43,7 +44,11 @@ final class CatchUp {
         _ subscriber: Subscriber, of session: Session, after position: HistoryPosition,
         isFromStart: Bool
     ) {
+        guard let persistence = session.persistence else {
+            preconditionFailure("without an archive there is nothing to catch up with")
+        }
         self.session = session
+        self.persistence = persistence
         self.subscriber = subscriber
         framer = EventFramer(subscriber.stream.selection)
         needsID = isFromStart
@@ -115,10 +120,10 @@ final class CatchUp {
         // Framing a state depends on the states before, which each reader has for itself.
         let isShared = !selection.readsStates
         if isShared {
-            if let slice = session.slices[place] {
+            if let slice = persistence.slices[place] {
                 return session.table.background.append { [self] in receive(slice) }
             }
-            guard session.slices.wait(for: place, self) else { return }
+            guard persistence.slices.wait(for: place, self) else { return }
         }
         session.table.ask { [needed, passed] archive, answer in
             archive.records(
@@ -131,12 +136,16 @@ final class CatchUp {
                 }
             }
             // The first reader that is still there frames the slice, for later ones too.
-            for reader in session.slices.takeWaiting(for: place) {
-                guard let slice = session.slices[place] ?? reader.frame(result) else { continue }
+            for reader in persistence.slices.takeWaiting(for: place) {
+                guard let slice = persistence.slices[place] ?? reader.frame(result) else {
+                    continue
+                }
                 session.table.background.append { reader.receive(slice) }
-                guard session.slices.insert(slice, at: place) else { continue }
+                guard persistence.slices.insert(slice, at: place) else { continue }
                 // Not kept longer: a reader that accepts nothing would keep it for ever.
-                session.table.background.whenEmpty { [session] in session.slices.removeAll() }
+                session.table.background.whenEmpty { [persistence] in
+                    persistence.slices.removeAll()
+                }
             }
         }
     }

@@ -16,6 +16,10 @@ final class PersistenceState {
     var archiveReads = 0
     /// Requests for states that are read from the archive.
     var readers: Set<UInt64> = []
+    /// Slices of the archive for its readers.
+    var slices = CatchUpCache()
+    /// The journal has taken something since the session woke.
+    var hasCommitted = false
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// Its place in the table's ``IdleSessions``; nil while it is asleep.
@@ -34,5 +38,6 @@ final class PersistenceState {
         keptAfter = saved.keptAfter
         keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
+        hasCommitted = false
     }
 }

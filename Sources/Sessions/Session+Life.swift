@@ -8,6 +8,9 @@ extension Session {
         }
     }
 
+    /// Whether there is a state in memory.
+    var isAwake: Bool { machine != nil }
+
     /// Whether requests are carried out.
     var isRunning: Bool { if case .awake = life { true } else { false } }
 

@@ -29,18 +29,6 @@ extension Session {
         table.giveBack(body)
     }
 
-    // MARK: Places
-
-    /// Everything up to here may be seen by a stream of this selection.
-    func committedPosition(for selection: Selection) -> HistoryPosition {
-        history.committedPosition(notes: selection.log)
-    }
-
-    /// Everything after here is kept for a stream of this selection.
-    func keptPosition(for selection: Selection) -> HistoryPosition {
-        history.keptPosition(notes: selection.log)
-    }
-
     // MARK: Reading
 
     /// A page of the log. The answer shows what is committed then.

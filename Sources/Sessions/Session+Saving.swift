@@ -81,15 +81,15 @@ extension Session {
         let listens = tasks.isListening
         cancelTasks()
         // A reader that is between the journal and the stream needs a machine to continue.
-        for stream in streams {
+        for stream in streams.all {
             for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
         }
         leaveMemory()
         guard !streams.isEmpty || listens else { return table.forget(self) }
-        guard listens else { return }
+        guard listens, let persistence else { return }
         // The present values of its sources may be those that could not be committed: a session that has
         // committed nothing since it woke would wake and fail as fast as the disk does.
-        if hasCommitted { table.listenAgain(id) } else { table.listenLater(id) }
+        if persistence.hasCommitted { table.listenAgain(id) } else { table.listenLater(id) }
     }
 
     /// Precondition: memory holds nothing that is not decided or rolled back.
@@ -102,11 +102,10 @@ extension Session {
 
     /// The session is not what its readers read any more: they come back with the id they have.
     func abandonReaders() {
-        for stream in streams {
+        for stream in streams.all {
             for subscriber in stream.subscribers { subscriber.abandon() }
         }
-        streams = []
-        stateStreams = 0
+        streams = SessionStreams()
         table.forget(self)
     }
 
@@ -121,7 +120,7 @@ extension Session {
             return false
         }
         return uncommitted.isEmpty && waits.isEmpty && tasks.isIdle && machine.isQuiet
-            && streams.allSatisfy(\.isAtRest)
+            && streams.isAtRest
     }
 
     /// Whether the newest snapshot says everything.
@@ -132,6 +131,6 @@ extension Session {
     /// - Precondition: at rest, and saved.
     func fallAsleep() {
         leaveMemory()
-        for stream in streams { stream.removeAll() }
+        for stream in streams.all { stream.removeAll() }
     }
 }

@@ -73,9 +73,6 @@ extension Session {
         note(.failed(place: place, error: error))
     }
 
-    @usableFromInline
-    var wantsStates: Bool { stateStreams > 0 }
-
     /// Adds work of an effect that is due when this is committed. After the end, and while a step is
     /// rolled back, there is no commit to wait for: then it is done at once.
     func order(_ order: EffectOrder) {
@@ -130,7 +127,7 @@ extension Session {
     func commit(_ step: Step, isTaken: Bool = true) {
         uncommitted.remove(step)
         history.commit(step.end)
-        if isTaken { hasCommitted = true }
+        if isTaken { persistence?.hasCommitted = true }
         commitAnswers(of: step)
         if step.creates {
             let opened = tasks.takeOpened()
@@ -141,40 +138,12 @@ extension Session {
         if isEnding, history.committed.number == history.newest.number { finish() }
     }
 
-    /// Frames committed events for every stream, writes them to subscribers that accept bytes, and
-    /// drops history beyond the limits.
-    func publish() {
-        for stream in streams {
-            frame(stream)
-            stream.flush()
-        }
-        if stateStreams > 0 { endReplay() }
-        let retention = table.limits.retention
-        guard history.exceeds(retention) || streams.count > Self.fullStreams else { return }
-        history.trim(to: retention)
-        // A quarter beyond the limit, so that what is forgotten is so in batches.
-        let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
-        if machine?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
-            history.forgetDroppedWeight()
-        }
-        let limit = streamLimitBytes
-        for stream in streams {
-            stream.trim(keptAfter: keptPosition(for: stream.selection), limit: limit)
-        }
-    }
-
-    func frame(_ stream: SharedStream) {
-        let place = committedPosition(for: stream.selection)
-        guard stream.framedThrough < place else { return }
-        stream.frame(through: place, of: self, scratch: &table.scratch)
-    }
-
     private func deliver(_ reply: consuming Reply) {
         switch reply {
         case .content(let content, let token), .state(let content, _, let token):
             table.output.reply(content, to: token)
         case .subscription(let request, let number, let snapshot):
-            open(request, at: number, snapshot: snapshot)
+            StreamOpener(session: self).open(request, at: number, snapshot: snapshot)
         case .log(let request):
             LogReader(session: self).deliver(request)
         case .applied(let continuation):
@@ -195,7 +164,7 @@ extension Session {
     /// The end is committed: everything that runs is cancelled, and every stream gets its end.
     private func finish() {
         // While there is a machine that encodes what they show.
-        for stream in streams { frame(stream) }
+        for stream in streams.all { frame(stream) }
         end(endStreams)
         table.remove(self)
     }
@@ -205,11 +174,11 @@ extension Session {
         for token in persistence?.readers ?? [] { table.output.reply(content(.gone), to: token) }
         persistence?.readers = []
         for wait in waits.removeAll() { table.output.reply(content(.gone), to: wait.token) }
-        for stream in streams {
+        for stream in streams.all {
             stream.appendEnd(position, scratch: &table.scratch)
             for subscriber in stream.subscribers { subscriber.drain() }
         }
-        streams = []
+        streams = SessionStreams()
     }
 
     /// The process ends: what runs is cancelled, and decides nothing any more.
@@ -294,7 +263,7 @@ extension Session {
             guard !wasNeverCreated else {
                 return table.output.reply(content(.failed(failure)), to: request.token)
             }
-            openNow(request)
+            StreamOpener(session: self).openNow(request)
         case .log(let request):
             guard !wasNeverCreated else {
                 return table.output.reply(content(.failed(failure)), to: request.token)

@@ -55,13 +55,8 @@ package final class Session {
     let persistence: PersistenceState?
     /// Steps that are not committed, oldest first; replies attach to the last.
     let uncommitted = StepQueue()
-    var streams: [SharedStream] = []
-    var slices = CatchUpCache()
-    /// Streams that show states; while there are any, each mutation's state is encoded at once.
-    var stateStreams = 0
+    var streams = SessionStreams()
     var tasks = EffectTasks()
-    /// In this incarnation.
-    var hasCommitted = false
     var waits = SettledWaits()
     var attempt = Attempt()
     /// Empty but while an action is received.
@@ -95,7 +90,7 @@ package final class Session {
         try restore(saved, isNew: false)
         persistence?.wake(saved)
         // Subscribers of the life before have not seen records that were committed without its knowledge.
-        for stream in streams {
+        for stream in streams.all {
             let place = committedPosition(for: stream.selection)
             guard stream.framedThrough < place else { continue }
             if stream.selection.readsStates {
@@ -108,7 +103,6 @@ package final class Session {
     private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.nextIncarnation()
-        hasCommitted = false
         begins(.rebuilding)
         defer { ends() }
         life = .starting(isNew: isNew)

@@ -192,7 +192,7 @@ package final class Subscriber {
             return false
         }
         state = .live(stream.end)
-        return send(session.reset(self))
+        return send(StreamOpener(session: session).reset(self))
     }
 
     private func finish() {

@@ -22,7 +22,7 @@ extension WholeLife {
     /// longer belong to the session.
     private func checkSubscriberCount(of sessions: [Session]) {
         let streams =
-            sessions.flatMap(\.streams) + rig.output.subscribers.values.map(\.stream)
+            sessions.flatMap(\.streams.all) + rig.output.subscribers.values.map(\.stream)
         var seen: Set<ObjectIdentifier> = []
         let count = streams.reduce(0) { sum, stream in
             seen.insert(ObjectIdentifier(stream)).inserted ? sum + stream.subscribers.count : sum
