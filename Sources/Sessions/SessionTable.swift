@@ -435,9 +435,13 @@ package final class SessionTable {
         case .deletion(let id): return deletionEnded(id, failure)
         }
         for step in batch where !step.isRolledBack {
-            if let failure, !step.session.continues(without: step, failure) {
-                step.session.rollBack(step, because: failure)
-                continue
+            if let failure {
+                let failed = FailedCommit(session: step.session, failure: failure)
+                guard failed.isHarmless(for: step) else {
+                    failed.rollBack(from: step)
+                    continue
+                }
+                failed.skip()
             }
             unanswered -= step.replies.count
             uncommittedBytes -= step.postedBytes

@@ -1,5 +1,4 @@
 internal import Reactors
-internal import Storage
 
 /// Requests with `?wait=settled` whose actions are decided, and which are answered when the effects of
 /// these have ended.
@@ -73,18 +72,6 @@ extension Session {
             step.endWaiting(token)
         } else {
             keys?.endWaiting(token)
-        }
-    }
-
-    /// A commit failed, and every effect was cancelled with it. Replies to requests that waited for
-    /// effects to end: they have. Only those whose own actions were rolled back have failed.
-    func failWaits(_ rolledBack: [Step], _ failure: JournalFailure) {
-        let failed = rolledBack.flatMap(\.waited) + waits.removeAll()
-        for wait in failed {
-            let isRolledBack = rolledBack.contains { $0 === wait.step }
-            if !isRolledBack { keys?.endWaiting(wait.token) }
-            table.output.reply(
-                content(isRolledBack ? .failed(failure) : wait.answer), to: wait.token)
         }
     }
 }
