@@ -42,7 +42,7 @@ struct FailedCommit {
         let wasNeverCreated = rolledBack.contains(where: \.creates)
         for step in rolledBack {
             session.table.withdraw(step)
-            session.forgetAnswers(of: step)
+            session.keys?.rollBack(step)
             for reply in step.replies where !step.endsWait(reply) {
                 fail(reply, wasNeverCreated: wasNeverCreated)
             }

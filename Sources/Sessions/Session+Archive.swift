@@ -52,7 +52,9 @@ extension Session {
     /// The source of an event of a kept record by its name. Nil: today's reactor has no such pulse,
     /// or the session has as many names of activities as it may.
     func source(of name: String, in kind: HistoryEntry.Kind) -> EventSource? {
-        guard kind == .mutation else { return activityIndex(named: name).map { .activity($0) } }
+        guard kind == .mutation else {
+            return activities.index(named: name, in: registration).map { .activity($0) }
+        }
         if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
         // Journals of before pulses had their coding keys for names.
         return registration.properties.firstIndex(of: name).map { .pulse($0) }

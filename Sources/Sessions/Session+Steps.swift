@@ -44,7 +44,8 @@ extension Session {
 
     /// An activity, encoded; it is an event if its form gives it a name.
     func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
-        guard let index = activityIndex(naming: encoded) else {
+        let name = ActivityNames.name(of: encoded)
+        guard let index = name.flatMap({ activities.index(named: $0, in: registration) }) else {
             return note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
         }
         beginRecord(.activity, of: action)
@@ -81,7 +82,7 @@ extension Session {
     }
 
     func answer(_ content: consuming Reply.Content, _ token: UInt64) {
-        if let keys { store(content, for: token, in: keys) }
+        if let keys { KeyedRequests(session: self, keys: keys).store(content, for: token) }
         guard let step = uncommitted.last else { return table.output.reply(content, to: token) }
         table.attach(.content(content, token: token), to: step)
     }
@@ -128,7 +129,7 @@ extension Session {
         uncommitted.remove(step)
         history.commit(step.end)
         if isTaken { persistence?.hasCommitted = true }
-        commitAnswers(of: step)
+        keys?.commit(step)
         if step.creates {
             let opened = tasks.takeOpened()
             tasks.read(opened.map { $0() })
@@ -213,7 +214,7 @@ extension Session {
     private func name(of source: EventSource) -> String {
         switch source {
         case .pulse(let index): registration.pulses[index]
-        case .activity(let index): activityName(index)
+        case .activity(let index): activities.name(at: index, in: registration)
         case .state: "state"
         case .content: preconditionFailure("only the action log shows it")
         }

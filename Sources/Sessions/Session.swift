@@ -65,8 +65,7 @@ package final class Session {
     var stateMeter = StateMeter()
     /// Made for the first request that has one.
     var keys: IdempotencyKeys?
-    /// Names of activities that were not announced at registration, 256 at the most.
-    var unannounced: [(name: String, prefix: [UInt8])] = []
+    var activities = ActivityNames()
 
     /// - Parameters:
     ///   - saved: what it begins with; nil: the initial state.
@@ -184,13 +183,22 @@ package final class Session {
         guard isRunning else { return answer(content(absence), post.token) }
         guard table.hasRoom else { throw .overloaded }
         noteUse()
-        if post.key != nil, try !admits(post) { return }
+        if let key = post.key {
+            let keys = keys ?? makeKeys()
+            guard try KeyedRequests(session: self, keys: keys).admits(post, key) else { return }
+        }
         do {
             try receive(post)
         } catch {
             keys?.forget(post.token)
             throw error
         }
+    }
+
+    private func makeKeys() -> IdempotencyKeys {
+        let keys = IdempotencyKeys(isPartial: persistence?.hasStoredAnswers ?? false)
+        self.keys = keys
+        return keys
     }
 
     func receive(_ post: ActionPost) throws(ActionRefusal) {
@@ -217,7 +225,9 @@ package final class Session {
         let content = content(
             .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {
-            storePreliminary(content, for: post.token)
+            if let keys {
+                KeyedRequests(session: self, keys: keys).storePreliminary(content, for: post.token)
+            }
             waits.add(
                 SettledWaits.Wait(
                     token: post.token, actions: receipt.unsettled, receipt: receipt,

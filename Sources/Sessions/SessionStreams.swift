@@ -145,7 +145,7 @@ extension Session {
     func prefix(of source: EventSource) -> [UInt8] {
         switch source {
         case .pulse(let index): registration.pulsePrefixes[index]
-        case .activity(let index): activityPrefix(index)
+        case .activity(let index): activities.prefix(at: index, in: registration)
         case .state: EventFramer.state
         case .content: preconditionFailure("only the action log shows it")
         }

@@ -1,39 +1,43 @@
 internal import JSONCoding
 
-// An activity's event is named after its case.
-extension Session {
-    /// The place of an encoded activity's name in the session's table of names: that of
-    /// `{"type":"x",…}`, of `"x"`, or of `{"x":…}`. Nil if it has none that an event can bear.
-    func activityIndex(naming encoded: [UInt8]) -> Int? {
-        Self.name(of: encoded).flatMap { activityIndex(named: $0) }
-    }
+/// The names of a session's activities; an activity's event is named after its case.
+///
+/// Those that the reactor has announced come first, then others in the order in which they came.
+struct ActivityNames {
+    /// Invariant: none of them is announced.
+    private var unannounced: [(name: String, prefix: [UInt8])] = []
 
-    func activityIndex(named name: String) -> Int? {
+    private static let limit = 256
+
+    /// The index of a name; nil if it is none that an event can bear, or one too many.
+    mutating func index(named name: String, in registration: Registration) -> Int? {
         if let index = registration.activities.firstIndex(of: name) { return index }
         let announced = registration.activities.count
         if let index = unannounced.firstIndex(where: { $0.name == name }) {
             return announced + index
         }
         guard Registration.faults(inEvents: registration.pulses + [name]).isEmpty,
-            unannounced.count < 256
+            unannounced.count < Self.limit
         else { return nil }
         unannounced.append((name, EventFramer.prefix(name)))
         return announced + unannounced.count - 1
     }
 
-    func activityName(_ index: Int) -> String {
+    func name(at index: Int, in registration: Registration) -> String {
         let announced = registration.activities
         return index < announced.count
             ? announced[index] : unannounced[index - announced.count].name
     }
 
-    func activityPrefix(_ index: Int) -> [UInt8] {
+    /// The beginning of the activity's events.
+    func prefix(at index: Int, in registration: Registration) -> [UInt8] {
         let announced = registration.activityPrefixes
         return index < announced.count
             ? announced[index] : unannounced[index - announced.count].prefix
     }
 
-    private static func name(of encoded: [UInt8]) -> String? {
+    /// The name of an encoded activity: that of `{"type":"x",…}`, of `"x"`, or of `{"x":…}`.
+    static func name(of encoded: [UInt8]) -> String? {
         switch try? JSON.decode(JSONValue.self, stored: encoded) {
         case .string(let name): return name
         case .object(let members):

@@ -1,0 +1,144 @@
+internal import Reactors
+internal import Storage
+
+/// Requests with an `Idempotency-Key` (contract §3.1): the same request twice is one request.
+struct KeyedRequests {
+    let session: Session
+    let keys: IdempotencyKeys
+
+    private var table: SessionTable { session.table }
+
+    /// - Returns: whether the reactor gets the request now. If not, it has been answered, or is as soon
+    ///   as the journal has said whether it knows the key.
+    func admits(_ post: ActionPost, _ key: String) throws(ActionRefusal) -> Bool {
+        let digest = Digest.of(post.body)
+        switch keys.entry(key) {
+        case .running(let known):
+            let kind: Reply.Kind = known == digest ? .keyRunning : .keyReused
+            table.output.reply(session.content(kind), to: post.token)
+            return false
+        case .answered(let stored):
+            answerAgain(stored, digest, post.token)
+            return false
+        case nil: break
+        }
+        let isArchived = session.persistence != nil
+        guard keys.makeRoom(at: table.time, isKeptElsewhere: isArchived) else {
+            throw .tooManyKeys(limit: IdempotencyKeys.limit)
+        }
+        keys.begin(key, digest: digest, for: post.token)
+        guard isArchived, keys.isPartial else { return true }
+        lookUp(post, key, digest)
+        return false
+    }
+
+    private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
+        let (sessionKey, incarnation) = (session.key, session.incarnation)
+        keys.beginLookUp(for: post.token)
+        table.beginLookUp(ofBytes: post.body.count)
+        session.askArchive { archive, answer in
+            archive.storedAnswer(of: sessionKey, key: key, answer)
+        } then: { result in
+            table.endLookUp(ofBytes: post.body.count)
+            let waiter = keys.endLookUp(for: post.token)
+            // A decision made meanwhile comes first: a deletion, or a commit that failed.
+            guard session.isRunning, session.incarnation == incarnation else {
+                keys.forget(post.token)
+                return session.answer(session.content(session.absence), post.token)
+            }
+            switch result {
+            case .failure(let failure):
+                keys.forget(post.token)
+                table.output.reply(session.content(.unreadable(failure)), to: post.token)
+            case .success(let stored?):
+                keys.forget(post.token)
+                keys.remember(stored)
+                answerAgain(stored, digest, post.token)
+            case .success(nil): receiveLate(post, waiter)
+            }
+        }
+    }
+
+    /// The journal does not know the key: the request is carried out, even if its connection is gone.
+    private func receiveLate(_ post: ActionPost, _ waiter: IdempotencyKeys.LookUp) {
+        do throws(ActionRefusal) {
+            try session.receive(post)
+        } catch {
+            keys.forget(post.token)
+            return table.output.reply(session.content(.refused(error)), to: post.token)
+        }
+        switch waiter {
+        case .waits: break
+        case .expired: session.stopWaiting(post.token)
+        case .disconnected: session.forget(post.token)
+        }
+    }
+
+    private func answerAgain(_ stored: StoredAnswer, _ digest: [UInt8], _ token: UInt64) {
+        let kind: Reply.Kind = stored.bodyDigest == digest ? .replayed(stored) : .keyReused
+        session.answer(session.content(kind), token)
+    }
+
+    /// An answer is decided: it goes into the commit that it waits for.
+    func store(_ content: Reply.Content, for token: UInt64) {
+        guard let stored = stored(content, for: token) else { return }
+        session.step().answered.append((token, stored))
+    }
+
+    /// Its actions are decided, and it waits for their effects: should the process end before
+    /// they do, this is its answer.
+    func storePreliminary(_ content: Reply.Content, for token: UInt64) {
+        guard let stored = stored(content, for: token) else { return }
+        session.step().preliminary.append((token, stored))
+    }
+
+    /// The answer as the journal gets it with the present step; nil if nothing has happened that it could
+    /// say, or the request has no key.
+    private func stored(_ content: Reply.Content, for token: UInt64) -> StoredAnswer? {
+        guard let key = keys.key(of: token), let digest = keys.digest(of: key) else { return nil }
+        let status: Int
+        switch content.kind {
+        case .received: status = 200
+        case .unsettled: status = 202
+        default:
+            keys.forget(token)
+            return nil
+        }
+        var body: [UInt8] = []
+        content.appendReceipt(to: &body)
+        var stored = StoredAnswer(
+            session: session.id.text, generation: session.generation.text, key: key,
+            bodyDigest: digest, status: status, body: body, time: table.time)
+        stored.number = session.history.newest.number
+        let step = session.step()
+        if session.keepsRecords { step.batch.answers.append(stored) }
+        return stored
+    }
+}
+
+extension IdempotencyKeys {
+    /// The answers that were decided with a step are committed.
+    func commit(_ step: Step) {
+        for (token, answer) in step.preliminary { keep(answer, for: token) }
+        for (token, answer) in step.answered { end(token, with: answer) }
+    }
+
+    /// A step was rolled back, and nothing of its requests has happened.
+    func rollBack(_ step: Step) {
+        for (token, _) in step.preliminary { forget(token) }
+        for (token, _) in step.answered { endWaiting(token) }
+    }
+}
+
+/// A digest by which equal bodies are recognised.
+///
+/// FNV-1a with 128 bits. Why nothing stronger: a client that makes two bodies collide under one
+/// key only gets its own earlier answer.
+/// Source: [FNV](http://www.isthe.com/chongo/tech/comp/fnv/).
+enum Digest {
+    static func of(_ body: [UInt8]) -> [UInt8] {
+        var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+        for byte in body { hash = (hash ^ UInt128(byte)) &* 0x0100_0000_0000_0000_0000_013B }
+        return (0..<16).map { UInt8(truncatingIfNeeded: hash >> (120 - 8 * UInt128($0))) }
+    }
+}
