@@ -21,7 +21,7 @@ private enum PortingPage {
             }
         }
 
-        func reduce(state: State, mutation: Mutation) -> State {    // INLINE unchanged
+        func reduce(state: State, mutation: Mutation) -> State {    // as it was
             var newState = state
             switch mutation {
             case let .setAlertMessage(alertMessage):
