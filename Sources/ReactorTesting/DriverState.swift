@@ -41,7 +41,7 @@ final class DriverState<R: Reactor>: SessionFollower {
 
     func began(with state: R.State) { contents.withLock { $0.initialState = state } }
 
-    func happened(_ entry: ActionLogEntry<R>, state: R.State?) {
+    func record(_ entry: ActionLogEntry<R>, state: R.State?) {
         add(Self.line(for: entry, state))
     }
 

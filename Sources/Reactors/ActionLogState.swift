@@ -1,13 +1,13 @@
 /// The readers of a host's action log, and their entries.
 ///
-/// Used only while somebody reads: what an action costs that nobody reads about is the two counts of
-/// ``ActionLogPlace`` and one question.
+/// Used only while there is a reader: without one an action costs the two counts of
+/// ``ActionLogCounter`` and one check.
 final class ActionLogState<R: Reactor> {
     typealias Entry = ActionLogEntry<R>
 
-    // A reader of the log: `take` returns whether it continues.
+    // A reader of the log: `receive` returns whether it continues.
     struct Reader {
-        let take: (Entry) -> Bool
+        let receive: (Entry) -> Bool
         let finish: () -> Void
     }
 
@@ -35,17 +35,17 @@ final class ActionLogState<R: Reactor> {
         readers = [:]
     }
 
-    func tell(
+    func deliver(
         _ event: Entry.Event, at position: ActionLogPosition, of action: ActionTag,
         _ state: R.State? = nil
     ) {
         let entry = Entry(position: position, action: action.number, time: now(), event: event)
-        for (key, reader) in readers where !reader.take(entry) { readers[key] = nil }
-        follower?.happened(entry, state: state)
+        for (key, reader) in readers where !reader.receive(entry) { readers[key] = nil }
+        follower?.record(entry, state: state)
     }
 
-    func tell(_ failure: ReactorFailure, at position: ActionLogPosition) {
-        tell(Self.event(of: failure), at: position, of: failure.action)
+    func deliver(_ failure: ReactorFailure, at position: ActionLogPosition) {
+        deliver(Self.event(of: failure), at: position, of: failure.action)
     }
 
     private static func event(of failure: ReactorFailure) -> Entry.Event {

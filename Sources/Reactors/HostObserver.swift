@@ -2,11 +2,11 @@
 ///
 /// Owned by one host and used inside it only.
 final class HostObserver<R: Reactor>: ReactorCoreObserver {
-    // A reader of something that follows from the state: `take` returns whether it continues.
+    // A reader of a value derived from the state: `receive` returns whether it continues.
     struct StateReader {
         enum Cause { case change, uncovering }
 
-        let take: (R.State, Cause) -> Bool
+        let receive: (R.State, Cause) -> Bool
         let finish: () -> Void
     }
 
@@ -15,7 +15,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var failureReaders: [UInt64: ReactorStream<ReactorFailure>.Feed] = [:]
     private var lastReader: UInt64 = 0
     private let log: ActionLogState<R>
-    private var place = ActionLogPlace()
+    private var counter = ActionLogCounter()
     // Why: a step that failed ends as well, and one entry reports both.
     private var failedRun: RunID?
 
@@ -54,7 +54,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func add(_ reader: ActionLogState<R>.Reader) -> UInt64 {
         log.add(reader, as: nextReader())
-        noteReaders()
+        updateReaderFlags()
         return lastReader
     }
 
@@ -68,16 +68,16 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         activityReaders[reader] = nil
         failureReaders[reader] = nil
         log.remove(reader)
-        noteReaders()
+        updateReaderFlags()
     }
 
     /// Ends a reader of the log, which keeps what it was given.
     func finish(_ reader: UInt64) {
         log.finish(reader)
-        noteReaders()
+        updateReaderFlags()
     }
 
-    private func noteReaders() {
+    private func updateReaderFlags() {
         isRead = log.isRead
         isWatched = isRead || !stateReaders.isEmpty
     }
@@ -94,7 +94,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         activityReaders = [:]
         failureReaders = [:]
         log.finishAll()
-        noteReaders()
+        updateReaderFlags()
     }
 
     func forgetDecisions() {
@@ -106,14 +106,14 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     // MARK: What the core decides
 
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
-        guard isWatched else { return place.record() }
-        tell(mutation, by: action, core)
+        guard isWatched else { return counter.countRecord() }
+        report(mutation, by: action, core)
     }
 
     // Not inlined, here and below: room for values whose size is not known is made, with look-ups,
     // when a function begins, whether they are needed or not.
     @inline(never)
-    private func tell(_ mutation: R.Mutation, by action: ActionTag, _ core: ReactorCore<R>) {
+    private func report(_ mutation: R.Mutation, by action: ActionTag, _ core: ReactorCore<R>) {
         // Looked at first: a look that fails is a record of its own.
         let state = show(core, because: .change)
         record(.mutation(mutation, version: core.version), by: action, state)
@@ -125,7 +125,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     ) -> R.State? {
         guard !stateReaders.isEmpty || log.wantsStates else { return nil }
         let state = core.visibleState(observer: self)
-        for (reader, entry) in stateReaders where !entry.take(state, cause) {
+        for (reader, entry) in stateReaders where !entry.receive(state, cause) {
             stateReaders[reader] = nil
         }
         return state
@@ -143,14 +143,14 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
             failureReaders[reader] = nil
         }
         failedRun = failure.run
-        place.record()
-        if isRead { log.tell(failure, at: place.position) }
+        counter.countRecord()
+        if isRead { log.deliver(failure, at: counter.position) }
     }
 
     func start(_ run: EffectRun<R>) {
         started.append(run)
         hasDecisions = true
-        note(.effectStarted(.init(number: run.id.number, id: run.effectID)), by: run.action)
+        recordNote(.effectStarted(.init(number: run.id.number, id: run.effectID)), by: run.action)
     }
 
     func cancel(_ run: RunID, action: ActionTag) {
@@ -160,7 +160,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         cancel(run, action: action)
-        note(.effectCancelled(.init(number: run.number, id: effectID)), by: action)
+        recordNote(.effectCancelled(.init(number: run.number, id: effectID)), by: action)
     }
 
     func settled(_ action: ActionTag) {}
@@ -168,52 +168,52 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     // MARK: For the action log alone
 
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {
-        place.note()
-        if isRead { tell(action, as: transformed, tag) }
+        counter.countNote()
+        if isRead { report(action, as: transformed, tag) }
     }
 
     @inline(never)
-    private func tell(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
-        log.tell(.received(action, transformed: transformed), at: place.position, of: tag)
+    private func report(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
+        log.deliver(.received(action, transformed: transformed), at: counter.position, of: tag)
     }
 
-    func rejected(_ action: R.Action, tag: ActionTag) { note(.rejected(action), by: tag) }
+    func rejected(_ action: R.Action, tag: ActionTag) { recordNote(.rejected(action), by: tag) }
 
     func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         defer { failedRun = nil }
         guard failedRun != run else { return }
-        note(.effectEnded(.init(number: run.number, id: effectID)), by: action)
+        recordNote(.effectEnded(.init(number: run.number, id: effectID)), by: action)
     }
 
-    func sourceEnded(_ name: String) { note(.sourceEnded(name), by: .none) }
+    func sourceEnded(_ name: String) { recordNote(.sourceEnded(name), by: .none) }
 
     func dropped(_ mutation: R.Mutation, by action: ActionTag, because reason: DropReason) {
-        note(.droppedMutation(mutation, reason), by: action)
+        recordNote(.droppedMutation(mutation, reason), by: action)
     }
 
     func dropped(_ activity: R.Activity, by action: ActionTag) {
-        note(.droppedActivity(activity), by: action)
+        recordNote(.droppedActivity(activity), by: action)
     }
 
     func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {
-        note(.effectSkipped(effectID, reason), by: action)
+        recordNote(.effectSkipped(effectID, reason), by: action)
     }
 
     private func record(
         _ event: ActionLogEntry<R>.Event, by action: ActionTag, _ state: R.State? = nil
     ) {
-        place.record()
-        if isRead { log.tell(event, at: place.position, of: action, state) }
+        counter.countRecord()
+        if isRead { log.deliver(event, at: counter.position, of: action, state) }
     }
 
-    private func note(_ event: ActionLogEntry<R>.Event, by action: ActionTag) {
-        place.note()
-        if isRead { log.tell(event, at: place.position, of: action) }
+    private func recordNote(_ event: ActionLogEntry<R>.Event, by action: ActionTag) {
+        counter.countNote()
+        if isRead { log.deliver(event, at: counter.position, of: action) }
     }
 
     // MARK: A stub
 
-    func recorded(_ action: R.Action, tag: ActionTag) { note(.recorded(action), by: tag) }
+    func recorded(_ action: R.Action, tag: ActionTag) { recordNote(.recorded(action), by: tag) }
 
     func injected(core: ReactorCore<R>) {
         let state = show(core, because: .change)

@@ -16,7 +16,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         // Invariant: somebody waits only while the batch is empty and it is not over.
         var waiting: CheckedContinuation<Batch?, Never>?
 
-        mutating func takeBatch() -> Batch {
+        mutating func removeBatch() -> Batch {
             defer { batch = Batch() }
             return batch
         }
@@ -43,7 +43,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
                 state.batch.elements.append(element)
             }
             guard let waiting = state.waiting.take() else { return nil }
-            return (waiting, state.takeBatch())
+            return (waiting, state.removeBatch())
         }
         if let (waiting, batch) = wake { waiting.resume(returning: batch) }
     }
@@ -57,11 +57,12 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         waiting?.resume(returning: nil)
     }
 
-    /// Everything that waits, as soon as something does; `nil` at the end. For one caller.
-    func take() async -> Batch? {
+    /// Removes and returns all waiting entries, as soon as there is one; `nil` at the end. For one
+    /// caller.
+    func dequeue() async -> Batch? {
         await withCheckedContinuation { continuation in
             let answer: Batch?? = state.withLock { state in
-                if !state.batch.isEmpty { return state.takeBatch() }
+                if !state.batch.isEmpty { return state.removeBatch() }
                 if state.isOver { return .some(nil) }
                 state.waiting = continuation
                 return nil

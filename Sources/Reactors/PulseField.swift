@@ -19,8 +19,8 @@ package struct PulseField<State>: Sendable {
     /// The name in Swift without the wrapper's underscore: `alertMessage`.
     package let property: String
 
-    /// Where its mark is.
-    package let place: PulsePlace<State>
+    /// The location of its mark.
+    package let location: PulseLocation<State>
 
     // `nil` for a value that is not Encodable.
     private let reader: (any PulseReading<State>)?
@@ -28,7 +28,7 @@ package struct PulseField<State>: Sendable {
     init(name: String, markOffset: Int, reader: (any PulseReading<State>)?) {
         self.name = name
         property = name
-        place = PulsePlace(markOffset: markOffset)
+        location = PulseLocation(markOffset: markOffset)
         self.reader = reader
     }
 
@@ -43,15 +43,15 @@ package struct PulseField<State>: Sendable {
     package var isEncodable: Bool { reader != nil }
 
     /// The pulse's mark in this state.
-    package func mark(in state: State) -> PulseMark { place.mark(in: state) }
+    package func mark(in state: State) -> PulseMark { location.mark(in: state) }
 
     /// Counts an assignment of the pulse's present value, for a state whose pulses were assigned
     /// where they could not count: one that was injected from outside, decoded.
     package func countAssignment(in state: inout State) {
         unsafe withUnsafeMutableBytes(of: &state) { bytes in
-            var mark = unsafe bytes.load(fromByteOffset: place.markOffset, as: PulseMark.self)
+            var mark = unsafe bytes.load(fromByteOffset: location.markOffset, as: PulseMark.self)
             mark.count &+= 1
-            unsafe bytes.storeBytes(of: mark, toByteOffset: place.markOffset, as: PulseMark.self)
+            unsafe bytes.storeBytes(of: mark, toByteOffset: location.markOffset, as: PulseMark.self)
         }
     }
 
@@ -63,11 +63,11 @@ package struct PulseField<State>: Sendable {
     }
 }
 
-/// Where the mark of one pulse is: all of a pulse that every mutation looks at.
+/// The location of a pulse's mark: the only part of a pulse that every mutation reads.
 ///
-/// Why apart: a copy of a whole field counts references.
+/// Why a separate type: a copy of a whole field counts references.
 @usableFromInline
-package struct PulsePlace<State>: Sendable {
+package struct PulseLocation<State>: Sendable {
     // Invariant: the offset is that of a stored field of exactly this type in a `State`, as
     // `MemoryLayout.offset(of:)` gave it.
     @usableFromInline

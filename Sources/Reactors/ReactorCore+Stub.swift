@@ -4,7 +4,7 @@
 
 /// The state and the recorded actions of a stubbed session.
 @usableFromInline
-final class StubBook<R: Reactor> {
+final class StubState<R: Reactor> {
     @usableFromInline
     var state: R.State
 
@@ -25,7 +25,7 @@ extension ReactorCore {
         observer: Observer
     ) where Observer.R == R {
         guard isOpen else { return }
-        stub = StubBook(state: current)
+        stub = StubState(state: current)
         isStubbed = true
         isOpen = false
         cancelAll(observer: observer)

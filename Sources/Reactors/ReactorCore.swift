@@ -46,7 +46,7 @@ package final class ReactorCore<R: Reactor> {
     var ended = false
 
     // The state and recording of a stubbed session; kept for reading when the stub is off.
-    var stub: StubBook<R>?
+    var stub: StubState<R>?
 
     var isStubbed = false
 

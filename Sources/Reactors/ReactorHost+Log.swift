@@ -10,7 +10,7 @@ extension ReactorHost {
             feed.finish()
             return stream
         }
-        let reader = ActionLogState<R>.Reader(take: { feed.push($0) }, finish: { feed.finish() })
+        let reader = ActionLogState<R>.Reader(receive: { feed.push($0) }, finish: { feed.finish() })
         forgetWhenAbandoned(feed, observer.add(reader))
         return stream
     }
@@ -29,13 +29,13 @@ extension ReactorHost {
     public func add(_ logger: some ActionLogger<R>, buffer limit: Int = 1024) -> LoggerToken {
         let queue = LoggerQueue<ActionLogEntry<R>>(limit: limit)
         let reader = ActionLogState<R>.Reader(
-            take: { entry in
+            receive: { entry in
                 queue.push(entry)
                 return true
             },
             finish: { queue.finish() })
         Task { @concurrent in
-            while let batch = await queue.take() {
+            while let batch = await queue.dequeue() {
                 for entry in batch.elements { await logger.log(entry) }
                 if batch.missed > 0 { await logger.missed(batch.missed) }
             }

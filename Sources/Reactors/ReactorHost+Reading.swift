@@ -86,11 +86,11 @@ extension ReactorHost {
 
     private func register<Element>(
         _ feed: ReactorStream<Element>.Feed, first: Element,
-        _ take: @escaping (R.State, HostObserver<R>.StateReader.Cause) -> Bool
+        _ receive: @escaping (R.State, HostObserver<R>.StateReader.Cause) -> Bool
     ) {
         guard feed.push(first), !isEnded else { return feed.finish() }
         forgetWhenAbandoned(
-            feed, observer.add(.init(take: take, finish: { feed.finish() })))
+            feed, observer.add(.init(receive: receive, finish: { feed.finish() })))
     }
 
     func forgetWhenAbandoned<Element>(

@@ -55,7 +55,7 @@ public actor ReactorHost<R: Reactor> {
         follower?.began(with: core.visibleState(observer: observer))
         let openings = sources.map { $0.open(topics) }
         for case .some(let element) in openings.map(\.present) {
-            Self.take(element, &lastTag, core, observer)
+            Self.receive(element, &lastTag, core, observer)
         }
         let (started, cancelled) = (observer.started, observer.cancelled)
         observer.forgetDecisions()
@@ -68,7 +68,7 @@ public actor ReactorHost<R: Reactor> {
             let task = Task { @concurrent [weak self] in
                 var failure: (any Error)?
                 do {
-                    try await opening.read { [weak self] in await self?.take($0) ?? false }
+                    try await opening.read { [weak self] in await self?.receive($0) ?? false }
                 } catch {
                     failure = error
                 }
@@ -78,7 +78,7 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    private static func take(
+    private static func receive(
         _ element: R.Source.Element, _ lastTag: inout UInt64, _ core: ReactorCore<R>,
         _ observer: HostObserver<R>
     ) {
@@ -169,8 +169,8 @@ public actor ReactorHost<R: Reactor> {
     private nonisolated func start(_ run: EffectRun<R>) {
         let sink = Sink<R.Mutation, R.Activity>(
             clock: clock,
-            send: { [weak self] in await self?.take($0, from: run) ?? false },
-            emit: { [weak self] in await self?.take(activity: $0, from: run) ?? false })
+            send: { [weak self] in await self?.receive($0, from: run) ?? false },
+            emit: { [weak self] in await self?.receive(activity: $0, from: run) ?? false })
         let task = Task { @concurrent [weak self] in
             var failure: (any Error)?
             do {
@@ -183,15 +183,15 @@ public actor ReactorHost<R: Reactor> {
         tasks.add(task, as: .run(run.id))
     }
 
-    private func take(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
+    private func receive(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
         core.receive(mutation, from: run, observer: observer)
     }
 
-    private func take(activity: R.Activity, from run: EffectRun<R>) -> Bool {
+    private func receive(activity: R.Activity, from run: EffectRun<R>) -> Bool {
         core.receive(activity: activity, from: run, observer: observer)
     }
 
-    private func take(_ element: R.Source.Element) -> Bool {
+    private func receive(_ element: R.Source.Element) -> Bool {
         switch element {
         case .action(let action): send(action)
         case .mutation(let mutation): core.receive(fromSource: mutation, observer: observer)

@@ -1,10 +1,10 @@
-/// Receives everything that happens in a host at once, inside the turn. Call nothing of the host.
+/// Receives every event of a host at once, inside the turn. It must not call the host.
 package protocol SessionFollower<R>: AnyObject, Sendable {
     associatedtype R: Reactor
 
-    /// The session begins, with this state as it is shown.
+    /// The session begins; `state` is its shown state.
     func began(with state: R.State)
 
-    /// Something happened; `state` is the shown one after a mutation or an injection.
-    func happened(_ entry: ActionLogEntry<R>, state: R.State?)
+    /// Records an event; `state` is the shown one after a mutation or an injection.
+    func record(_ entry: ActionLogEntry<R>, state: R.State?)
 }

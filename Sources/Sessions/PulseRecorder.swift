@@ -8,7 +8,7 @@ struct PulseRecorder<State> {
     let fields: [PulseField<State>]
     /// Of the fields, in their order.
     @usableFromInline
-    let places: [PulsePlace<State>]
+    let locations: [PulseLocation<State>]
     /// The marks after the newest version, in the order of `fields`.
     @usableFromInline
     var marks: [PulseMark] = []
@@ -17,11 +17,11 @@ struct PulseRecorder<State> {
 
     init(_ fields: [PulseField<State>]) {
         self.fields = fields
-        places = fields.map(\.place)
+        locations = fields.map(\.location)
     }
 
     @inlinable
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { locations.isEmpty }
 
     /// From here on: nothing of this state is an event.
     mutating func look(at state: State) {
@@ -33,8 +33,8 @@ struct PulseRecorder<State> {
     mutating func record(_ state: State, in session: Session) {
         // Not over `indices`: unspecialised, that is a collection of its own.
         var index = 0
-        while index < places.count {
-            let mark = places[index].mark(in: state)
+        while index < locations.count {
+            let mark = locations[index].mark(in: state)
             if mark.isAssignment(since: marks[index]) {
                 var encoding = PulseEncoding(out: takeScratch())
                 fields[index].withValue(in: state, &encoding)

@@ -1,43 +1,44 @@
-/// Takes what an archive found, or why it could not be read.
+/// Receives the result of a read, or the failure.
 package typealias ArchiveAnswer<Value: Sendable> =
     @Sendable (Result<Value, JournalFailure>) -> Void
 
 /// The reading side of a journal.
 ///
-/// Invariants: only committed records are seen; every answer comes exactly once, on any thread, never
-/// from inside the call; a read never holds up a commit.
+/// Invariants: reads see only committed records; every reply comes exactly once, on any thread,
+/// never from inside the call; a read never delays a commit.
 package protocol Archive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
 
-    /// Where a session stands and what is kept of it, without reading a record: it is answered
-    /// too for a session whose records can't be read. Nil if there never was one of this id.
+    /// The head of a session and the range of its kept records, without reading a record: it is
+    /// available also for a session whose records can't be read. Nil if there never was a session
+    /// with this id.
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
 
-    /// Loads the data to continue a session; nil if there never was one of this id.
+    /// Loads the data to continue a session; nil if there never was one with this id.
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)
 
     /// The records and notes of a session, in order, from the first after `start` up to and
-    /// including the record `last`; as many as fit into `limit` bytes, but one at least if there
-    /// is one. An index seek: what came before `start` costs nothing.
+    /// including the record `last`; as many as fit into `limit` bytes, but at least one if there is
+    /// one. An index seek: records before `start` cost nothing.
     func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
         _ answer: @escaping Answer<[HistoryEntry]>)
 
-    /// The newest kept snapshot at or before `version`; nil if there is none, which means that
-    /// the state of version 0 is the reactor's initial state.
+    /// The newest kept snapshot at or before `version`; nil if there is none: then the state of
+    /// version 0 is the reactor's initial state.
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>)
 
-    /// The stored answer to a request with this key, if it is still kept.
+    /// The stored reply to a request with this key, if it is still kept.
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>)
 
-    /// The first `limit` living sessions after `id` in the order of their ids.
+    /// The first `limit` live sessions after `id`, ordered by id.
     func page(
         after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>)
 }
 
-/// One life of a session.
+/// One generation of a session.
 package struct SessionKey: Sendable, Hashable {
     package var session: String
     package var generation: String
@@ -48,7 +49,7 @@ package struct SessionKey: Sendable, Hashable {
     }
 }
 
-/// A session as a page of sessions shows it.
+/// A session in a page of sessions.
 package struct SavedLine: Sendable, Equatable {
     package var session: String
     package var reactor: String
@@ -68,11 +69,11 @@ package struct SavedLine: Sendable, Equatable {
     }
 }
 
-/// Where a session stands in its journal.
+/// The head of a session: its end in the journal, and the range of its kept records.
 package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// It was deleted: nothing of the rest matters.
+    /// It was deleted: the other fields have no meaning.
     package var isDeleted: Bool
     package var end = HistoryEnd()
     /// Records after this number are kept; 0 if nothing was trimmed.
@@ -91,22 +92,22 @@ package struct SavedHead: Sendable, Equatable {
 package struct SavedSession: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// It was deleted: nothing of the rest matters.
+    /// It was deleted: the other fields have no meaning.
     package var isDeleted: Bool
     package var end: HistoryEnd
-    /// Records after this number are kept; older ones were trimmed. 0 if nothing was.
+    /// Records after this number are kept; older ones were trimmed. 0 if none was trimmed.
     package var keptAfter: UInt64
     /// The version at `keptAfter`.
     package var keptVersion: UInt64
-    /// The newest one; nil: start from the initial state.
+    /// The newest snapshot; nil: start from the initial state.
     package var snapshot: Snapshot?
-    /// The mutations since the snapshot, in order; events and notes are left out.
+    /// The mutations since the snapshot, in order; their events and notes are omitted.
     package var mutations: [HistoryEntry]
     /// The greatest `action` of any record, note, snapshot or running action; 0 if there was none.
     package var lastAction: UInt64
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction]
-    /// Whether there may be stored answers to requests with an `Idempotency-Key`.
+    /// Whether there may be stored replies to requests with an `Idempotency-Key`.
     package var hasStoredAnswers: Bool
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {

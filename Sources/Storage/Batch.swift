@@ -1,18 +1,18 @@
 /// Data that are committed together: all or nothing.
 package struct Batch: Sendable, Equatable {
-    /// Those of one session are in its order.
+    /// The batches of one session are in its order.
     package var runs: [RecordBatch] = []
     package var snapshots: [Snapshot] = []
-    /// The answers to requests with an `Idempotency-Key`, in the commit of their effects.
+    /// The replies to requests with an `Idempotency-Key`, in the commit of their effects.
     package var answers: [StoredAnswer] = []
     /// Actions whose effects are running from this commit on.
     package var started: [RunningAction] = []
-    /// Actions whose effects are not running any more.
+    /// Actions whose effects have ended.
     package var settled: [SettledAction] = []
 
     package init() {}
 
-    /// Adds what is decided after everything that is in here.
+    /// Appends a batch that was decided after everything in this one.
     package mutating func append(_ other: Batch) {
         runs += other.runs
         snapshots += other.snapshots
@@ -26,7 +26,7 @@ package struct Batch: Sendable, Equatable {
             && settled.isEmpty
     }
 
-    /// About how much there is to write.
+    /// The approximate number of bytes to write.
     var bytes: Int {
         runs.reduce(0) { $0 + $1.text.count } + snapshots.reduce(0) { $0 + $1.state.count }
             + answers.reduce(0) { $0 + $1.body.count }
@@ -34,7 +34,7 @@ package struct Batch: Sendable, Equatable {
     }
 }
 
-/// The answer to a request with an `Idempotency-Key`, for the same request sent again.
+/// The reply to a request with an `Idempotency-Key`, for a repetition of the request.
 package struct StoredAnswer: Sendable, Equatable {
     package var session: String
     package var generation: String
@@ -44,10 +44,10 @@ package struct StoredAnswer: Sendable, Equatable {
     /// One of ``statuses``.
     package var status: Int
     package var body: [UInt8]
-    /// Milliseconds since 1970 (UTC). Kept for 24 hours at least.
+    /// Milliseconds since 1970 (UTC). Kept for at least 24 hours.
     package var time: Int64
-    /// The session's newest record when it was decided. A journal that does not have that record
-    /// refuses it: what it speaks of never happened. Not kept.
+    /// The session's newest record when the reply was decided. A journal that does not have that
+    /// record refuses the reply, because its action was rolled back. Not stored.
     package var number: UInt64 = 0
 
     /// The statuses of requests that were carried out.
@@ -67,7 +67,7 @@ package struct StoredAnswer: Sendable, Equatable {
     }
 }
 
-/// An action with effects that run after its answer: what a restart has to do something about.
+/// An action whose effects run after its reply: a restart has to receive it again or abandon it.
 package struct RunningAction: Sendable, Equatable {
     package var session: String
     package var generation: String
@@ -79,7 +79,7 @@ package struct RunningAction: Sendable, Equatable {
     package var begun: Int
 
     /// A process that ends while an action runs may have ended because of it: an effect that traps
-    /// would end every process that receives it again. So it is begun so often at the most.
+    /// would end every process that receives it again. So this is the maximal number of attempts.
     package static let beginLimit = 3
 
     package init(
@@ -93,7 +93,7 @@ package struct RunningAction: Sendable, Equatable {
     }
 }
 
-/// Names a ``RunningAction`` that is over.
+/// Names a ``RunningAction`` that has ended.
 package struct SettledAction: Sendable, Equatable {
     package var session: String
     package var generation: String

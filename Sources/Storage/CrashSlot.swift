@@ -1,11 +1,11 @@
 internal import CCrash
 
-/// Says what one loop is carrying out just now, so that it can be named should the process end.
+/// Records the work that one loop is carrying out, so that it can be named if the process ends.
 ///
-/// To begin and to end costs a few stores each; the names are copied when the session is another
-/// than before. For one loop alone: it is not `Sendable`.
+/// Begin and end cost a few stores each; the names are copied when the session changes. For one
+/// loop only: it is not `Sendable`.
 @safe package final class CrashSlot {
-    /// Which of a reactor's code is called. The numbers are those of the file.
+    /// The kind of reactor code that is called. The numbers are those of the file.
     package enum Work: UInt64, Sendable {
         case action = 1
         case effect = 2
@@ -14,12 +14,12 @@ internal import CCrash
     }
 
     private let slot: UnsafeMutablePointer<crash_slot>
-    /// Whose memory it is; nil: its own.
+    /// The owner of the memory; nil: the slot itself.
     private let record: CrashRecord?
     /// The owner that the slot names: a number above 0, chosen by the caller.
     private var owner: UInt64 = 0
 
-    /// A slot that nobody reads.
+    /// A slot without a reader.
     package init() {
         unsafe slot = .allocate(capacity: 1)
         unsafe slot.initialize(to: crash_slot())
@@ -38,11 +38,11 @@ internal import CCrash
     /// Whether the slot names this owner.
     package func names(_ owner: UInt64) -> Bool { self.owner == owner }
 
-    /// Names the session of which something is carried out from now on.
+    /// Names the session whose work follows.
     ///
     /// - Parameters:
-    ///   - session: its id; of more than 128 bytes the rest is left out.
-    ///   - reactor: its reactor's name; the same with 64.
+    ///   - session: its id; bytes beyond 128 are omitted.
+    ///   - reactor: its reactor's name; bytes beyond 64 are omitted.
     package func name(_ session: String, _ reactor: String, owner: UInt64) {
         self.owner = owner
         var (session, reactor) = (session, reactor)
@@ -55,24 +55,24 @@ internal import CCrash
         }
     }
 
-    /// A reactor's code is called next.
+    /// Begins a call of a reactor's code.
     ///
-    /// - Parameter action: the number of the action that it belongs to; 0: none.
+    /// - Parameter action: the number of its action; 0: none.
     package func begin(_ work: Work, action: UInt64) {
         unsafe crash_begin(slot, work.rawValue, action)
     }
 
-    /// It has returned.
+    /// Ends the call.
     package func end() { unsafe crash_end(slot) }
 }
 
 /// The work of a loop when its process ended.
 package struct InterruptedWork: Sendable, Equatable {
-    /// Where that was found.
+    /// The source of that information.
     package enum Trace: Sendable, Equatable {
-        /// A loop was in the middle of it.
+        /// A loop was executing it.
         case loop(CrashSlot.Work)
-        /// Its effects were running, so often begun.
+        /// Its effects were running; they were begun `begun` times.
         case running(begun: Int)
     }
 
@@ -91,7 +91,8 @@ package struct InterruptedWork: Sendable, Equatable {
 }
 
 extension InterruptedWork.Trace {
-    /// Whether it may be why the process ended; effects run as well when a server is stopped.
+    /// Whether it may be the reason that the process ended; effects also run when a server is
+    /// stopped.
     package var isCause: Bool {
         switch self {
         case .loop: true

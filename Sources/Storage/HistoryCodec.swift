@@ -1,10 +1,10 @@
 /// The text forms of history entries: the form of the file here, the form of an export in
 /// `HistoryCodec+Export.swift`.
 ///
-/// In a file entries follow one another. Each is a line of numbers with a space between any two:
-/// number, part, kind, version, action, time, then the byte counts of the content, of the
-/// traceparent, and for each event of its name and of its data. Then all of these, end to end, and a
-/// line feed. Lengths, so that reading skips the contents, and nothing has to be escaped.
+/// In a file entries follow one another. Each is a line of numbers separated by spaces: number,
+/// part, kind, version, action, time, then the byte counts of the content, of the traceparent, and
+/// for each event of its name and of its data. Then all of these, end to end, and a line feed. The
+/// byte counts allow a reader to skip the contents without any escaping.
 ///
 /// ``RecordEncoder`` writes this form.
 enum HistoryCodec {
@@ -28,7 +28,7 @@ enum HistoryCodec {
         return true
     }
 
-    /// The text is none that ``append(_:to:)`` writes: another program has changed the file.
+    /// Text that ``append(_:to:)`` never writes: another program has changed the file.
     struct Damage: Error, CustomStringConvertible {
         let session: String
         /// The last entry that could be read.
@@ -106,7 +106,7 @@ enum HistoryCodec {
             takeNumber().flatMap { $0 < HistoryPosition.limit ? $0 : nil }
         }
 
-        /// Digits, and the space or the end of the line behind them.
+        /// Digits, and the space or the end of the line after them.
         private mutating func takeNumber() -> UInt64? {
             var number: UInt64 = 0
             let start = offset

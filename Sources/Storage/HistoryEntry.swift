@@ -7,7 +7,7 @@ package struct HistoryEntry: Sendable, Equatable {
     /// The raw value is what a journal stores.
     package enum Kind: UInt8, Sendable {
         case created, mutation, activity, failure, deleted
-        /// An entry of the action log that is none of the others; its part is above 0.
+        /// An entry of the action log of any other kind; its part is above 0.
         case note
     }
 
@@ -34,7 +34,7 @@ package struct HistoryEntry: Sendable, Equatable {
         }
     }
 
-    /// One event of a record, already encoded; it is stored so that resume never decodes.
+    /// One event of a record, encoded; it is stored so that resuming never decodes.
     package struct Event: Sendable, Equatable {
         package var name: String
         package var data: [UInt8]

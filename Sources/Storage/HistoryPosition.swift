@@ -19,8 +19,8 @@ package struct HistoryPosition: Sendable, Hashable {
     /// The number of the next record, or of the record that this note precedes.
     package var nextNumber: UInt64 { part == 0 ? number + 1 : number }
 
-    /// The record that has to be complete before this position can be continued: the position of
-    /// an event within a record needs that record whole.
+    /// The record that has to be complete before this position can be resumed: the position of an
+    /// event within a record needs that record as a whole.
     package var recordBefore: HistoryPosition {
         HistoryPosition(part == 0 ? number : number - 1)
     }

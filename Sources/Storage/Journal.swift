@@ -1,21 +1,21 @@
-/// Where records become permanent.
+/// Makes records permanent.
 ///
-/// Design: a journal commits whole batches, in the order they were handed in, and reports when each
-/// is as durable as it can make it. Nothing of a batch is published before that. How long it takes
-/// is the journal's business: a commit that is done at once says so and costs no wake-up; any
-/// other calls back later, from any thread. Both ways are correct for everybody above.
+/// Design: a journal commits whole batches, in the order of their submission, and reports when each
+/// is as durable as possible. No part of a batch is published before that. The journal decides how
+/// long it takes: a commit that is done at once returns so and costs no wake-up; any other calls
+/// back later, from any thread. Both ways are correct for all callers.
 package protocol Journal: Sendable {
-    /// The word for logs, `/readyz` and the `Durability` header: `memory`, `file`, …
+    /// The name in logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
 
     /// The reading side; nil if it keeps no records.
     var archive: (any Archive)? { get }
 
-    /// Whether records must be encoded for this journal; default: if it has an archive. One that
-    /// keeps none spares the sessions that work; positions and versions are the same either way.
+    /// Whether records must be encoded for this journal; default: if it has an archive. Without
+    /// records the sessions save that work; positions and versions are the same either way.
     var keepsRecords: Bool { get }
 
-    /// Why nothing can be committed just now, for `/readyz`; nil while all is well.
+    /// The reason that no commit is possible now, for `/readyz`; nil while commits succeed.
     var failure: JournalFailure? { get }
 
     /// Counters for `/metrics`; nil, the default, if it has none.
@@ -23,24 +23,24 @@ package protocol Journal: Sendable {
 
     /// Commits the batch whole or not at all.
     ///
-    /// Invariants: batches of one caller end in the order in which they were handed in; `ended` is
-    /// called exactly once if and only if the answer is `.pending`, on any thread, never from
-    /// inside this call; when a batch fails, every batch that its caller has handed in since fails
-    /// too, because it was decided upon what did not happen (or, with `.outcomeUnknown`, may not
-    /// have: what is read from the archive afterwards decides). More may be on their way before the
-    /// caller hears of the failure: a journal that keeps records refuses any that does not continue
-    /// what it has (a gap in `number` for a session and generation).
+    /// Invariants: batches of one caller end in the order of their submission; `ended` is called
+    /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
+    /// call; when a batch fails, every batch that its caller has submitted since fails too, because
+    /// it was decided upon a state that was rolled back (or, with `.outcomeUnknown`, may have been:
+    /// a later read of the archive decides). More batches may be submitted before the caller learns
+    /// of the failure: a journal that keeps records refuses any batch that does not continue its
+    /// records (a gap in `number` for a session and generation).
     func commit(
         _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
     ) -> Commit
 
-    /// Ends what is under way and lets go of the medium. Default: nothing.
+    /// Ends pending work and closes the medium. Default: nothing.
     func close() async
 
-    /// Where one loop says what it carries out. Default: one that nobody reads.
+    /// The slot in which one loop records its work. Default: one without a reader.
     func takeCrashSlot() -> CrashSlot
 
-    /// The work of the last process when it ended. Default: nothing.
+    /// The work of the previous process when it ended. Default: none.
     var interrupted: [InterruptedWork] { get }
 }
 
@@ -57,15 +57,15 @@ extension Journal {
     package var keepsRecords: Bool { archive != nil }
 }
 
-/// A journal's answer to a batch.
+/// The result of submitting a batch.
 package enum Commit: Sendable {
-    /// It is as durable as this journal can make it.
+    /// The batch is as durable as this journal can make it.
     case done
     /// The callback reports the end.
     case pending
 }
 
-/// The world's fault: why a batch is not in the journal.
+/// The world's fault: the reason that a batch is not in the journal.
 package struct JournalFailure: Error, Sendable, Equatable {
     package enum Reason: Sendable, Equatable {
         /// No room: HTTP 507.
@@ -73,12 +73,12 @@ package struct JournalFailure: Error, Sendable, Equatable {
         /// Any other failure of the medium: HTTP 503.
         case unavailable
         /// The commit failed so late that its records may be in the journal all the same, once:
-        /// HTTP 504. With the other two they are not.
+        /// HTTP 504. In the other two cases they are not.
         case outcomeUnknown
     }
 
     package var reason: Reason
-    /// Operation and system message, free of secrets; for logs and a problem's `detail`.
+    /// Operation and system message, without secrets; for logs and a problem's `detail`.
     package var detail: String
 
     package init(reason: Reason, detail: String) {
@@ -86,7 +86,7 @@ package struct JournalFailure: Error, Sendable, Equatable {
         self.detail = detail
     }
 
-    /// The same cause, of a commit that may have been written.
+    /// The same cause, for a commit that may have been written.
     var withOutcomeUnknown: JournalFailure {
         JournalFailure(reason: .outcomeUnknown, detail: detail)
     }

@@ -1,23 +1,23 @@
 /// Counters of a journal since it was opened, for monitoring.
 package struct JournalMetrics: Sendable, Equatable {
-    /// Upper ends of the classes in which ``commits`` are counted, in seconds. Flushes take from
-    /// a tenth of a millisecond to several; what takes seconds is trouble.
+    /// Upper bounds of the histogram of ``commits``, in seconds. A flush takes from a tenth of a
+    /// millisecond to several; seconds indicate a problem.
     package static let bounds: [Double] = [
         0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
     ]
 
-    /// Commits by the time that writing and flushing took: one count for each of ``bounds``, of
-    /// what no smaller one has, and one for what took longer.
+    /// Commits by the time of writing and flushing: one count for each of ``bounds``, excluding
+    /// smaller ones, and one for longer commits.
     package private(set) var commits: [UInt64]
-    /// Of all of them together.
+    /// The total time of all commits.
     package private(set) var seconds = 0.0
-    /// Batches in them: what a loop decided in one of its rounds.
+    /// Batches in those commits: a batch is the result of one round of a loop.
     package private(set) var batches: UInt64 = 0
     /// Batches that were not committed.
     package private(set) var failures: UInt64 = 0
-    /// Batches that wait for the commit under way to end.
+    /// Batches that wait for the end of the commit under way.
     package var waiting = 0
-    /// Whether nothing can be committed just now.
+    /// Whether no commit is possible now.
     package var isFailing = false
 
     package init() {
@@ -25,7 +25,7 @@ package struct JournalMetrics: Sendable, Equatable {
     }
 
     /// Counts a commit of `count` batches.
-    package mutating func noteCommit(of count: Int, _ duration: Duration) {
+    package mutating func recordCommit(of count: Int, _ duration: Duration) {
         let time = duration / .seconds(1)
         let place = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count
         commits[place] += 1
@@ -33,5 +33,5 @@ package struct JournalMetrics: Sendable, Equatable {
         batches += UInt64(count)
     }
 
-    package mutating func noteFailure(of count: Int) { failures += UInt64(count) }
+    package mutating func recordFailure(of count: Int) { failures += UInt64(count) }
 }

@@ -1,7 +1,7 @@
-/// The journal of throw-away sessions: what is committed lives as long as the process.
+/// The journal of throw-away sessions: committed data lives as long as the process.
 ///
-/// It keeps no records: a session's own history, bounded by the retention limits, is all there
-/// is to resume from, and a restart starts anew with other generations.
+/// It keeps no records: a stream can resume only from a session's own history, bounded by the
+/// retention limits, and a restart begins with new generations.
 package struct MemoryJournal: Journal {
     package init() {}
 

@@ -17,7 +17,7 @@ package struct RecordEncoder {
     package mutating func begin(_ head: HistoryEntry.Head, traceparent: String?) {
         self.head = head
         self.traceparent = traceparent
-        // Buffers that grew under a peak of load are not kept.
+        // Buffers that grew under peak load are not kept.
         content.removeAll(keepingCapacity: content.capacity <= Self.keptBytes)
         events.removeAll(keepingCapacity: events.capacity <= Self.keptBytes)
         lengths.removeAll(keepingCapacity: lengths.capacity <= Self.keptBytes)
@@ -25,7 +25,7 @@ package struct RecordEncoder {
 
     private static let keptBytes = 65_536
 
-    /// Begins and fills.
+    /// Begins an entry and fills all of its fields.
     mutating func begin(_ entry: HistoryEntry) {
         begin(entry.head, traceparent: entry.traceparent)
         content = entry.content
@@ -52,7 +52,7 @@ package struct RecordEncoder {
         for length in lengths.reversed() { write(UInt64(length), before: &start) }
         write(UInt64(traceparent?.utf8.count ?? 0), before: &start)
         write(UInt64(content.count), before: &start)
-        // Any bit pattern of a time comes back as it was.
+        // Any bit pattern of a time survives encoding and decoding.
         write(UInt64(bitPattern: head.time), before: &start)
         write(head.action, before: &start)
         write(head.version, before: &start)
@@ -66,7 +66,7 @@ package struct RecordEncoder {
         text.append(HistoryCodec.lineFeed)
     }
 
-    /// Writes a number before `start`, with a space behind it.
+    /// Writes a number before `start`, with a space after it.
     private mutating func write(_ number: UInt64, before start: inout Int) {
         // 2^64 has twenty digits.
         if start < 21 {

@@ -1,15 +1,15 @@
-/// The state of a session after a record, so that it can be rebuilt without reducing everything.
+/// The state of a session after a record; a rebuild starts from it instead of the first record.
 package struct Snapshot: Sendable, Equatable {
     package var session: String
     package var generation: String
-    /// It contains everything up to this record.
+    /// The state includes all records up to this one.
     package var number: UInt64
     package var version: UInt64
-    /// How many actions the session had received: their numbers continue from here.
+    /// The number of actions that the session had received: later numbers continue from here.
     package var lastAction: UInt64
     /// The reactor's `stateVersion` when it was written.
     package var stateVersion: Int
-    /// The state, as `reduce` made it, as one line of JSON.
+    /// The state as returned by `reduce`, as one line of JSON.
     package var state: [UInt8]
     /// Milliseconds since 1970 (UTC).
     package var time: Int64

@@ -13,9 +13,9 @@ struct CountersTests {
         counters.count(status: 507)
         var figures = JournalMetrics()
         for milliseconds in [0, 1, 3, 3, 60_000] {
-            figures.noteCommit(of: 2, .milliseconds(milliseconds))
+            figures.recordCommit(of: 2, .milliseconds(milliseconds))
         }
-        figures.noteFailure(of: 1)
+        figures.recordFailure(of: 1)
         figures.waiting = 3
         var text = PrometheusWriter()
         counters.write(to: &text)

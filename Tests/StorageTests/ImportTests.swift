@@ -14,7 +14,7 @@ struct ImportTests {
         let importing = try JournalImport(
             into: directory + "/journal.sqlite", acceptsUnmarked: acceptsUnmarked)
         do {
-            for line in Array(text).split(separator: 0x0A) { try importing.take(Array(line)) }
+            for line in Array(text).split(separator: 0x0A) { try importing.add(Array(line)) }
             try importing.finish()
         } catch let fault as JournalTextFault {
             importing.abandon()

@@ -13,7 +13,7 @@ struct PlanTests {
             let life = try #require(try Life("a", in: database))
             _ = try SavedSession(life, waiting: [], in: database)
             _ = try SavedSession.deleted("gone", in: database)
-            let entry = TailIndex.Entry(place: 1, number: 1, version: 1, part: 0, count: 1)
+            let entry = TailIndex.Entry(sequence: 1, number: 1, version: 1, part: 0, count: 1)
             let reader = RecordReader(database: database, life: life, waiting: [entry])
             try reader.each(after: HistoryPosition(0), through: 9) { _ in true }
             _ = try HistoryEnd(of: life.row, nil, database)

@@ -95,9 +95,9 @@ struct ExportTests {
     ) throws {
         let directory = JournalRig.makeDirectory()
         let importing = try JournalImport(into: directory + "/new.sqlite")
-        try importing.take(Array(#"{"journal":2}"#.utf8))
+        try importing.add(Array(#"{"journal":2}"#.utf8))
         let fault = #expect(throws: JournalTextFault.self) {
-            try importing.take(Array(line.utf8))
+            try importing.add(Array(line.utf8))
         }
         #expect(fault?.description == sentence)
         importing.abandon()
@@ -269,7 +269,7 @@ extension JournalRig {
     func imported(_ text: [UInt8]) throws -> JournalRig {
         let directory = Self.makeDirectory()
         let importing = try JournalImport(into: directory + "/journal.sqlite")
-        for line in text.split(separator: 0x0A) { try importing.take(Array(line)) }
+        for line in text.split(separator: 0x0A) { try importing.add(Array(line)) }
         try importing.finish()
         return try JournalRig(in: directory, JournalRetention(records: 10))
     }

@@ -112,7 +112,7 @@ struct JournalCommand: ParsableCommand {
             try JournalCommand.reportFaults(of: file) {
                 let importing = try JournalImport(into: file, acceptsUnmarked: acceptUnmarked)
                 do {
-                    while let line = readLine() { try importing.take(Array(line.utf8)) }
+                    while let line = readLine() { try importing.add(Array(line.utf8)) }
                     try importing.finish()
                 } catch {
                     importing.abandon()

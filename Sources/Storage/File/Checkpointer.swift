@@ -3,39 +3,39 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Brings what is in the write-ahead log into the database, beside the writer.
+/// Copies the write-ahead log into the database, concurrently with the writer.
 ///
-/// SQLite's own checkpoints happen inside a commit, which then waits until megabytes are written
-/// and flushed. Here another connection does it (`PASSIVE`: it waits for nobody and holds up
-/// nobody). While there are commits it never gets to the end of the log, which could begin anew only
-/// there. So, once the log is long enough, checkpoints follow each other at once, each shorter
-/// than the one before, until the little rest is done by the writer between two groups.
+/// SQLite's own checkpoints run inside a commit, which then waits until megabytes are written and
+/// flushed. Here another connection does it (`PASSIVE`: it waits for no lock and blocks nobody).
+/// During commits it never reaches the end of the log, where alone the log could restart. So, once
+/// the log is long enough, checkpoints follow each other at once, each shorter than the previous
+/// one, until the writer does the small rest between two groups.
 ///
-/// How long the log gets: about ``finishPages``. It is longer while a reader from elsewhere keeps
-/// an old transaction open, for then nothing after that can be brought in; commits go on.
+/// The length of the log is about ``finishPages``. It is longer while another process keeps an old
+/// transaction open, because later pages can't be copied then; commits continue.
 ///
-/// When a flush of the database fails, what was brought in since the log began may be lost, and
-/// SQLite, which counts it as brought in, would begin the log anew all the same. So there are no
-/// checkpoints from then on, until the writer has brought it all in once more.
+/// When a flush of the database fails, pages copied since the log restarted may be lost, and
+/// SQLite, which counts them as copied, would restart the log all the same. So checkpoints stop
+/// until the writer has copied the whole log again.
 final class Checkpointer: Sendable {
     private struct Book {
         var pages = 0
         /// The log's length when the last checkpoint began.
         var triedAt = 0
-        /// Checkpoints since the log is long enough to begin anew.
+        /// Checkpoints since the log is long enough to restart.
         var passes = 0
-        /// Whether the last of them got to where the log ended when it began.
+        /// Whether the last checkpoint reached the end that the log had when it began.
         var isThrough = false
         var isRunning = false
         var isStopped = false
         /// A flush of the database has failed.
         var isInDoubt = false
 
-        /// Pages that the last of them has left.
+        /// Pages that the last checkpoint left.
         var rest: Int { pages - triedAt }
         var isLong: Bool { pages >= Checkpointer.finishPages }
 
-        /// Invariant: never true while one more checkpoint beside the writer is to begin.
+        /// Invariant: never true while another concurrent checkpoint is due.
         var wantsWriter: Bool {
             guard !isRunning, !isInDoubt, isThrough, isLong, passes > 0 else { return false }
             return rest <= Checkpointer.restPages || passes >= Checkpointer.passLimit
@@ -43,7 +43,7 @@ final class Checkpointer: Sendable {
 
         var wantsPass: Bool {
             guard !isRunning, !isStopped, !isInDoubt, !wantsWriter else { return false }
-            // One that was held up by a reader is tried again when there is more to do.
+            // A checkpoint that a reader blocked is tried again when there is more to copy.
             return passes > 0 && isThrough ? rest > 0 : rest >= Checkpointer.startPages
         }
     }
@@ -51,23 +51,23 @@ final class Checkpointer: Sendable {
     private let path: String
     private let queue = DispatchQueue(label: "journal.checkpoint", qos: .utility)
     private let book = Mutex(Book())
-    /// Kept between checkpoints: opening one costs more than many a checkpoint.
+    /// Kept between checkpoints: opening a connection costs more than many checkpoints.
     private let connection = Mutex<DatabaseQueue?>(nil)
 
-    /// 8 MiB. SQLite's own default is half of it; but a checkpoint flushes the database, for which
-    /// flushes of commits have to wait, and so it should be rare.
+    /// 8 MiB. SQLite's own default is half of it; but a checkpoint flushes the database, and
+    /// flushes of commits have to wait for that, so it should be rare.
     static let startPages = 2_000
     /// 24 MiB.
     static let finishPages = 6_000
-    /// 256 KiB: what the writer may be asked to do while commits wait.
+    /// 256 KiB: the work that the writer may do while commits wait.
     static let restPages = 64
-    /// Where the disk is so slow that each checkpoint leaves more than that, the writer does it
-    /// after so many: it can't be as fast as it wants to be, and the log must end somewhere.
+    /// If the disk is so slow that each checkpoint leaves more than that, the writer does the rest
+    /// after this many: commits slow down, but the log must end somewhere.
     static let passLimit = 6
 
     init(path: String) { self.path = path }
 
-    /// Takes the place of SQLite's automatic checkpoints on the writer's connection.
+    /// Replaces SQLite's automatic checkpoints on the writer's connection.
     func watch(_ database: Database) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         // Invariant: the writer owns this object and its connection, so it outlives the hook.
@@ -86,16 +86,16 @@ final class Checkpointer: Sendable {
         rest()
     }
 
-    /// Waits for the checkpoint that is under way, and lets go of the file.
+    /// Waits for the checkpoint under way, and closes the file.
     func rest() { queue.sync { letGo() } }
 
-    /// Whether what was brought into the database may be lost.
+    /// Whether pages copied into the database may be lost.
     var isInDoubt: Bool { book.withLock { $0.isInDoubt } }
 
-    /// No checkpoints until the files were opened anew.
+    /// Stops checkpoints until the files have been reopened.
     func invalidate() { book.withLock { $0.isInDoubt = true } }
 
-    /// All of the log was brought in once more, and flushed: it begins anew.
+    /// Resets the state after the whole log was copied again and flushed: the log restarts.
     func beginAnew() {
         book.withLock { book in
             let isStopped = book.isStopped
@@ -104,7 +104,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// How long the log is; 0 before the first commit.
+    /// The length of the log; 0 before the first commit.
     var pages: Int { book.withLock { $0.pages } }
 
     /// Whether the writer should do the rest.
@@ -120,7 +120,7 @@ final class Checkpointer: Sendable {
             _ = try database.inDatabase { try $0.checkpoint(.passive) }
         } catch {
             // The log itself is on disk; the next checkpoint begins where this one ended.
-            note(error)
+            invalidateAfterFailedFlush(error)
         }
     }
 
@@ -141,7 +141,7 @@ final class Checkpointer: Sendable {
         if starts { queue.async { [self] in run() } }
     }
 
-    private func note(_ error: any Error) {
+    private func invalidateAfterFailedFlush(_ error: any Error) {
         guard let error = error as? DatabaseError,
             error.extendedResultCode == .SQLITE_IOERR_FSYNC
         else { return }
@@ -165,15 +165,15 @@ final class Checkpointer: Sendable {
             do {
                 try connection?.close()
             } catch {
-                // It only read the log and wrote what is in it.
+                // It only read the log and copied it.
             }
             connection = nil
         }
     }
 
-    /// SQLite flushes the database only at the end of the log, which the writer alone gets to: all
-    /// that was brought in before would have to be flushed while commits wait. Measured: 7 ms,
-    /// twice a second under load.
+    /// SQLite flushes the database only at the end of the log, which only the writer reaches: all
+    /// earlier copies would have to be flushed while commits wait. Measured: 7 ms, twice a second
+    /// under load.
     private static func flush(_ database: Database) throws {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(
@@ -194,8 +194,8 @@ final class Checkpointer: Sendable {
                 return log == done
             }
         } catch {
-            // The log stays longer; the next commits ask again, and a failing disk is told by them.
-            note(error)
+            // The log stays longer; the next commits ask again, and they report a failing disk.
+            invalidateAfterFailedFlush(error)
             letGo()
         }
         book.withLock { book in

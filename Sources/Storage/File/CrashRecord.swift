@@ -7,25 +7,25 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// The slots of all loops, beside a journal: `<file>.running`, which is there only once a process
-/// has ended in the middle of something, or while a loop does not get on.
+/// The slots of all loops, beside a journal: `<file>.running`, which exists only once a process has
+/// ended during some work, or while a loop is stuck.
 ///
-/// Why unchecked: the pointer is constant. Each slot is its loop's, the list of records is atomic,
-/// and `look` and `end` take turns.
+/// Why unchecked: the pointer is constant. Each slot belongs to its loop, the list of records is
+/// atomic, and `look` and `end` exclude each other.
 @safe final class CrashRecord: @unchecked Sendable {
     /// Loops beyond this number are not recorded.
     private static let slots = 64
     private static let slotBytes = MemoryLayout<crash_slot>.size
 
-    /// Nil: there was no room for it, and nothing is recorded.
+    /// Nil: there was no memory for it, and nothing is recorded.
     private let record: OpaquePointer?
-    // Why a lock: a look that is under way would write the file behind the one that removes it.
+    // Why a lock: a `look` under way would write the file after `end` has removed it.
     private let turns = Mutex(false)
     private let taken = Atomic<Int>(0)
-    /// The traces that the last process has left.
+    /// The traces that the previous process left.
     let found: [InterruptedWork]
 
-    /// Reads what the last process has left, and removes it.
+    /// Reads and removes the traces that the previous process left.
     ///
     /// - Precondition: the journal's lock is held.
     init(beside path: String) {
@@ -40,7 +40,7 @@ internal import Synchronization
         unsafe record.map { unsafe crash_free($0) }
     }
 
-    /// The next loop's.
+    /// The next loop's slot.
     func takeSlot() -> CrashSlot {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         guard let record = unsafe record, index < Self.slots,
@@ -49,7 +49,7 @@ internal import Synchronization
         return unsafe CrashSlot(slot, of: self)
     }
 
-    /// Once a second: writes down what a loop has been busy with since the last time.
+    /// Once a second: writes the file if a loop has been busy with one thing since the last call.
     func look() {
         turns.withLock { isClosed in
             guard !isClosed, let record = unsafe record else { return }
@@ -57,7 +57,7 @@ internal import Synchronization
         }
     }
 
-    /// The process ends cleanly.
+    /// The process ends cleanly: removes the file.
     func end() {
         turns.withLock { isClosed in
             guard !isClosed, let record = unsafe record else { return }
@@ -66,7 +66,7 @@ internal import Synchronization
         }
     }
 
-    /// From now on, what ends the process by a fault leaves a record. Once for a process.
+    /// Makes a fault that ends the process leave a record. Once per process.
     static func catchFaults() { crash_catch_signals() }
 
     // MARK: What was left
@@ -85,7 +85,7 @@ internal import Synchronization
         }
     }
 
-    /// Nil: nothing, or it can't be believed.
+    /// Nil: no work, or an invalid record.
     private static func interrupted(_ bytes: ArraySlice<UInt8>) -> InterruptedWork? {
         let slot = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) }
         guard slot.head == slot.tail, slot.head != 0, slot.action < HistoryPosition.limit,
@@ -97,7 +97,8 @@ internal import Synchronization
             session: session, reactor: reactor, action: slot.action, trace: .loop(work))
     }
 
-    /// Names are of letters, digits, `-` and `_`; anything else is no name, and not for a log.
+    /// Names consist of letters, digits, `-` and `_`; other bytes are no name and must not enter a
+    /// log.
     private static func text(of field: some Any, _ length: UInt8) -> String? {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0.prefix(Int(length))) }
         let isName = bytes.allSatisfy {

@@ -2,8 +2,8 @@ internal import Dispatch
 internal import GRDB
 internal import Synchronization
 
-/// The reading side of a journal's file, beside the writer: WAL readers see committed data, and
-/// neither side ever waits for the other.
+/// The reading side of a journal's file, concurrent with the writer: WAL readers see committed
+/// data, and neither side ever waits for the other.
 final class FileArchive: Archive {
     private enum State {
         case open(DatabasePool)
@@ -15,7 +15,7 @@ final class FileArchive: Archive {
     private let state: Mutex<State>
     private let tail: TailIndex
 
-    /// Precedent: more would compete with the loops for the processors, and most reads find their
+    /// More connections would compete with the loops for the processors, and most reads find their
     /// pages in memory.
     private static let connections = 2
 
@@ -39,7 +39,7 @@ final class FileArchive: Archive {
         return try DatabasePool(path: path, configuration: configuration)
     }
 
-    /// A connection that can't write and has looked into the file.
+    /// A read-only connection that has already read from the file.
     static func anchor(_ path: String) throws -> DatabaseQueue {
         let queue = try DatabaseQueue(path: path, configuration: reading("journal.anchor"))
         _ = try queue.inDatabase { try $0.integer("SELECT max(row) FROM sessions") }
@@ -64,7 +64,7 @@ final class FileArchive: Archive {
         }
     }
 
-    /// Waits for the reads that are under way and closes the file; who comes is refused.
+    /// Waits for the reads under way and closes the file; new reads are refused.
     func suspendReads() throws {
         try become(.suspended)?.close()
     }
@@ -77,8 +77,8 @@ final class FileArchive: Archive {
         }
     }
 
-    /// Answers what was open. Why it is closed by the caller: closing may wait for a disk, and who
-    /// comes meanwhile, an event loop perhaps, must not.
+    /// Returns the pool that was open. The caller closes it, because closing may wait for a disk,
+    /// and reads that come meanwhile, perhaps from an event loop, must not.
     private func become(_ next: State) -> DatabasePool? {
         state.withLock { state in
             guard case .open(let pool) = state else {
@@ -124,7 +124,7 @@ final class FileArchive: Archive {
             }
             let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
             return try database.inOneView {
-                // It may be another life by now, which has nothing to do with what waits.
+                // It may be another generation by now, to which the waiting rows do not belong.
                 guard let now = try Life(session, in: database) else {
                     return try .deleted(session, in: database)
                 }
@@ -252,7 +252,7 @@ final class FileArchive: Archive {
 }
 
 extension Database {
-    /// Everything that is read inside is of one moment.
+    /// All reads inside see one moment.
     fileprivate func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
         var found: Value?
         try inTransaction(.deferred) {

@@ -4,19 +4,19 @@
     internal import Darwin
 #endif
 
-/// Which file a path leads to.
+/// The identity of the file at a path.
 struct FileIdentity: Equatable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// Nil if there is none.
+    /// Nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Nil if there is none.
+    /// Nil if there is no file.
     init?(of descriptor: Int32) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -28,28 +28,29 @@ struct FileIdentity: Equatable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The free bytes on its disk for users other than root; nil if the system does not say.
+    /// The free bytes on its disk for users other than root; nil if the system does not report
+    /// them.
     static func freeBytes(besides path: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 
-    /// Removes a file and what SQLite keeps beside it, as far as they are there.
+    /// Removes a file and the files that SQLite keeps beside it, if they exist.
     static func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
     }
 
-    /// Gives a file that is whole its name, unless another one has it.
+    /// Gives a complete file its name, unless another file has it.
     ///
-    /// Why a link: `rename` would replace what has come there since anybody looked.
+    /// Why a link: `rename` would replace a file that appeared there meanwhile.
     static func move(_ path: String, to name: String) throws(JournalFileFault) {
         if unsafe link(path, name) == 0 {
             _ = unsafe unlink(path)
             return
         }
         guard errno != EEXIST else { throw .unusable("\(name) exists already") }
-        // A file system without links.
+        // For file systems without links.
         guard [EPERM, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(errno) else {
             throw .unusable(systemWords())
         }

@@ -9,23 +9,23 @@ internal import Synchronization
 
 /// A journal in an SQLite file: a 2xx is flushed to disk.
 ///
-/// Design: one writer on a queue of its own. While it commits one group, the batches that all
-/// loops hand in gather for the next: load turns into large groups by itself, and a lone batch
-/// waits for nobody. A group is one transaction with one flush (`synchronous = FULL`).
+/// Design: one writer on its own queue. While it commits one group, the batches of all loops gather
+/// for the next: load turns into large groups by itself, and a single batch waits for nothing. A
+/// group is one transaction with one flush (`synchronous = FULL`).
 ///
-/// When the disk fails, everything that was handed in fails with the group: what was decided upon
-/// it did not happen. The connection is thrown away with whatever it thinks that it wrote, and
-/// the next group, or a probe once a second, opens the file anew. Reading goes on meanwhile; but
-/// not while the log is brought in once more, because a flush of the database failed.
+/// When the disk fails, all submitted batches fail with the group: they were decided upon a state
+/// that was rolled back. The connection is discarded with everything it believes to have written,
+/// and the next group, or a probe once a second, reopens the file. Reading continues meanwhile,
+/// except while the log is copied again after a failed flush of the database.
 package final class FileJournal: Journal {
     package typealias Ended = @Sendable (JournalFailure?) -> Void
     private typealias Waiting = (batch: Batch, ended: Ended)
 
     private struct Book {
         var waiting: [Waiting] = []
-        /// The queue is about to write, or writing.
+        /// The queue is about to write, or is writing.
         var isWriting = false
-        /// When the write under way began, or was asked for; nil if there is none.
+        /// When the write under way began, or was requested; nil if there is none.
         var writingSince: Int64?
         var isClosed = false
         /// The failure of the last write; nil if it reached the disk.
@@ -34,7 +34,8 @@ package final class FileJournal: Journal {
         var figures = JournalMetrics()
     }
 
-    /// The size of a write that did not fit. A smaller one may: it is written, but the disk is full.
+    /// The size of a group that did not fit. A smaller one may: it is written, but the disk counts
+    /// as full.
     private struct Shortage {
         var failure: JournalFailure
         var bytes: Int
@@ -51,16 +52,16 @@ package final class FileJournal: Journal {
     private let book = Mutex(Book())
     private let now: @Sendable () -> Int64
 
-    /// Milliseconds after which a disk that does not answer is told of. Commits go on waiting for
-    /// it: what it answers in the end is true.
+    /// Milliseconds after which a disk that does not respond is reported. Commits still wait for
+    /// it: its eventual result is valid.
     private static let stallLimit: Int64 = 10_000
 
     /// Opens or creates the file.
     ///
     /// - Parameters:
     ///   - now: milliseconds since 1970, for retention; default: the system's clock.
-    ///   - looksEvery: how often it looks for what is to be trimmed, and whether a disk that
-    ///     failed is well again; default: a second; nil: only on request.
+    ///   - looksEvery: how often it checks for records to trim, and whether a failed disk works
+    ///     again; default: a second; nil: only on request.
     /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
     ///   system refuses it.
     package init(
@@ -86,20 +87,20 @@ package final class FileJournal: Journal {
         lookForStuckLoops(every: pause)
     }
 
-    /// Actions with running effects that ``interrupted`` names at the most, those first that were
-    /// begun most often.
+    /// The maximal number of actions with running effects that ``interrupted`` names; those begun
+    /// most often come first.
     private static let interruptedLimit = 16
 
     package func takeCrashSlot() -> CrashSlot { crashes.takeSlot() }
 
-    /// From now on, a fault that ends the process (a trap, a bad access, a stack that is too deep)
-    /// leaves word of what its loops were carrying out. Once for a process, which must be ours.
+    /// Makes a fault that ends the process (a trap, a bad access, a stack overflow) leave a record
+    /// of the work of its loops. Once per process; the process must be the server's own.
     package static func catchFaults() { CrashRecord.catchFaults() }
 
-    /// Looks at once for loops that do not get on: what happens by itself every second.
+    /// Checks at once for stuck loops; otherwise this happens every second.
     package func lookForStuckLoops() { crashes.look() }
 
-    /// Not on the journal's queue: a disk that does not answer is waited for there.
+    /// Not on the journal's queue, which waits for a disk that does not respond.
     private func lookForStuckLoops(every pause: Duration) {
         let nanoseconds = Int(pause / .nanoseconds(1))
         DispatchQueue.global(qos: .utility).asyncAfter(
@@ -149,8 +150,7 @@ package final class FileJournal: Journal {
         return .pending
     }
 
-    /// Waits for what was handed in, then closes the file and lets others have it. What comes
-    /// later fails.
+    /// Waits for submitted batches, then closes the file and releases its lock. Later batches fail.
     package func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -162,7 +162,8 @@ package final class FileJournal: Journal {
                 if !last.isEmpty { write(last) }
                 _ = writer.reopenIfReplaced()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
-                // The last connection to go empties the write-ahead log, and must be able to write.
+                // The last connection that closes empties the write-ahead log, and must be able to
+                // write.
                 let isReaderClosed = reader.close()
                 let isWriterClosed = writer.close()
                 crashes.end()
@@ -172,8 +173,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Looks at once for what is to be trimmed, and does all of it: what goes on by itself, in
-    /// small steps, every second.
+    /// Trims everything due at once; otherwise this happens every second, in small steps.
     package func trimNow() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -184,7 +184,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Tries now what a journal that failed tries once a second: whether the disk is well again.
+    /// Probes now whether a failed disk works again; otherwise this happens once a second.
     package func checkDisk() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -197,7 +197,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Waits for the checkpoint that is under way, if one is.
+    /// Waits for the checkpoint under way, if any.
     package func endCheckpoint() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -207,7 +207,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// A setting of the connection that writes; nil if there is none just now.
+    /// A setting of the writing connection; nil if there is no connection now.
     package func writerPragma(_ name: String) async -> Int64? {
         await withCheckedContinuation { continuation in
             queue.async { [self] in continuation.resume(returning: writer.pragma(name)) }
@@ -223,7 +223,7 @@ package final class FileJournal: Journal {
 
     // MARK: On the queue
 
-    /// One group; the next one has its own turn on the queue, so that others get theirs.
+    /// Writes one group; the next one has its own turn on the queue, so that other jobs get theirs.
     private func writeNext() {
         let (group, isClosed) = book.withLock { book in
             defer { book.waiting = [] }
@@ -241,42 +241,43 @@ package final class FileJournal: Journal {
     }
 
     private func write(_ group: [Waiting]) {
-        // A group may turn out to have nothing to write, and would prove nothing.
+        // A group may turn out to write nothing, and would not prove that the disk works.
         if !isWell, recover(ahead: group) { return }
         let start = ContinuousClock.now
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
-            // Before it is acknowledged: a restart looks where it was written.
+            // Before it is acknowledged: a restart reads the file at this path.
             if !writer.filesAreCurrent, let failure = writer.reopenIfReplaced() {
                 failUnsettled(group, failure)
                 return
             }
-            noteCommit(of: group, ContinuousClock.now - start)
+            recordCommit(of: group, ContinuousClock.now - start)
             for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
             writer.finishCheckpoint()
         case .failure(let failure) where writer.isUnsettled:
             failUnsettled(group, failure)
         case .failure(let failure):
-            // Invariant: whatever was handed in before its caller could know fails as well.
-            fail(group + note(failure, writing: group), failure)
+            // Invariant: batches submitted before their caller could know of the failure fail as
+            // well.
+            fail(group + record(failure, writing: group), failure)
         }
     }
 
-    /// The group may have been written; what was handed in behind it has not.
+    /// The group may have been written; batches submitted after it have not.
     private func failUnsettled(_ group: [Waiting], _ failure: JournalFailure) {
-        let late = note(failure, writing: group)
+        let late = record(failure, writing: group)
         fail(group, failure.withOutcomeUnknown)
         fail(late, failure)
     }
 
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {
-        book.withLock { $0.figures.noteFailure(of: group.count) }
+        book.withLock { $0.figures.recordFailure(of: group.count) }
         for one in group { one.ended(failure) }
     }
 
-    /// Notes how the disk is; answers what has gathered meanwhile if it is not well.
+    /// Records the state of the disk; returns the groups that wait, to fail them, if it is broken.
     @discardableResult
-    private func note(_ failure: JournalFailure?, writing group: [Waiting] = []) -> [Waiting] {
+    private func record(_ failure: JournalFailure?, writing group: [Waiting] = []) -> [Waiting] {
         book.withLock { book in
             book.broken = failure
             guard let failure else { return [] }
@@ -292,10 +293,11 @@ package final class FileJournal: Journal {
         group.reduce(0) { $0 + $1.batch.bytes }
     }
 
-    /// A group was written: if it is as large as what did not fit, there is room.
-    private func noteCommit(of group: [Waiting], _ time: Duration) {
+    /// Records that a group was written: if it is as large as the one that did not fit, there is
+    /// room.
+    private func recordCommit(of group: [Waiting], _ time: Duration) {
         book.withLock { book in
-            book.figures.noteCommit(of: group.count, time)
+            book.figures.recordCommit(of: group.count, time)
             guard let shortage = book.shortage, Self.bytes(of: group) >= shortage.bytes else {
                 return
             }
@@ -303,8 +305,8 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Whether what did not fit would fit by now, with the pages that it lies on. (A quota is seen
-    /// only by writing.)
+    /// Checks whether the group that did not fit would fit now, including its pages. (A quota shows
+    /// only on writing.)
     private func lookForRoom() {
         guard let bytes = book.withLock({ $0.shortage?.bytes }),
             let free = FileIdentity.freeBytes(besides: path), free >= 2 * bytes + 65_536
@@ -320,8 +322,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Once a second: a probe of a disk that failed, or housekeeping until somebody commits, who
-    /// then takes it along.
+    /// Once a second: probes a failed disk, or does maintenance until the next commit includes it.
     private func look() {
         guard !book.withLock({ $0.isClosed }) else { return }
         lookForRoom()
@@ -337,29 +338,29 @@ package final class FileJournal: Journal {
         book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.filesAreCurrent
     }
 
-    /// Further guarantees.
+    /// Conditions for reporting success beyond the write itself.
     private var isWhole: Bool { isWell && writer.indexIsCurrent && lock.isHeld }
 
-    /// Tries whether the disk is well again. If not, whatever waits fails, behind this group, which
-    /// was handed in before it; answers whether.
+    /// Probes whether the disk works again. If not, waiting batches fail, after this group, which
+    /// was submitted before them. Returns whether it works.
     @discardableResult
     private func recover(ahead group: [Waiting] = []) -> Bool {
         let failure =
             lock.regain() ?? writer.reopenIfReplaced()
             ?? (writer.isInDoubt ? writer.bringInAnew(reader) : writer.probe())
-        let late = note(failure)
+        let late = record(failure)
         guard let failure else { return false }
         fail(group + late, failure)
         return true
     }
 
-    /// A step; whether there is more to do.
+    /// One step of maintenance; returns whether there is more to do.
     private func keepHouse() -> Bool {
         switch writer.keepHouse() {
         case .success(let isMore):
             return isMore
         case .failure(let failure):
-            fail(note(failure), failure)
+            fail(record(failure), failure)
             return false
         }
     }

@@ -8,8 +8,7 @@ internal import GRDBSQLite
 #endif
 
 extension JournalFailure {
-    /// - Parameter systemCode: what the system said to the last call of the connection; 0 if that
-    ///   is not known.
+    /// - Parameter systemCode: the system's code for the last call of the connection; 0 if unknown.
     init(_ error: any Error, systemCode: Int32) {
         guard let error = error as? DatabaseError else {
             let fault = error as? JournalFileFault
@@ -18,8 +17,8 @@ extension JournalFailure {
                 detail: fault?.sentence("the journal's file") ?? "the journal's file: \(error)")
             return
         }
-        // SQLite tells a full disk as such only where `write` says so, not for its shared memory
-        // or a flush.
+        // SQLite reports a full disk as such only for `write`, not for its shared memory or a
+        // flush.
         let isFull =
             error.resultCode == .SQLITE_FULL
             || (error.resultCode == .SQLITE_IOERR && [ENOSPC, EDQUOT].contains(systemCode))
@@ -33,8 +32,8 @@ extension JournalFailure {
 }
 
 extension DatabaseError {
-    /// Whether a COMMIT that failed with it has certainly not been written: a write was refused, so
-    /// the frame that ends the transaction is not whole in the log. A flush that fails comes after
+    /// Whether a COMMIT that failed with this error was certainly not written: a write was refused,
+    /// so the frame that ends the transaction is incomplete in the log. A failing flush comes after
     /// that frame, and so does the log's index, for which a full disk has no room either.
     ///
     /// Source: SQLite's `sqlite3WalFrames`, which writes all frames, flushes them, and then enters
@@ -45,6 +44,6 @@ extension DatabaseError {
 }
 
 extension Database {
-    /// `errno` of the connection's last call that failed.
+    /// `errno` of the connection's last failed call.
     var systemCode: Int32 { unsafe sqlite3_system_errno(sqliteConnection) }
 }

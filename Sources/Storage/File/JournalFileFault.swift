@@ -6,13 +6,13 @@ internal import GRDB
     internal import Darwin
 #endif
 
-/// Why a file can't be used as a journal.
+/// The reason that a file can't be used as a journal.
 package enum JournalFileFault: Error, Sendable, Equatable {
-    /// It is something else, and is left alone.
+    /// It is another kind of file, and is left alone.
     case notAJournal
     /// A later version of this program wrote it.
     case newer(Int)
-    /// Another process uses it, or this one does already; its id, if that is known.
+    /// Another process uses it, or this one does already; its process id, if known.
     case locked(by: Int32?)
     /// It was removed or replaced while it was in use.
     case replaced
@@ -31,7 +31,7 @@ package enum JournalFileFault: Error, Sendable, Equatable {
         }
     }
 
-    /// One sentence about the file.
+    /// A sentence about the file.
     package func sentence(_ path: String) -> String {
         switch self {
         case .notAJournal: "\(path) is not a journal of this program; it was left as it is"

@@ -9,30 +9,30 @@ internal import Synchronization
 /// Makes this process the only writer of a journal: advisory locks on `<file>.lock` and, on Linux,
 /// on the file itself.
 ///
-/// Why a file of its own: it names the holder, and it is there when the journal itself is moved.
-/// Why the journal as well: a hard link, or a mount, gives one file two paths, each with a lock's
-/// file of its own, and of two writers one would overwrite what the other acknowledged.
+/// Why a separate file: it names the holder, and it exists when the journal itself is moved. Why
+/// the journal as well: a hard link, or a mount, gives one file two paths, each with its own lock
+/// file, and of two writers one would overwrite the other's acknowledged data.
 ///
-/// Both are taken with `flock`. It belongs to the open file, so a second journal in this process is
-/// refused too, and the kernel lets go of it when the process ends, however it ends. On Linux it
-/// has nothing to do with SQLite's locks on ranges of the file; elsewhere the two collide. The
-/// lock's file stays: removing it would let two hold it.
+/// Both locks use `flock`. It belongs to the open file, so a second journal in this process is
+/// refused too, and the kernel releases it when the process ends, in any way. On Linux it is
+/// independent of SQLite's locks on ranges of the file; elsewhere the two collide. The lock file
+/// stays: removing it would let two processes hold it.
 final class JournalLock: Sendable {
     private let name: String
     /// Nil once it was released.
     private let descriptor: Mutex<Int32?>
     /// Of the journal itself; nil once it was released, and where it is not locked.
     ///
-    /// Invariant: never closed while SQLite has the file open in this process. Its locks are POSIX
-    /// locks, which closing *any* descriptor of the file drops (fcntl(2)).
+    /// Invariant: never closed while SQLite has the file open in this process. SQLite's locks are
+    /// POSIX locks, which closing *any* descriptor of the file drops (fcntl(2)).
     private let journal: Mutex<Int32?>
 
     /// Creates the file if there is none.
     ///
-    /// - Throws: `locked`, with the holder's process id where that is known, or `unusable`.
+    /// - Throws: `locked`, with the holder's process id if known, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
         name = Self.file(path) + ".lock"
-        let taken = try Self.take(name)
+        let taken = try Self.acquire(name)
         do {
             journal = Mutex(try Self.takeJournal(path))
         } catch {
@@ -42,7 +42,7 @@ final class JournalLock: Sendable {
         descriptor = Mutex(taken)
     }
 
-    private static func take(_ name: String) throws(JournalFileFault) -> Int32 {
+    private static func acquire(_ name: String) throws(JournalFileFault) -> Int32 {
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw .unusable("\(name): \(words(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -52,7 +52,7 @@ final class JournalLock: Sendable {
             throw code == EWOULDBLOCK
                 ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        // For people and the sentence above; the lock itself does not depend on it.
+        // For people and for the error message; the lock itself does not depend on it.
         let text = Array("\(getpid())\n".utf8)
         ftruncate(descriptor, 0)
         _ = unsafe text.withUnsafeBytes { bytes in
@@ -67,7 +67,7 @@ final class JournalLock: Sendable {
             let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else { throw .unusable(words(errno)) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                // Left open: it may be this process that has the journal, by another path.
+                // Left open: this process may have the journal open, by another path.
                 throw errno == EWOULDBLOCK ? .locked(by: nil) : .unusable(words(errno))
             }
             return descriptor
@@ -76,18 +76,18 @@ final class JournalLock: Sendable {
         #endif
     }
 
-    /// Whether the file that says so is still there: without it another process could take a lock.
+    /// Whether the lock file is still there: without it another process could acquire a lock.
     var isHeld: Bool {
         descriptor.withLock { held in
             held.map { FileIdentity(of: $0) == FileIdentity(name) } ?? false
         }
     }
 
-    /// Locks the file of that name again, if it was removed; nil if it is held then.
+    /// Locks the file of that name again, if it was removed; nil if it is held afterwards.
     func regain() -> JournalFailure? {
         guard !isHeld else { return nil }
         do {
-            let fresh = try Self.take(name)
+            let fresh = try Self.acquire(name)
             let old = descriptor.withLock { held in
                 defer { held = fresh }
                 return held
@@ -101,10 +101,10 @@ final class JournalLock: Sendable {
 
     deinit { release() }
 
-    /// Lets others have the journal.
+    /// Releases the journal for other processes.
     ///
-    /// - Parameter isClosed: SQLite has it open no more in this process; otherwise a descriptor
-    ///   stays open without a lock.
+    /// - Parameter isClosed: SQLite has closed it in this process; otherwise a descriptor stays
+    ///   open without a lock.
     func release(isClosed: Bool = true) {
         let journal = self.journal.withLock { $0.take() }
         if let journal {
@@ -115,7 +115,7 @@ final class JournalLock: Sendable {
     }
 
     private static func unlock(_ descriptor: Int32) {
-        // Said, not left to `close`: a child between fork and exec still has the open file.
+        // Explicit, not left to `close`: a child between fork and exec still has the open file.
         flock(descriptor, LOCK_UN)
         shut(descriptor)
     }

@@ -36,10 +36,10 @@ enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
     static let version: Int64 = 3
 
-    /// `part` of a record itself: behind all the notes that stand before it.
+    /// `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
 
-    /// Creates what is missing, step by step, or refuses a file that is not this program's.
+    /// Creates missing tables, step by step, or refuses a file of another program.
     static func prepare(_ database: Database) throws {
         let present = try check(database)
         guard present < version else { return }
@@ -51,7 +51,7 @@ enum JournalSchema {
         }
     }
 
-    /// The version of the file, which is left as it is; 0 if it is empty.
+    /// The version of the file, which is not changed; 0 if it is empty.
     static func check(_ database: Database) throws -> Int64 {
         do {
             let application = try database.integer("PRAGMA application_id") ?? 0
@@ -66,7 +66,8 @@ enum JournalSchema {
         }
     }
 
-    /// The n-th brings a file of version n to version n + 1. Invariant: never changed once released.
+    /// The n-th upgrades a file of version n to version n + 1. Invariant: never changed once
+    /// released.
     private static let migrations = [
         """
         CREATE TABLE sessions(

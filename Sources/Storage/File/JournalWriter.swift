@@ -1,9 +1,9 @@
 internal import GRDB
 
-/// The one connection that writes.
+/// The only connection that writes.
 ///
-/// Why unchecked: everything but `init` and `open` in the journal's `init` is called on the
-/// journal's queue alone, which is what makes it the one writer.
+/// Why unchecked: everything except `init` and the `open` in the journal's `init` is called only on
+/// the journal's queue, which makes it the one writer.
 final class JournalWriter: @unchecked Sendable {
     let path: String
     let retention: JournalRetention
@@ -12,16 +12,16 @@ final class JournalWriter: @unchecked Sendable {
     let maintenance: Maintenance
     private let checkpointer: Checkpointer
     private var database: DatabaseQueue?
-    /// The file as it was when it was first opened.
+    /// The file's identity when it was first opened.
     private var identity: FileIdentity?
-    /// The write-ahead log and its index, as they were when the connection was opened; nil while
-    /// there is none.
+    /// The identities of the write-ahead log and its index when the connection was opened; nil
+    /// while there is none.
     private var logIdentity: FileIdentity?
     private var indexIdentity: FileIdentity?
-    private var nextPlace: Int64 = 1
+    private var nextTailSequence: Int64 = 1
     private var preallocator: WALPreallocator?
-    /// Whether a commit that failed may be in the log all the same. This process does not see it
-    /// there; a start after a crash would, until something else is written in its place.
+    /// Whether a failed commit may be in the log all the same. This process does not see it there;
+    /// a start after a crash would, until another commit is written over it.
     private(set) var isUnsettled = false
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
@@ -35,7 +35,7 @@ final class JournalWriter: @unchecked Sendable {
     // MARK: The file
 
     func open() throws(JournalFileFault) {
-        // A file that was replaced must not be taken for the journal that is in memory.
+        // A replaced file must not be mistaken for the journal in memory.
         if let identity {
             guard identity == FileIdentity(path) else { throw .replaced }
         }
@@ -46,7 +46,7 @@ final class JournalWriter: @unchecked Sendable {
                 try tail.rebuild(database)
                 try heads.reset(database)
                 preallocator = try WALPreallocator(database)
-                nextPlace = try database.next(after: "SELECT max(place) FROM tail")
+                nextTailSequence = try database.next(after: "SELECT max(place) FROM tail")
             }
             maintenance.reset()
             database = fresh
@@ -58,35 +58,35 @@ final class JournalWriter: @unchecked Sendable {
         indexIdentity = FileIdentity(path + "-shm")
     }
 
-    /// Removes rows of the tail that belong to no session. Earlier versions could leave the last
-    /// record of a deleted session there.
+    /// Removes rows of the tail without a session. Earlier versions could leave the last record of
+    /// a deleted session there.
     private static func removeStrays(_ database: Database) throws {
         let strays = "FROM tail WHERE session NOT IN (SELECT row FROM sessions)"
-        // Nothing is written to a file that has none, which is nearly every one.
+        // A file without such rows, which is nearly every one, is not written to.
         guard try database.integer("SELECT count(*) \(strays)") ?? 0 > 0 else { return }
         try database.inWriteTransaction {
             try database.cachedStatement(sql: "DELETE \(strays)").run()
         }
     }
 
-    /// Whether the paths still lead to what is open. SQLite would continue to write where no path leads
-    /// any more: flushed, and gone with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
-    /// which it heeds when it closes, and not when it commits.
+    /// Whether the paths still lead to the open files. SQLite would continue to write to a file
+    /// without a path: flushed, and lost with the process. Precedent: SQLite's
+    /// `SQLITE_FCNTL_HAS_MOVED`, which it checks on closing, but not on committing.
     var filesAreCurrent: Bool {
         database == nil
             || identity == FileIdentity(path) && logIdentity == FileIdentity(path + "-wal")
     }
 
-    /// Whether another process would share the log's index with this one. It holds nothing that
-    /// the log does not have, so once a second is often enough to ask.
+    /// Whether another process would share the log's index with this one. The index holds nothing
+    /// that the log does not have, so checking once a second suffices.
     var indexIsCurrent: Bool {
         database == nil || indexIdentity == FileIdentity(path + "-shm")
     }
 
-    /// Makes good that somebody removed the write-ahead log, or its index: brings all of it into the
-    /// database, and wants the files opened anew. Nil if the journal is where it was then.
+    /// Handles a removed write-ahead log or index: copies all of the log into the database, and
+    /// reopens the files. Returns nil if the journal is at its path afterwards.
     ///
-    /// A database that was moved or removed is waited for; it may come back.
+    /// If the database itself was moved or removed, it waits; the file may come back.
     func reopenIfReplaced() -> JournalFailure? {
         guard let database, !filesAreCurrent || !indexIsCurrent else { return nil }
         guard identity == FileIdentity(path) else {
@@ -108,19 +108,20 @@ final class JournalWriter: @unchecked Sendable {
         configuration.busyMode = .timeout(2)
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { database in
-            // Before anything is written: a file that is not ours is left as it is.
+            // Before the first write: a file of another program is not changed.
             try JournalSchema.prepare(database)
             guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
                 throw JournalFileFault.unusable("it can't be put into WAL mode")
             }
-            // GRDB's own WAL set-up chooses NORMAL, which may lose what was acknowledged.
+            // GRDB's own WAL set-up chooses NORMAL, which may lose acknowledged commits.
             try database.execute(sql: "PRAGMA synchronous = FULL")
             guard try database.integer("PRAGMA synchronous") == 2 else {
                 throw JournalFileFault.unusable("synchronous = FULL is not in force")
             }
-            // Debian's SQLite overwrites whatever is removed, pages that become free too.
+            // Debian's SQLite overwrites removed data by default, including whole pages that become
+            // free.
             try database.execute(sql: "PRAGMA secure_delete = FAST")
-            // A log that had to grow gives back what it took.
+            // A log that had to grow is truncated again.
             try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
             try database.execute(sql: "PRAGMA cache_size = -16384")
             checkpointer.watch(database)
@@ -128,11 +129,11 @@ final class JournalWriter: @unchecked Sendable {
         return queue
     }
 
-    /// Actions whose effects had not ended when the last process did, those that were begun most
-    /// often first. Of very many only some are looked at.
+    /// Actions whose effects had not ended when the previous process did, those begun most often
+    /// first. Of very many actions only some are examined.
     func runningActions(limit: Int) -> [InterruptedWork] {
         var found: [InterruptedWork] = []
-        // For the log alone: a file that can't be read is reported by the code that needs it.
+        // For the log only: a file that can't be read is reported by the code that needs it.
         try? database?.inDatabase { database in
             try database.cachedStatement(
                 sql: """
@@ -153,7 +154,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     func pragma(_ name: String) -> Int64? {
-        // To the caller no connection and no answer are the same.
+        // The caller treats a missing connection like a missing value.
         try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
     }
 
@@ -162,7 +163,7 @@ final class JournalWriter: @unchecked Sendable {
     func close() -> Bool {
         checkpointer.stop()
         if isInDoubt, let database {
-            // Closed, it would empty the log; left open it does not, and any start can continue.
+            // Closing it would empty the log; left open it does not, and any start can continue.
             _ = unsafe Unmanaged.passRetained(database)
             self.database = nil
             return false
@@ -170,11 +171,11 @@ final class JournalWriter: @unchecked Sendable {
         return letGo()
     }
 
-    /// After a failure nothing that the connection believes is believed: a flush that failed may
-    /// have lost pages that it would not write again. The index of the tail stays for those who
-    /// read: it says what was committed before.
+    /// Discards the connection after a failure, with everything it believes: a failed flush may
+    /// have lost pages that it would not write again. The index of the tail stays for readers: it
+    /// describes earlier commits.
     ///
-    /// False if it could not be closed; every commit that was acknowledged is on disk already.
+    /// False if the connection could not be closed; every acknowledged commit is on disk already.
     @discardableResult
     private func letGo() -> Bool {
         defer { database = nil }
@@ -188,14 +189,15 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Commits every batch that continues what the file has, in one transaction; answers for each
-    /// why it does not, if it does not.
+    /// Commits every batch that continues the file, in one transaction; returns for each of the
+    /// others why it does not.
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
         attempt { database in
             heads.shrink()
             var refusals: [JournalFailure?] = []
             var rows = RowWriter(
-                database: database, heads: heads, maintenance: maintenance, nextPlace: nextPlace)
+                database: database, heads: heads, maintenance: maintenance,
+                nextTailSequence: nextTailSequence)
             try inWriteTransaction(of: database) {
                 preallocator?.make(behind: checkpointer.pages, database)
                 for batch in group {
@@ -208,7 +210,7 @@ final class JournalWriter: @unchecked Sendable {
                 maintenance.charge(forAhead: rows.bytesAhead)
                 try maintenance.work(database)
             }
-            nextPlace = rows.nextPlace
+            nextTailSequence = rows.nextTailSequence
             tail.remove(rows.ahead)
             tail.append(rows.added)
             maintenance.committed()
@@ -216,7 +218,8 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Notes whether what failed may have been committed: only the end of it can have been.
+    /// Records whether a failed transaction may have been committed: only a failure of its COMMIT
+    /// leaves that open.
     private func inWriteTransaction(
         of database: Database, _ act: () throws -> Void
     ) throws {
@@ -232,7 +235,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Brings in what checkpoints beside the writer can't: what was written meanwhile.
+    /// Copies the rest that concurrent checkpoints can't: the pages written meanwhile.
     func finishCheckpoint() {
         guard checkpointer.wantsWriter, let database else { return }
         checkpointer.finish(on: database)
@@ -240,7 +243,7 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: Between groups
 
-    /// Whether a write reaches the disk; nil if it does.
+    /// Returns nil if a write reaches the disk, otherwise the failure.
     func probe() -> JournalFailure? {
         let result = attempt { database in
             try database.inTransaction(.immediate) {
@@ -251,28 +254,28 @@ final class JournalWriter: @unchecked Sendable {
             }
         }
         guard case .failure(let failure) = result else {
-            // It stands where the commit stood that failed.
+            // It is written over the failed commit.
             isUnsettled = false
             return nil
         }
         return failure
     }
 
-    /// Whether what checkpoints have written may be lost: a flush of the database failed.
+    /// Whether pages written by checkpoints may be lost: a flush of the database failed.
     var isInDoubt: Bool { checkpointer.isInDoubt }
 
-    /// Brings all that is in the log into the database once more; nil if that reached the disk.
+    /// Copies the whole log into the database again; nil if that reached the disk.
     ///
-    /// SQLite would not do it: it counts as brought in what it wrote before the flush that failed.
-    /// Only a connection that opens the file when no other has it open begins to count anew.
+    /// SQLite would not do it: it counts pages written before the failed flush as copied. Only a
+    /// connection that opens the file while no other has it open starts the count again.
     ///
-    /// A commit that failed is written over first: who finds it in the log would bring it in, and
-    /// readers that have seen meanwhile that it did not happen would never know.
+    /// A failed commit is written over first: a process that finds it in the log would apply it,
+    /// and readers that have seen the rollback would never know.
     func bringInAnew(_ archive: FileArchive) -> JournalFailure? {
         if isUnsettled, let failure = probe() { return failure }
         do {
-            // While another connection is there, the last one that can write leaves the log alone;
-            // and the last one of all can't write.
+            // While another connection is open, the last one that can write leaves the log alone;
+            // and the very last one can't write.
             let anchor = try FileArchive.anchor(path)
             letGo()
             checkpointer.rest()
@@ -281,7 +284,7 @@ final class JournalWriter: @unchecked Sendable {
                 try anchor.close()
                 try emptyLog()
             }
-            // Reads resume in either case; if they cannot, all of this is done again.
+            // Reads resume in either case; if they cannot, all of this is repeated.
             try archive.resumeReads()
             try emptied.get()
         } catch {
@@ -296,8 +299,8 @@ final class JournalWriter: @unchecked Sendable {
         configuration.label = "journal.renewal"
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
-            // Refused while another process reads the file. Set before the first look: what the
-            // connection knows of the log is its own then, and made from the log.
+            // Refused while another process reads the file. Set before the first read: then the
+            // connection's index of the log is private, and built from the log.
             try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
@@ -306,10 +309,10 @@ final class JournalWriter: @unchecked Sendable {
         try alone.close()
     }
 
-    /// Waits for the checkpoint that is under way.
+    /// Waits for the checkpoint under way.
     func endCheckpoint() { checkpointer.rest() }
 
-    /// One step of housekeeping; whether there is more to do at once.
+    /// One step of maintenance; returns whether there is more to do at once.
     func keepHouse() -> Result<Bool, JournalFailure> {
         guard maintenance.areDue else { return .success(false) }
         return attempt { database in

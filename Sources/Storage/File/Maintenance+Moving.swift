@@ -1,21 +1,22 @@
 internal import GRDB
 
-/// A part of the tail on its way into `records`, session by session.
+/// A part of the tail that is being moved into `records`, session by session.
 ///
-/// Invariant: first all of it is written there, then it is removed here, so that a reader finds each
-/// record in at least one of the two, and after a crash in the middle it is done again.
+/// Invariant: first all of it is written there, then it is removed here, so that a reader finds
+/// each record in at least one of the two, and a move that a crash interrupts is repeated.
 struct TailMove {
-    /// Up to this place.
+    /// Up to this sequence number.
     let through: Int64
-    /// Whose records these are.
+    /// The sessions of these records.
     let rows: [Int64]
-    /// Those that are not done, the next one last.
+    /// Sessions that are not done, the next one last.
     fileprivate var waiting: [Int64]
     /// How many of the next session's records are done.
     fileprivate var offset = 0
-    /// Up to where the next session is trimmed; nil: it is over. Valid once `offset` is above 0.
+    /// The number up to which the next session is trimmed; nil: it is deleted. Valid once `offset`
+    /// is above 0.
     fileprivate var keptAfter: UInt64?
-    /// Up to here the tail is removed.
+    /// The tail is removed up to here.
     fileprivate var removed: Int64
 
     var isDone: Bool { removed >= through }
@@ -32,11 +33,11 @@ extension Maintenance {
     func beginMove() {
         isMoveWanted = false
         tailBytes = 0
-        guard let (first, last) = tail.places else { return }
+        guard let (first, last) = tail.sequences else { return }
         move = TailMove(tail.rowsDescending(), from: first, through: last)
     }
 
-    /// - Returns: the work done, in rows; about `limit` at the most.
+    /// - Returns: the work done, in rows; at most about `limit`.
     func moveSome(_ limit: Int, _ database: Database) throws -> Int {
         guard move != nil else { return 0 }
         var left = limit
@@ -52,9 +53,9 @@ extension Maintenance {
         return limit - left
     }
 
-    /// Moves all that a session has in the tail, if that is not much; answers whether.
+    /// Moves all rows of a session out of the tail, if they are few; returns whether it did.
     ///
-    /// Invariant: the caller takes it out of the tail's index once this is committed.
+    /// Invariant: the caller removes them from the tail's index once this is committed.
     func moveAhead(_ row: Int64, _ database: Database) throws -> Bool {
         let entries = tail.entries(of: row, from: 0, through: .max, limit: Self.aheadLimit + 1)
         guard entries.count <= Self.aheadLimit else { return false }
@@ -62,11 +63,11 @@ extension Maintenance {
         guard let keptAfter = try keptAfter(row, database) else { return false }
         _ = try moveRuns(entries, of: row, keptAfter: keptAfter, .max, database)
         let remove = try database.cachedStatement(sql: "DELETE FROM tail WHERE place = ?")
-        for entry in entries { try remove.run(.integer(entry.place)) }
+        for entry in entries { try remove.run(.integer(entry.sequence)) }
         return true
     }
 
-    /// The next of one session's rows, many of them as one.
+    /// Moves the next rows of one session, joining many into one.
     private func moveRecords(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         guard var move else { return 0 }
         let entries = tail.entries(
@@ -90,11 +91,11 @@ extension Maintenance {
         _ entries: [TailIndex.Entry], of row: Int64, keptAfter: UInt64, _ limit: Int,
         _ database: Database
     ) throws -> (taken: Int, work: Int) {
-        // A crash in the middle of a move leaves some of it in both. A row of the tail is moved
-        // whole, so what is there already ends where one of them does.
+        // A crash during a move leaves some rows in both. A row of the tail is moved whole, so the
+        // rows already there end where one of the tail's rows does.
         let moved = try HistoryEnd.moved(of: row, database)?.position
-        // Trimmed records stay out (the creation too, the record 0), but the newest says
-        // where the session stands.
+        // Trimmed records are omitted (including the creation, record 0), but the newest one stays
+        // as the session's head.
         let newest = tail.newest(of: row)?.number ?? 0
         let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)
         let select = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
@@ -104,7 +105,7 @@ extension Maintenance {
             taken += 1
             work += 1
             guard entry.number >= first, moved.map({ $0 < entry.position }) ?? true,
-                let lines = try select.first(.integer(entry.place), make: { $0.bytes(0) })
+                let lines = try select.first(.integer(entry.sequence), make: { $0.bytes(0) })
             else { continue }
             if !run.isEmpty, run.text.count + lines.count > RecordPage.fullBytes {
                 try run.insertInRecords(database)
@@ -117,7 +118,7 @@ extension Maintenance {
         return (taken, max(1, work))
     }
 
-    /// Nil: the session is over.
+    /// Nil: the session is deleted.
     private func keptAfter(_ row: Int64, _ database: Database) throws -> UInt64? {
         let kept = try database.integer(
             "SELECT kept_after FROM sessions WHERE row = ? AND id IS NOT NULL", .integer(row))

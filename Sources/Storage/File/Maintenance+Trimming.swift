@@ -1,8 +1,8 @@
 internal import GRDB
 
-// Retention. Each step answers how much it removed, in rows: about `limit` at the most.
+// Retention. Each step returns how much it removed, in rows: at most about `limit`.
 extension Maintenance {
-    /// Sessions that grew past what is kept since they were trimmed.
+    /// Trims sessions that have grown beyond the limits since they were last trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         while left > 0, let session = heads.crowded.first {
@@ -16,7 +16,7 @@ extension Maintenance {
             left -= step.removed + 1
             guard step.isDone else { continue }
             heads.crowded.remove(session)
-            // Without a snapshot to trim up to, another try comes when it has grown on.
+            // Without a snapshot to trim up to, the next attempt follows when it has grown further.
             let tried = head.number - min(head.number, UInt64(retention.records))
             heads[session]?.trimmed = max(step.keptAfter, tried)
             heads[session]?.trimmedBytes = max(
@@ -73,7 +73,7 @@ extension Maintenance {
         return database.changesCount
     }
 
-    /// The rows of sessions that were deleted, or of earlier lives.
+    /// Removes the rows of deleted sessions and of earlier generations.
     private func removeOver(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         var rows: [Int64] = []
@@ -84,7 +84,7 @@ extension Maintenance {
             return true
         }
         for row in rows {
-            // Its row must not go before its last record has.
+            // Its row must stay until its last record is removed.
             if tail.holds(row) || endedNow.contains(row) {
                 isMoveWanted = true
             } else {
@@ -113,7 +113,7 @@ extension Maintenance {
     private func remove(
         from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
     ) throws -> Int {
-        // `<=` takes the whole of the last number; NULL: there are not that many.
+        // `<=` removes the whole of the last number; NULL: there are not that many.
         try database.cachedStatement(
             sql: """
                 DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
@@ -125,7 +125,7 @@ extension Maintenance {
         return database.changesCount
     }
 
-    /// The next few sessions: records may have become too old while nothing happened.
+    /// Trims the next few sessions by age: records may expire without a commit.
     private func lookAtAll(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         var rows: [Int64] = []
@@ -146,11 +146,11 @@ extension Maintenance {
         return limit - left
     }
 
-    /// A snapshot up to which records go.
+    /// A snapshot up to which records are trimmed.
     private struct TrimPoint {
         var number: UInt64 = 0
         var version: UInt64 = 0
-        /// How many bytes the session had had by then.
+        /// The bytes that the session had had by then.
         var bytes = 0
 
         init() {}
@@ -162,8 +162,8 @@ extension Maintenance {
         }
     }
 
-    /// The oldest snapshot behind which no more follows than may be kept, or else the newest; nil
-    /// if nothing has to go.
+    /// The oldest snapshot whose later records are within the limits, or else the newest; nil if
+    /// nothing has to be trimmed.
     private func cut(
         _ row: Int64, beyondBytes: Int, _ database: Database
     ) throws -> TrimPoint? {
@@ -183,8 +183,10 @@ extension Maintenance {
         ).first(.integer(row), make: { try TrimPoint($0) })
     }
 
-    /// Invariant: up to a snapshot, so that every version that is kept can be rebuilt, and never past
-    /// the newest one. What is kept begins there even before the last of the rows is gone.
+    /// Trims a session up to a snapshot.
+    ///
+    /// Invariant: up to a snapshot, so that every kept version can be rebuilt, and never past the
+    /// newest one. The kept history begins there even before the last row is removed.
     private func trim(
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {
@@ -212,13 +214,13 @@ extension Maintenance {
                 sql: "DELETE FROM snapshots WHERE session = ? AND version <= ? AND number < ?"
             ).run(.integer(row), .number(cut.version), .number(cut.number))
         }
-        // The newest record stays in any case: it says where the session stands.
+        // The newest record always stays: it is the session's head.
         let last = min(cut.number, max(newest, 1) - 1)
         let (removed, isDone) = try removeRecords(of: row, through: last, limit, database)
         return (removed, isDone, cut.number, cut.bytes)
     }
 
-    /// A row that begins up to `last` and continues after it stays whole.
+    /// Removes records; a row that begins before `last` and continues after it stays whole.
     private func removeRecords(
         of row: Int64, through last: UInt64, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool) {

@@ -1,13 +1,13 @@
 internal import GRDB
 
-/// Housekeeping of the file: moving the tail, and retention.
+/// Maintenance of the file: moving the tail, and retention.
 ///
-/// Design: it goes along with commits. Each row that is committed pays for a few rows of
-/// housekeeping in one of the next transactions, so that it keeps up with any load, never takes
-/// more than a bounded part of a commit, and needs no flush of its own. While nothing is
-/// committed, the journal gives it transactions of its own.
+/// Design: it is part of commits. Each committed row pays for a few rows of maintenance in one of
+/// the next transactions, so that maintenance keeps up with any load, never takes more than a
+/// bounded part of a commit, and needs no flush of its own. Without commits, the journal gives it
+/// separate transactions.
 ///
-/// Invariant: only within a transaction of the writer; after one that failed it starts anew.
+/// Invariant: only within a transaction of the writer; after a failed one it starts over.
 final class Maintenance {
     let retention: JournalRetention
     let tail: TailIndex
@@ -18,34 +18,34 @@ final class Maintenance {
     private var budget = 0
     /// The move out of the tail that is under way.
     var move: TailMove?
-    /// Of what this process put into the tail and did not begin to move.
+    /// Bytes that this process has put into the tail and not begun to move.
     var tailBytes = 0
-    /// Once a second: what is found by looking.
+    /// Set once a second: sessions are due for examination.
     var isLookDue = false
-    /// That look does not end before it has been at every session.
+    /// The examination continues until every session was visited.
     private(set) var looksAtEverything = false
-    /// Where the look at all sessions, one by one, continues.
+    /// Where the examination of all sessions continues.
     var nextLook: Int64 = 0
-    /// Where the look at sessions that are over continues.
+    /// Where the removal of deleted sessions continues.
     var nextOver: Int64 = 0
-    /// Something in the tail waits to be removed.
+    /// Whether rows in the tail wait to be removed.
     var isMoveWanted = false
     /// The rows of sessions that the present transaction deletes.
     ///
     /// Invariant: none of them is removed in that transaction. Their last records are in the tail
     /// by then and not yet in its index: without the row, a restart would give its number to
-    /// another session, and that record with it.
+    /// another session, together with that record.
     private(set) var endedNow: Set<Int64> = []
 
-    /// A row moves (written there, removed here) and is trimmed some day; one more to catch up.
+    /// A row is moved (written there, removed here) and trimmed eventually; one more to catch up.
     private static let rowsPerRun = rowsPerRemoval + 4
-    /// Removing a row of the tail gives back every page that it lay on.
+    /// Removing a row of the tail may rewrite every page that it occupies.
     static let rowsPerRemoval = 4
-    /// So many rows of the tail are moved at once for what comes behind them.
+    /// The maximal number of rows of the tail that are moved at once for later records.
     static let aheadLimit = 16
-    /// The cost of bytes is counted in rows, too.
+    /// Bytes are charged in rows, too.
     static let bytesPerRow = 1_024
-    /// Less is not worth the pages that it touches.
+    /// A smaller step is not worth the pages that it touches.
     private static let leastCredit = 128
 
     init(
@@ -58,7 +58,7 @@ final class Maintenance {
         self.now = now
     }
 
-    /// The file was opened anew.
+    /// Forgets everything after the file was reopened.
     func reset() {
         move = nil
         budget = 0
@@ -67,10 +67,10 @@ final class Maintenance {
         endedNow = []
     }
 
-    /// The present transaction deletes the session that has this row.
-    func noteEnd(of row: Int64) { endedNow.insert(row) }
+    /// Records that the present transaction deletes the session with this row.
+    func recordEnd(of row: Int64) { endedNow.insert(row) }
 
-    /// The next look goes all round.
+    /// Makes the next examination visit all sessions.
     func lookAtEverything() {
         isLookDue = true
         looksAtEverything = true
@@ -78,8 +78,8 @@ final class Maintenance {
         nextOver = 0
     }
 
-    /// Not before it has been at all that deleted sessions have left: they are deleted as fast as
-    /// clients want, and what a look may do grows with what is committed.
+    /// Not before it has visited the rows of all deleted sessions: clients may delete as fast as
+    /// they want, and the budget grows with the commits.
     func endLook() {
         guard nextOver == 0 else { return }
         guard !looksAtEverything || (nextLook == 0 && !isMoveWanted && move == nil)
@@ -96,14 +96,14 @@ final class Maintenance {
         tail.count >= retention.tailRecords || tailBytes >= retention.tailBytes
     }
 
-    /// Rows that are committed with the next work, and the bytes of what they have.
+    /// Charges for rows committed with the next work, and for their bytes.
     func charge(for runs: Int, bytes: Int) {
         tailBytes += bytes
         let rows = runs * Self.rowsPerRun + 2 * bytes / Self.bytesPerRow
         budget = areDue ? min(budget + rows, retention.stepRows) : 0
     }
 
-    /// Records that bypass the tail are charged only for their removal.
+    /// Charges for records that bypass the tail: only for their removal.
     func charge(forAhead bytes: Int) {
         guard areDue, bytes > 0 else { return }
         let rows = Self.rowsPerRemoval + bytes / Self.bytesPerRow
@@ -112,7 +112,7 @@ final class Maintenance {
 
     func charge(all rows: Int) { budget = rows }
 
-    /// Does what the budget allows.
+    /// Does the work that the budget allows.
     func work(_ database: Database) throws {
         guard budget >= min(Self.leastCredit, retention.stepRows), areDue else { return }
         if move == nil, isMoveWanted || isTailLong { beginMove() }

@@ -1,21 +1,21 @@
 internal import GRDB
 
-/// Consecutive records of one session: what a row of `tail` and of `records` has.
+/// Consecutive records of one session: a row of `tail` or of `records`.
 ///
-/// Why many to a row: what a row costs SQLite does not depend on what is in it, and a session that
-/// is busy leaves dozens of records in each commit.
+/// Why many per row: the cost of a row in SQLite does not depend on its content, and a busy session
+/// leaves dozens of records in each commit.
 struct RecordPage {
     /// The session's row.
     let row: Int64
     private(set) var text: [UInt8] = []
     private(set) var count = 0
-    /// Where the last of them stands, and the version there.
+    /// The position of the last record, and the version there.
     private(set) var last = HistoryPosition(0)
     private(set) var version: UInt64 = 0
 
-    /// Beyond it another row begins: what a reader reads at least.
+    /// Beyond it another row begins: the least that a reader reads.
     static let fullBytes = RecordBatch.fullBytes
-    /// From here on a session's records of one commit are worth the pages of a row of `records`.
+    /// From this size on a session's records of one commit justify a row of `records`.
     static let aheadBytes = 2_048
 
     init(of row: Int64) { self.row = row }
@@ -36,7 +36,7 @@ struct RecordPage {
         version = record.version
     }
 
-    /// Adds a row of the tail, which comes next.
+    /// Appends the next row of the tail.
     mutating func append(_ text: [UInt8], _ entry: TailIndex.Entry) {
         self.text += text
         count += Int(entry.count)
@@ -44,7 +44,7 @@ struct RecordPage {
         version = entry.version
     }
 
-    func insert(inTail place: Int64, _ database: Database) throws {
+    func insert(inTail sequence: Int64, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 INSERT INTO tail(session, number, part, version, count, lines, place)
@@ -52,7 +52,7 @@ struct RecordPage {
                 """
         ).run(
             .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
-            .integer(Int64(count)), .text(text), .integer(place))
+            .integer(Int64(count)), .text(text), .integer(sequence))
     }
 
     func insertInRecords(_ database: Database) throws {

@@ -4,12 +4,12 @@ internal import GRDB
 struct RecordReader {
     let database: Database
     let life: Life
-    /// The session's records in the tail that may be wanted.
+    /// The session's records in the tail that may be needed.
     ///
-    /// Invariant: taken before the transaction began in which they are read.
+    /// Invariant: read before the transaction began in which the rows are read.
     let waiting: [TailIndex.Entry]
 
-    /// Shows what comes after `start`, for as long as `act` wants more.
+    /// Passes the records after `start` to `act`, for as long as it returns true.
     func each(after start: HistoryPosition, through last: UInt64, act: (HistoryEntry) -> Bool)
         throws
     {
@@ -37,8 +37,8 @@ struct RecordReader {
         }
         let newer = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
         for entry in waiting where wantsMore && reached < entry.position {
-            // None: it is further on its way, and was shown above.
-            let lines = try newer.first(.integer(entry.place)) { $0.bytes(0) }
+            // None: it has been moved meanwhile, and was passed above.
+            let lines = try newer.first(.integer(entry.sequence)) { $0.bytes(0) }
             if let lines { wantsMore = try show(lines) }
         }
     }

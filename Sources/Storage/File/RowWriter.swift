@@ -1,36 +1,37 @@
 internal import GRDB
 
-/// Writes the rows of batches that were let in, inside a group's transaction.
+/// Writes the rows of validated batches, inside a group's transaction.
 struct RowWriter {
     let database: Database
     let heads: SessionHeads
     let maintenance: Maintenance
-    /// The tail's next place.
-    var nextPlace: Int64
+    /// The next sequence number in the tail.
+    var nextTailSequence: Int64
     /// The entries that the group adds to the tail: indexed once it is committed.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
-    /// The bytes of that.
+    /// The bytes of those entries.
     private(set) var bytes = 0
-    /// Sessions whose records went past the tail.
+    /// Sessions whose records skipped the tail.
     private(set) var ahead: Set<Int64> = []
-    /// The bytes of those.
+    /// The bytes of those records.
     private(set) var bytesAhead = 0
-    /// The pages to add, in the order in which they were begun, and which of them each session's
-    /// next record continues.
+    /// The pages to add, in the order of their beginnings, and the page that each session's next
+    /// record continues.
     private var runs: [RecordPage] = []
     private var open: [Int64: Int] = [:]
 
-    init(database: Database, heads: SessionHeads, maintenance: Maintenance, nextPlace: Int64) {
+    init(database: Database, heads: SessionHeads, maintenance: Maintenance, nextTailSequence: Int64)
+    {
         self.database = database
         self.heads = heads
         self.maintenance = maintenance
-        self.nextPlace = nextPlace
+        self.nextTailSequence = nextTailSequence
     }
 
-    /// - Precondition: `heads` has let the batch in, and no other one since.
+    /// - Precondition: `heads` has validated the batch, and no other one since.
     mutating func write(_ batch: Batch) throws {
         try write(batch.runs)
-        // Data of a session that is deleted by now are dropped with it.
+        // Data of a session that is deleted by now is discarded.
         for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
             try write(snapshot)
         }
@@ -58,8 +59,8 @@ struct RowWriter {
         }
     }
 
-    /// Every batch was written: adds the records of all of them to the tail; but what fills half
-    /// a page goes where the tail would be moved to, and is written once.
+    /// Adds the records of all written batches to the tail; a run that fills half a page is written
+    /// to `records` directly, and only once.
     mutating func finish() throws {
         for run in runs {
             if try goesAhead(run) {
@@ -68,16 +69,17 @@ struct RowWriter {
                 continue
             }
             bytes += run.text.count
-            try run.insert(inTail: nextPlace, database)
+            try run.insert(inTail: nextTailSequence, database)
             let entry = TailIndex.Entry(
-                place: nextPlace, number: run.last.number, version: run.version,
+                sequence: nextTailSequence, number: run.last.number, version: run.version,
                 part: run.last.part, count: UInt32(run.count))
             added.append((run.row, entry))
-            nextPlace += 1
+            nextTailSequence += 1
         }
     }
 
-    /// The session's rows in the tail are moved first, if they are few.
+    /// Whether the run skips the tail; the session's rows in the tail are moved first, if they are
+    /// few.
     private mutating func goesAhead(_ run: RecordPage) throws -> Bool {
         guard !ahead.contains(run.row) else { return true }
         guard run.text.count >= RecordPage.aheadBytes,
@@ -97,7 +99,7 @@ struct RowWriter {
             .string(run.key.generation), .integer(time))
     }
 
-    /// The row stays, without the id, until the session's records are removed.
+    /// Keeps the row, without the id, until the session's records are removed.
     private func delete(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
             .run(.integer(row))
@@ -106,7 +108,7 @@ struct RowWriter {
         ).run(
             .string(run.key.session), .string(run.reactor), .string(run.key.generation),
             .integer(time))
-        maintenance.noteEnd(of: row)
+        maintenance.recordEnd(of: row)
     }
 
     private func write(_ snapshot: Snapshot) throws {

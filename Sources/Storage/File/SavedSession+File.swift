@@ -1,7 +1,7 @@
 internal import GRDB
 
 extension SavedHead {
-    /// - Parameter waiting: the session's newest in the tail.
+    /// - Parameter waiting: the session's newest entry in the tail.
     init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         end = try HistoryEnd(of: life.row, waiting, database)
@@ -9,14 +9,14 @@ extension SavedHead {
         keptVersion = life.keptVersion
     }
 
-    /// - Parameter deleted: what is remembered of a session that is no more.
+    /// - Parameter deleted: the tombstone of a session.
     init(of deleted: SavedSession) {
         self.init(key: deleted.key, reactor: deleted.reactor, isDeleted: true)
     }
 }
 
 extension SavedSession {
-    /// A session that was deleted, if it is still remembered.
+    /// A deleted session, if it is still remembered.
     static func deleted(_ session: String, in database: Database) throws -> SavedSession? {
         let rows = try database.cachedStatement(
             sql: "SELECT reactor, generation FROM tombstones WHERE id = ?")
@@ -27,7 +27,7 @@ extension SavedSession {
         }
     }
 
-    /// - Parameter waiting: all of the session's in the tail.
+    /// - Parameter waiting: all entries of the session in the tail.
     init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         end = try HistoryEnd(of: life.row, waiting.last, database)

@@ -1,44 +1,45 @@
 internal import GRDB
 
-/// Where each session stands, with everything that was let in so far, so that a batch is checked
-/// without reading.
+/// The head of each session, including all validated batches, so that a batch is checked without
+/// reading.
 ///
-/// A cache of the file: what is not in it is read. Invariant: nothing is dropped from it within a group,
-/// whose batches build upon each other before any of them is in the tail's index.
+/// A cache of the file: missing heads are read. Invariant: no head is dropped within a group, whose
+/// batches build upon each other before any of them is in the tail's index.
 final class SessionHeads {
     struct Head {
         var row: Int64
         var generation: String
-        /// The newest record.
+        /// The number of the newest record.
         var number: UInt64
-        /// Notes behind it.
+        /// Notes after it.
         var notes: UInt32
         var isDeleted: Bool
-        /// Up to where records were trimmed, or a trim was tried in vain.
+        /// The number up to which records were trimmed, or a trim failed for lack of a snapshot.
         var trimmed: UInt64
-        /// About how many bytes of records and snapshots the session has had.
+        /// The approximate bytes of records and snapshots that the session has had.
         var bytes = 0
-        /// How many of them were trimmed, or a trim was tried in vain.
+        /// The bytes that were trimmed, or could not be for lack of a snapshot.
         var trimmedBytes = 0
     }
 
     private var heads: [String: Head] = [:]
-    /// The heads as they were before the batch that was validated last, newest last.
+    /// The heads before the batch that was validated last, newest last.
     private var before: [(session: String, head: Head?)] = []
-    /// For each run of that batch the session's row.
+    /// The session's row for each run of that batch.
     private(set) var rows: [Int64] = []
-    /// The next session's row. Invariant: none is used twice while anything of the old one is left.
+    /// The next session's row. Invariant: no number is used again while any row of the old session
+    /// is left.
     private var nextRow: Int64 = 1
     private let tail: TailIndex
-    /// Sessions that have an eighth more records than are kept.
+    /// Sessions that exceed the record limit by an eighth.
     var crowded: Set<String> = []
-    /// How many that is.
+    /// The number at which that is reached.
     private let crowd: UInt64
-    /// The same for their bytes.
+    /// The same for bytes.
     private let crowdBytes: Int
 
-    /// About 250 bytes each. Beyond it all are read again as they come: some ten microseconds, and
-    /// sessions that sleep cost nothing.
+    /// About 250 bytes each. Beyond it heads are read again on demand: some ten microseconds, and
+    /// sleeping sessions cost nothing.
     static let limit = 20_000
 
     init(tail: TailIndex, keeping retention: JournalRetention) {
@@ -47,7 +48,7 @@ final class SessionHeads {
         crowdBytes = retention.bytes + retention.bytes / 8
     }
 
-    /// Starts anew from the file.
+    /// Starts over from the file.
     func reset(_ database: Database) throws {
         heads.removeAll()
         crowded.removeAll()
@@ -57,31 +58,31 @@ final class SessionHeads {
             ("sessions", "row"), ("tail", "session"), ("records", "session"),
             ("snapshots", "session"), ("answers", "session"), ("running", "session"),
         ] {
-            // Each is the end of an index, but for the tail, which is bounded and was just read.
+            // Each is the end of an index, except for the tail, which is bounded and was just read.
             nextRow = max(nextRow, try database.next(after: "SELECT max(\(row)) FROM \(table)"))
         }
     }
 
-    /// Between groups.
+    /// Drops heads above the limit. Between groups only.
     func shrink() {
         if heads.count > Self.limit { heads.removeAll() }
     }
 
-    /// Invariant: the session's batch was let in.
+    /// The row of a session. Invariant: the session's batch was validated.
     func row(of session: String) -> Int64 {
         guard let head = heads[session] else { preconditionFailure("a batch that was not checked") }
         return head.row
     }
 
-    /// Whether that life continues after the batch that was validated last.
+    /// Whether that generation is alive after the batch that was validated last.
     func isLiving(_ session: String, _ generation: String) -> Bool {
         guard let head = heads[session] else { return false }
         return !head.isDeleted && head.generation == generation
     }
 
-    /// A snapshot is written; answers how many bytes the session has had with it.
+    /// Records the bytes of a snapshot; returns the session's bytes including it.
     ///
-    /// Invariant: the session's batch was let in.
+    /// Invariant: the session's batch was validated.
     func addSnapshot(_ bytes: Int, of session: String) -> Int {
         guard var head = heads[session] else { preconditionFailure("a batch that was not checked") }
         head.bytes += bytes
@@ -96,7 +97,8 @@ final class SessionHeads {
 
     // MARK: Letting in
 
-    /// Moves on by the entries of the batch, or stays and returns why it does not continue the file.
+    /// Advances by the entries of the batch, or stays and returns why the batch does not continue
+    /// the file.
     func validate(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
@@ -114,7 +116,7 @@ final class SessionHeads {
             rows.append(next.row)
             before.append((run.key.session, heads.updateValue(next, forKey: run.key.session)))
         }
-        // A snapshot of what was never written must not stay, should the rest of it have failed.
+        // A snapshot of records that were never written must not stay if the other batches fail.
         for snapshot in batch.snapshots {
             let head = try head(of: snapshot.session, database)
             guard head?.generation == snapshot.generation, snapshot.number <= head?.number ?? 0
@@ -123,7 +125,7 @@ final class SessionHeads {
                 return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
             }
         }
-        // Nor must an answer that speaks of it.
+        // The same holds for a stored reply to them.
         for answer in batch.answers where answer.number > 0 {
             let head = try head(of: answer.session, database)
             guard head?.generation == answer.generation, answer.number > head?.number ?? 0,
@@ -158,15 +160,15 @@ final class SessionHeads {
         next.bytes += run.text.count
         next.position = run.last
         next.isDeleted = run.deleted != nil
-        noteCrowd(run.key.session, next, since: present)
+        recordSurplus(run.key.session, next, since: present)
         return next
     }
 
-    private func noteCrowd(_ session: String, _ head: Head, since last: Head?) {
+    private func recordSurplus(_ session: String, _ head: Head, since last: Head?) {
         if head.bytes - head.trimmedBytes > crowdBytes { crowded.insert(session) }
         let kept = head.number - min(head.number, head.trimmed)
         guard kept > crowd else { return }
-        // Now and then is enough, and spares a look into the set for each run.
+        // An occasional check suffices, and saves a look-up in the set for each run.
         let before = last.map { $0.number - min($0.number, $0.trimmed) } ?? 0
         guard before <= crowd || (before - crowd - 1) / 256 != (kept - crowd - 1) / 256 else {
             return
@@ -192,7 +194,7 @@ extension SessionHeads.Head {
         }
     }
 
-    /// As the file has it; nil for a session that was never there, or is forgotten.
+    /// Reads the head from the file; nil for a session that never existed or is forgotten.
     init?(of session: String, _ tail: TailIndex, _ database: Database) throws {
         let sessions = try database.cachedStatement(
             sql: "SELECT row, generation, kept_after FROM sessions WHERE id = ?")
@@ -222,8 +224,8 @@ extension SessionHeads.Head {
 }
 
 extension SessionHeads.Head {
-    /// Finds how many bytes the session has had: its newest snapshot says it, and what has come since
-    /// is little. A run that the snapshot is in the middle of counts as a whole.
+    /// Determines the session's bytes: its newest snapshot has them, and the records since are few.
+    /// A run that contains the snapshot's record counts as a whole.
     fileprivate mutating func weigh(_ tail: TailIndex, _ database: Database) throws {
         let snapshots = try database.cachedStatement(
             sql: """
@@ -235,7 +237,7 @@ extension SessionHeads.Head {
         }
         let after = newest?.number ?? 0
         bytes = newest?.bytes ?? 0
-        // As blobs: of a text SQLite counts the characters.
+        // As blobs, because for a text SQLite counts the characters.
         let moved = try database.cachedStatement(
             sql: """
                 SELECT sum(length(CAST(lines AS BLOB))) FROM records
@@ -246,7 +248,8 @@ extension SessionHeads.Head {
         let waiting = try database.cachedStatement(
             sql: "SELECT length(CAST(lines AS BLOB)) FROM tail WHERE place = ?")
         for entry in tail.entries(of: row, after: HistoryPosition(after)) {
-            bytes += try waiting.first(.integer(entry.place)) { Int(clamping: $0.integer(0)) } ?? 0
+            bytes +=
+                try waiting.first(.integer(entry.sequence)) { Int(clamping: $0.integer(0)) } ?? 0
         }
         guard trimmed > 0 else { return }
         trimmedBytes =
@@ -258,7 +261,7 @@ extension SessionHeads.Head {
 }
 
 extension Batch {
-    /// Whom its answers and running actions concern.
+    /// The sessions of its stored replies and running actions.
     fileprivate var lives: [(session: String, generation: String)] {
         guard !answers.isEmpty || !started.isEmpty || !settled.isEmpty else { return [] }
         return answers.map { ($0.session, $0.generation) }
@@ -266,7 +269,7 @@ extension Batch {
             + settled.map { ($0.session, $0.generation) }
     }
 
-    /// Whether it deletes that life of a session, which may be followed by another one.
+    /// Whether it deletes that generation of a session, which another one may follow.
     fileprivate func ends(_ session: String, _ generation: String) -> Bool {
         runs.contains {
             $0.deleted != nil && $0.key.session == session && $0.key.generation == generation

@@ -2,9 +2,9 @@ internal import GRDB
 internal import GRDBSQLite
 
 // Why not GRDB's arguments and rows: an array of boxed values for each row was half of a commit's
-// time, and texts would become strings on their way to bytes.
+// time, and texts would be converted to strings on their way to bytes.
 extension Statement {
-    /// Runs the statement once for these values, in the order of its parameters.
+    /// Runs the statement once with these values, in the order of its parameters.
     func run(_ values: BoundValue...) throws {
         try each(values) { _ in false }
     }
@@ -21,7 +21,7 @@ extension Statement {
         return found
     }
 
-    /// Shows rows for as long as `act` wants more.
+    /// Passes rows to `act` for as long as it returns true.
     func each(_ values: BoundValue..., act: (FoundRow) throws -> Bool) throws {
         try each(values, act)
     }
@@ -51,7 +51,7 @@ extension Statement {
     }
 }
 
-/// The row that a statement stands on. Invariant: used only inside the call that shows it.
+/// The current row of a statement. Invariant: used only inside the call that passes it.
 @safe struct FoundRow {
     fileprivate let statement: OpaquePointer
 
@@ -61,7 +61,7 @@ extension Statement {
 
     /// Reads a value that ``BoundValue/number(_:)`` has written.
     ///
-    /// - Throws: ``JournalFileFault``: somebody else has written a negative number.
+    /// - Throws: ``JournalFileFault``: another program has written a negative number.
     func number(_ column: CInt) throws(JournalFileFault) -> UInt64 {
         guard let number = UInt64(exactly: integer(column)) else {
             throw .unusable("\(integer(column)) stands where a number from 0 on should")
@@ -80,21 +80,21 @@ extension Statement {
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
     }
 
-    /// A text's length in bytes, which is not copied for it.
+    /// A text's length in bytes, without a copy of the text.
     func count(_ column: CInt) -> Int { Int(unsafe sqlite3_column_bytes(statement, column)) }
 
     func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
 extension Database {
-    /// As `inTransaction(.immediate)`, with statements that are not parsed each time.
+    /// Like `inTransaction(.immediate)`, but with cached statements.
     func inWriteTransaction(_ act: () throws -> Void) throws {
         try cachedStatement(sql: "BEGIN IMMEDIATE").run()
         do {
             try act()
             try cachedStatement(sql: "COMMIT").run()
         } catch {
-            // The failure may have ended it already.
+            // The failure may have ended the transaction already.
             if isInsideTransaction { try? cachedStatement(sql: "ROLLBACK").run() }
             throw error
         }
@@ -110,9 +110,10 @@ extension Database {
         return found ?? nil
     }
 
-    /// One more than what the query finds, at least 1.
+    /// The result of the query plus one, at least 1.
     ///
-    /// - Throws: ``JournalFileFault``: there is no such number. This program never gets that far.
+    /// - Throws: ``JournalFileFault``: there is no such number. This program never reaches that
+    ///   limit.
     func next(after sql: String) throws -> Int64 {
         let last = max(0, try integer(sql) ?? 0)
         guard last < Int64.max else { throw JournalFileFault.unusable("\(sql) is \(last)") }
@@ -130,7 +131,7 @@ enum BoundValue {
 
     static func number(_ number: UInt64) -> BoundValue { .integer(Int64(bitPattern: number)) }
 
-    /// SQLite copies what it is given (`SQLITE_TRANSIENT`).
+    /// SQLite copies the bytes (`SQLITE_TRANSIENT`).
     fileprivate func bind(to statement: OpaquePointer?, at index: CInt) -> CInt {
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch self {

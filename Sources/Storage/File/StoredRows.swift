@@ -8,7 +8,7 @@ struct Life {
     var keptAfter: UInt64
     var keptVersion: UInt64
 
-    /// Nil if there is none of this id that lives.
+    /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
         let sessions = try database.cachedStatement(
             sql: """
@@ -26,7 +26,7 @@ struct Life {
         self = found
     }
 
-    /// Nil if it is another life by now, or none.
+    /// Nil if the session has another generation by now, or none.
     init?(_ key: SessionKey, in database: Database) throws {
         guard let life = try Life(key.session, in: database), life.key == key else { return nil }
         self = life
@@ -46,7 +46,7 @@ struct Life {
 extension HistoryEnd {
     /// - Parameters:
     ///   - row: of the session.
-    ///   - entry: the session's newest in the tail, if it has any there.
+    ///   - entry: the session's newest entry in the tail, if any.
     init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
         let moved = try Self.moved(of: row, database)
         if let entry, moved.map({ $0.position < entry.position }) ?? true {
@@ -56,7 +56,7 @@ extension HistoryEnd {
         }
     }
 
-    /// The end of those of the session's records that were moved out of the tail; nil: there are none.
+    /// The end of the session's records outside the tail; nil: there are none.
     static func moved(of row: Int64, _ database: Database) throws -> HistoryEnd? {
         let newest = try database.cachedStatement(
             sql: """
@@ -72,10 +72,10 @@ extension HistoryEnd {
 }
 
 extension HistoryPosition {
-    /// As the column `part` has it: in the order of events.
+    /// The value of the column `part`: in the order of events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
-    /// - Throws: ``JournalFileFault``: somebody else has written what is no part.
+    /// - Throws: ``JournalFileFault``: another program has written an invalid part.
     static func part(stored part: Int64) throws(JournalFileFault) -> UInt32 {
         guard part != JournalSchema.recordPart else { return 0 }
         guard part > 0, let note = UInt32(exactly: part) else {
@@ -97,7 +97,7 @@ extension HistoryEntry {
 }
 
 extension Snapshot {
-    /// The newest at or before `version`.
+    /// The newest snapshot at or before `version`.
     static func read(
         of life: Life, at version: UInt64, from database: Database
     ) throws -> Snapshot? {

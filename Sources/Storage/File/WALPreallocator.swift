@@ -1,20 +1,20 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// Lets the write-ahead log grow in pieces, ahead of the commits that fill them.
+/// Grows the write-ahead log in pieces, ahead of the commits that fill them.
 ///
-/// Why: to flush what makes a file longer takes twice as long as to flush what overwrites it,
-/// because the file system's own journal is written, too (measured on ext4: 0.27 ms against 0.14).
-/// From when the log has reached the length at which it begins anew there is nothing to do; without
-/// this each commit until then paid for it.
+/// Why: flushing a write that extends a file takes twice as long as flushing one that overwrites
+/// it, because the file system's own journal is written, too (measured on ext4: 0.27 ms against
+/// 0.14). Once the log has reached the length at which it restarts there is nothing to do; without
+/// this each commit until then would pay.
 ///
-/// SQLite takes zeros behind its last frame for what they are, the log's end: it expects frames of
-/// earlier rounds there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which takes
-/// no frame of page 0.
+/// SQLite reads zeros after its last frame as the log's end: it expects frames of earlier rounds
+/// there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which accepts no frame of
+/// page 0.
 struct WALPreallocator {
-    /// 256 KiB: more would show in the commit that flushes them.
+    /// 256 KiB: a larger piece would slow down the commit that flushes it.
     private static let pieceBytes: Int64 = 262_144
-    /// At a time. SQLite on Unix writes nothing when it is given 128 KiB (`seekAndWriteFd`).
+    /// Written at a time. SQLite on Unix writes nothing for 128 KiB (`seekAndWriteFd`).
     private static let zeros = [UInt8](repeating: 0, count: 65_536)
     /// Of a frame before its page, and of the file before its frames.
     private static let frameHeaderBytes: Int64 = 24
@@ -27,15 +27,15 @@ struct WALPreallocator {
             try database.integer("PRAGMA page_size").map { $0 + Self.frameHeaderBytes } ?? 0
     }
 
-    /// Adds a piece where less than one is left behind the log's last frame.
+    /// Adds a piece where less than one is left after the log's last frame.
     ///
-    /// - Precondition: at the beginning of a write transaction: its lock keeps other writers, of
-    ///   other programs too, from adding frames where the zeros go.
+    /// - Precondition: at the beginning of a write transaction: its lock keeps other writers, also
+    ///   of other programs, from adding frames at the position of the zeros.
     func make(behind frames: Int, _ database: Database) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(
             database.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
-        // Not before the first commit has made the log what it is.
+        // Not before the first commit has created the log.
         guard found == SQLITE_OK, frames > 0, let file = unsafe file,
             let methods = unsafe file.pointee.pMethods
         else { return }
@@ -43,7 +43,7 @@ struct WALPreallocator {
         guard unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return }
         let used = Self.fileHeaderBytes + Int64(frames) * frameBytes
         guard size - used < Self.pieceBytes, size >= used else { return }
-        // Should it fail, the commit that would have needed it fails with the reason.
+        // If it fails, the commit that would have needed the space fails with the reason.
         for place in stride(from: size, to: size + Self.pieceBytes, by: Self.zeros.count) {
             let code = unsafe Self.zeros.withUnsafeBytes {
                 unsafe methods.pointee.xWrite(file, $0.baseAddress, Int32($0.count), place)

@@ -1,6 +1,6 @@
 internal import JSONCoding
 
-// An entry as one line of a journal that was exported; ``JournalLine`` describes all lines.
+// An entry as one line of an exported journal; ``JournalLine`` describes all lines.
 extension HistoryCodec {
     static func line(_ entry: HistoryEntry) -> [UInt8] {
         var line = JournalLine("record", entry.number)
@@ -15,7 +15,7 @@ extension HistoryCodec {
         return line.finished
     }
 
-    /// - Parameter key: the session that the lines before this one name.
+    /// - Parameter key: the session that the preceding lines name.
     static func entry(
         _ fields: JournalFields, of key: SessionKey
     ) throws(JournalFields.Missing) -> HistoryEntry {
@@ -63,7 +63,7 @@ extension HistoryCodec {
 }
 
 extension HistoryEntry.Kind {
-    /// As lines and tables for people have it.
+    /// The word for the kind in text lines and tables.
     var word: String { "\(self)" }
 
     init?(word: String) {

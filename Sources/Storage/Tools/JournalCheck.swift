@@ -1,13 +1,13 @@
 internal import GRDB
 internal import JSONCoding
 
-/// Looks whether a journal is whole: SQLite's own check, and the laws of what is in it. Safe while
-/// a server uses the file.
+/// Checks a journal: SQLite's own integrity check, and the invariants of its rows. Safe while a
+/// server uses the file.
 package struct JournalCheck: Sendable {
     package struct Report: Sendable, Equatable {
         package var sessions: UInt64 = 0
         package var records: UInt64 = 0
-        /// A sentence for each of the first ``problemLimit``.
+        /// A sentence for each of the first ``problemLimit`` problems.
         package var problems: [String] = []
         package var problemCount = 0
 
@@ -28,7 +28,7 @@ package struct JournalCheck: Sendable {
         try JournalFile(path).read { database in
             var report = Report()
             try checkFile(database, &report)
-            // A broken table proves nothing about its sessions.
+            // A damaged table proves nothing about its sessions.
             guard report.problemCount == 0 else { return report }
             let walk = try JournalWalk(database)
             report.sessions = walk.sessionCount
@@ -111,7 +111,7 @@ package struct JournalCheck: Sendable {
         }
     }
 
-    /// The parts of a record that are no JSON.
+    /// A problem with the parts of a record that must be JSON.
     private static func problem(in record: HistoryEntry) -> String? {
         // A note has an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0
@@ -126,7 +126,7 @@ package struct JournalCheck: Sendable {
 
     // MARK: All together
 
-    /// Everything belongs to a session that is there.
+    /// Checks that every row belongs to an existing session.
     private func checkOwners(_ database: Database, _ report: inout Report) throws {
         for table in ["records", "tail", "snapshots", "answers", "running"] {
             let lost =

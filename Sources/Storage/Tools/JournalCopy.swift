@@ -1,12 +1,12 @@
 internal import GRDB
 
-/// A whole copy of a journal, of one moment, while a server may be using it.
+/// Copies a whole journal at one moment, while a server may be using it.
 package struct JournalBackup: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// Writes to `<copy>.backup`, flushes it, and moves it to its place when it is whole.
+    /// Writes to `<copy>.backup`, flushes it, and renames it when it is complete.
     ///
     /// - Throws: ``JournalFileFault``: `copy` exists, or one of the two can't be read or written.
     package func run(
@@ -26,8 +26,8 @@ package struct JournalBackup: Sendable {
     }
 }
 
-/// Writes a journal anew without what is free in it. Not while a server uses it: the file would be
-/// busy for as long as that takes.
+/// Rewrites a journal without its free space. Not while a server uses it: the file would be locked
+/// for the whole time.
 package struct JournalCompaction: Sendable {
     private let path: String
 
@@ -36,9 +36,9 @@ package struct JournalCompaction: Sendable {
     /// - Returns: the file's bytes before and after.
     ///
     /// - Throws: ``JournalFileFault``: a server uses it (`locked`), or it can't be written; it
-    ///   needs up to twice the file's size of room for a while.
+    ///   temporarily needs up to twice the file's size.
     package func run() throws(JournalFileFault) -> (before: Int, after: Int) {
-        // A lock's file beside a journal that does not exist would only puzzle.
+        // A lock file beside a journal that does not exist would only confuse.
         _ = try JournalFile(path)
         let lock = try JournalLock(for: path)
         defer { lock.release() }

@@ -1,14 +1,15 @@
 internal import GRDB
 
-/// Writes a journal as text: every session with its records, snapshots, stored answers and
-/// running actions, all tombstones, and an end without which it is not whole. Safe while a server uses the file.
+/// Writes a journal as text: every session with its records, snapshots, stored replies and running
+/// actions, all tombstones, and an end that marks it as complete. Safe while a server uses the
+/// file.
 package struct JournalExport: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// - Parameter write: takes whole lines, about 64 KiB of them at a time.
-    /// - Throws: ``JournalFileFault``; what `write` throws.
+    /// - Parameter write: receives whole lines, about 64 KiB at a time.
+    /// - Throws: ``JournalFileFault``; errors of `write`.
     package func run(
         _ progress: ToolProgress = .silent, write: @escaping ([UInt8]) throws -> Void
     ) throws {

@@ -1,8 +1,8 @@
 internal import JSONCoding
 
-/// The members of one line of a journal as text; ``JournalLine`` says which there are.
+/// The members of one line of a journal as text; ``JournalLine`` describes them.
 struct JournalFields {
-    /// One that is missing, or of another kind than it should be.
+    /// A member that is missing or of the wrong kind.
     struct Missing: Error {
         var name: String
     }
@@ -36,7 +36,7 @@ struct JournalFields {
         return number
     }
 
-    /// JSON as it stands; what was none; empty if there is neither.
+    /// The JSON of the member; or the text that was no JSON; empty if there is neither.
     func json(_ name: String) throws(Missing) -> [UInt8] {
         if let value = members[name] {
             guard JSON.isLine(value) else { throw Missing(name: name) }

@@ -1,9 +1,8 @@
 internal import GRDB
 
-/// A journal's file, opened to be read as it is at one moment; a server may be using it.
+/// A journal's file, opened to read one moment of it; a server may be using it.
 ///
-/// While it is read, the file's write-ahead log can't begin anew and grows with what the server
-/// commits.
+/// During a read the file's write-ahead log can't restart and grows with the server's commits.
 struct JournalFile {
     let path: String
     private let queue: DatabaseQueue
@@ -27,7 +26,7 @@ struct JournalFile {
         }
     }
 
-    /// Everything that is read inside is of one moment.
+    /// All reads inside see one moment.
     func read<Value>(_ act: (Database) throws -> Value) throws(JournalFileFault) -> Value {
         do {
             return try view(act)
@@ -36,7 +35,7 @@ struct JournalFile {
         }
     }
 
-    /// The same; what `act` throws of its own comes out as it is.
+    /// The same; errors thrown by `act` are passed on unchanged.
     func view<Value>(_ act: (Database) throws -> Value) throws -> Value {
         do {
             return try queue.read(act)
@@ -45,33 +44,34 @@ struct JournalFile {
         }
     }
 
-    /// Copies it as it is at one moment, while others commit.
+    /// Copies one moment of the file, during commits of others.
     ///
-    /// SQLite begins a copy anew when the file changes between two steps, unless the connection has
-    /// looked into it before, in the same transaction: then all steps see that moment.
-    /// Source: `sqlite3_backup_step`, `bCloseTrans`.
+    /// SQLite restarts a copy when the file changes between two steps, unless the connection has
+    /// read from it before, in the same transaction: then all steps see that moment. Source:
+    /// `sqlite3_backup_step`, `bCloseTrans`.
     func copy(to other: DatabaseQueue, pagesPerStep: Int32 = 4_096, _ progress: ToolProgress) throws
     {
         try other.inDatabase { copy in
             try queue.read { database in
                 _ = try database.integer("SELECT max(row) FROM sessions")
                 try database.backup(to: copy, pagesPerStep: pagesPerStep) { step in
-                    progress.tell(UInt64(step.completedPageCount), of: UInt64(step.totalPageCount))
+                    progress.report(
+                        UInt64(step.completedPageCount), of: UInt64(step.totalPageCount))
                 }
             }
         }
     }
 }
 
-/// Reports how far a tool is. Called often: the receiver decides when to show it.
+/// Reports the progress of a tool. Called often: the receiver decides when to show it.
 package struct ToolProgress: Sendable {
-    private let report: @Sendable (_ done: UInt64, _ all: UInt64) -> Void
+    private let handler: @Sendable (_ done: UInt64, _ all: UInt64) -> Void
 
-    package init(_ report: @escaping @Sendable (_ done: UInt64, _ all: UInt64) -> Void) {
-        self.report = report
+    package init(_ handler: @escaping @Sendable (_ done: UInt64, _ all: UInt64) -> Void) {
+        self.handler = handler
     }
 
     package static let silent = ToolProgress { _, _ in }
 
-    func tell(_ done: UInt64, of all: UInt64) { report(done, all) }
+    func report(_ done: UInt64, of all: UInt64) { handler(done, all) }
 }

@@ -1,20 +1,20 @@
 internal import GRDB
 
-/// Makes a new journal of what ``JournalExport`` wrote.
+/// Makes a new journal from the text of ``JournalExport``.
 ///
-/// It is made beside the place where it belongs and moved there when it is whole and flushed:
-/// whatever goes wrong, there is no half of a journal.
+/// The file is written under another name and renamed when it is complete and flushed, so that a
+/// failure never leaves half a journal.
 package final class JournalImport {
     private let partial: PartialFile
     private let queue: DatabaseQueue
     /// The session whose lines are being read.
     private var session: Session?
-    /// Of its records those that are not written yet.
+    /// Its records that are not written yet.
     private var run = RecordPage(of: 0)
-    private var lastPlace: HistoryPosition?
+    private var lastPosition: HistoryPosition?
     private var rows: Int64 = 0
     private var lineNumber = 0
-    /// Of the text.
+    /// The version of the text.
     private var version: UInt64 = 0
     private var counts = LineCounts()
     private var isEnded = false
@@ -29,9 +29,9 @@ package final class JournalImport {
         var hasFirstSnapshot = false
     }
 
-    /// - Parameter acceptsUnmarked: takes text of version 1 too, of which it is unknown whether
-    ///   its last lines were cut off.
-    /// - Throws: ``JournalFileFault``: the file exists, or can't be made.
+    /// - Parameter acceptsUnmarked: accepts text of version 1 too, which cannot show whether its
+    ///   last lines were cut off.
+    /// - Throws: ``JournalFileFault``: the file exists, or can't be created.
     package init(into path: String, acceptsUnmarked: Bool = false) throws(JournalFileFault) {
         self.acceptsUnmarked = acceptsUnmarked
         partial = try PartialFile(of: path, suffix: ".import")
@@ -43,7 +43,7 @@ package final class JournalImport {
             try queue.inDatabase { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 try JournalSchema.prepare(database)
-                // One transaction: it is whole or it is not.
+                // One transaction, so that the import is complete or absent.
                 try database.beginTransaction(.immediate)
             }
         } catch {
@@ -52,15 +52,15 @@ package final class JournalImport {
         }
     }
 
-    /// Takes the next line, without its end.
+    /// Imports the next line, without its end.
     ///
     /// - Throws: ``JournalTextFault``; ``JournalFileFault``.
-    package func take(_ line: [UInt8]) throws {
+    package func add(_ line: [UInt8]) throws {
         lineNumber += 1
         guard let fields = JournalFields(line) else { throw fault("it is no JSON object") }
         guard !isEnded else { throw fault("it comes behind the end") }
         do {
-            try queue.inDatabase { try take(fields, $0) }
+            try queue.inDatabase { try add(fields, $0) }
         } catch let missing as JournalFields.Missing {
             throw fault("\"\(missing.name)\" is missing or not what it should be")
         } catch let error as DatabaseError {
@@ -68,7 +68,7 @@ package final class JournalImport {
         }
     }
 
-    /// Everything was taken: makes it the journal.
+    /// Ends the text and makes the file the journal.
     ///
     /// - Throws: ``JournalTextFault``: it is not whole; ``JournalFileFault``.
     package func finish() throws {
@@ -90,9 +90,9 @@ package final class JournalImport {
         try partial.finish()
     }
 
-    /// Leaves nothing behind.
+    /// Discards the file.
     package func abandon() {
-        // The file goes in any case.
+        // The file is removed in any case.
         try? queue.close()
         partial.abandon()
     }
@@ -103,20 +103,20 @@ package final class JournalImport {
 
     // MARK: Lines
 
-    private func take(_ fields: JournalFields, _ database: Database) throws {
+    private func add(_ fields: JournalFields, _ database: Database) throws {
         guard lineNumber > 1 else { return try begin(fields) }
-        if fields.has("session") { return try takeSession(fields, database) }
-        if fields.has("tombstone") { return try takeTombstone(fields, database) }
-        if fields.has("end") { return try takeEnd(fields, database) }
+        if fields.has("session") { return try addSession(fields, database) }
+        if fields.has("tombstone") { return try addTombstone(fields, database) }
+        if fields.has("end") { return try addEnd(fields, database) }
         guard session != nil else { throw JournalFields.Missing(name: "session") }
-        if fields.has("record") { return try takeRecord(fields, database) }
+        if fields.has("record") { return try addRecord(fields, database) }
         try endRun(database)
         if fields.has("snapshot") {
-            try takeSnapshot(fields, database)
+            try addSnapshot(fields, database)
         } else if fields.has("answer") {
-            try takeAnswer(fields, database)
+            try addAnswer(fields, database)
         } else if fields.has("running") {
-            try takeRunning(fields, database)
+            try addRunning(fields, database)
         } else {
             throw JournalFields.Missing(name: "record")
         }
@@ -127,12 +127,12 @@ package final class JournalImport {
         guard version <= JournalLine.version else { throw JournalFileFault.newer(Int(version)) }
         guard version >= JournalLine.firstWithEnd || acceptsUnmarked else {
             throw fault(
-                "text of version \(version) has no end, so nobody can tell whether it was cut off; "
+                "text of version \(version) has no end, so it may have been cut off; "
                     + "--accept-unmarked takes it as it is")
         }
     }
 
-    private func takeEnd(_ fields: JournalFields, _ database: Database) throws {
+    private func addEnd(_ fields: JournalFields, _ database: Database) throws {
         try endSession(database)
         let told = try fields.counts()
         guard told == counts, try fields.number("end") == counts.lines else {
@@ -147,7 +147,7 @@ package final class JournalImport {
         guard let session else { return }
         self.session = nil
         let name = "the session \(session.key.session) before it"
-        guard session.sequence.hasRecords, lastPlace != nil else {
+        guard session.sequence.hasRecords, lastPosition != nil else {
             throw fault("\(name): \(RecordSequence.noRecords)")
         }
         guard session.keptAfter == 0 || session.hasFirstSnapshot else {
@@ -155,7 +155,7 @@ package final class JournalImport {
         }
     }
 
-    private func takeSession(_ fields: JournalFields, _ database: Database) throws {
+    private func addSession(_ fields: JournalFields, _ database: Database) throws {
         try endSession(database)
         counts.sessions += 1
         let key = SessionKey(
@@ -167,7 +167,7 @@ package final class JournalImport {
         session = Session(
             row: rows, key: key, keptAfter: keptAfter, keptVersion: keptVersion,
             sequence: RecordSequence(keptAfter: keptAfter, version: keptVersion))
-        lastPlace = nil
+        lastPosition = nil
         try database.cachedStatement(
             sql: """
                 INSERT INTO sessions(row, id, reactor, generation, created, kept_after, kept_version)
@@ -179,7 +179,7 @@ package final class JournalImport {
             .number(keptAfter), .number(keptVersion))
     }
 
-    private func takeTombstone(_ fields: JournalFields, _ database: Database) throws {
+    private func addTombstone(_ fields: JournalFields, _ database: Database) throws {
         try endSession(database)
         counts.tombstones += 1
         try database.cachedStatement(
@@ -189,14 +189,15 @@ package final class JournalImport {
             .string(try fields.string("generation")), .integer(try fields.integer("deleted")))
     }
 
-    private func takeRecord(_ fields: JournalFields, _ database: Database) throws {
+    private func addRecord(_ fields: JournalFields, _ database: Database) throws {
         guard let key = session?.key else { return }
         let record = try HistoryCodec.entry(fields, of: key)
-        if let lastPlace, record.position <= lastPlace {
-            throw fault("the record \(record.number) comes behind the record \(lastPlace.number)")
+        if let lastPosition, record.position <= lastPosition {
+            throw fault(
+                "the record \(record.number) comes behind the record \(lastPosition.number)")
         }
         if let problem = session?.sequence.problem(with: record) { throw fault(problem) }
-        lastPlace = record.position
+        lastPosition = record.position
         counts.records += 1
         if run.isEmpty || run.text.count >= RecordPage.fullBytes {
             try endRun(database)
@@ -211,10 +212,10 @@ package final class JournalImport {
         run = RecordPage(of: 0)
     }
 
-    private func takeSnapshot(_ fields: JournalFields, _ database: Database) throws {
+    private func addSnapshot(_ fields: JournalFields, _ database: Database) throws {
         guard let key = session?.key else { return }
         let snapshot = try fields.snapshot(key)
-        guard snapshot.number <= lastPlace?.number ?? 0 else {
+        guard snapshot.number <= lastPosition?.number ?? 0 else {
             throw fault("the record \(snapshot.number) is not there")
         }
         if snapshot.number == session?.keptAfter { session?.hasFirstSnapshot = true }
@@ -230,7 +231,7 @@ package final class JournalImport {
             .integer(snapshot.time), .text(snapshot.state))
     }
 
-    private func takeAnswer(_ fields: JournalFields, _ database: Database) throws {
+    private func addAnswer(_ fields: JournalFields, _ database: Database) throws {
         guard let key = session?.key else { return }
         let answer = try fields.answer(key)
         counts.answers += 1
@@ -239,7 +240,7 @@ package final class JournalImport {
             .integer(Int64(answer.status)), .integer(answer.time), .text(answer.body))
     }
 
-    private func takeRunning(_ fields: JournalFields, _ database: Database) throws {
+    private func addRunning(_ fields: JournalFields, _ database: Database) throws {
         counts.running += 1
         try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?, ?)").run(
             .integer(rows), .number(try fields.number("running")),
@@ -248,7 +249,7 @@ package final class JournalImport {
     }
 }
 
-/// Why a line is none of a journal's.
+/// The reason that a line does not belong to a journal.
 package struct JournalTextFault: Error, Sendable, Equatable, CustomStringConvertible {
     package var line: Int
     package var reason: String

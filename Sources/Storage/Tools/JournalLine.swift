@@ -22,11 +22,11 @@ internal import JSONCoding
 // is not (it was tampered with, or is a body of another kind) stands as a string under the same name
 // with "Text" behind it. Sessions that are over and not yet removed are not in it.
 
-/// One line of a journal as text, while it is made.
+/// One line of a journal as text, under construction.
 struct JournalLine {
     private(set) var bytes: [UInt8] = [0x7B]
 
-    /// Begins with what kind of line it is.
+    /// Begins with the kind of the line.
     init(_ kind: StaticString, _ value: UInt64) {
         add(kind, value)
     }
@@ -75,7 +75,7 @@ struct JournalLine {
         bytes.append(0x5D)
     }
 
-    /// With its end.
+    /// The line with its end.
     var finished: [UInt8] { bytes + [0x7D, 0x0A] }
 
     private mutating func begin(_ name: String) {
@@ -85,7 +85,7 @@ struct JournalLine {
     }
 }
 
-/// How many lines of each kind there are in a journal as text.
+/// The number of lines of each kind in a journal as text.
 struct LineCounts: Equatable {
     var sessions: UInt64 = 0
     var records: UInt64 = 0
@@ -94,12 +94,12 @@ struct LineCounts: Equatable {
     var running: UInt64 = 0
     var tombstones: UInt64 = 0
 
-    /// The first line, too.
+    /// Including the first line.
     var lines: UInt64 { 1 + sessions + records + snapshots + answers + running + tombstones }
 }
 
 extension JournalLine {
-    /// Of a journal as text.
+    /// The version of the text that this program writes.
     static let version: UInt64 = 2
     /// The first version with an end.
     static let firstWithEnd: UInt64 = 2

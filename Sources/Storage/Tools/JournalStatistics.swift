@@ -8,7 +8,7 @@ package struct JournalStatistics: Sendable, Equatable {
         package var records = 0
         package var notes = 0
         package var snapshots = 0
-        /// Of contents and events.
+        /// The bytes of contents and events.
         package var bytes = 0
     }
 
@@ -16,14 +16,14 @@ package struct JournalStatistics: Sendable, Equatable {
     package var tombstones = 0
     package var answers = 0
     package var running = 0
-    /// Records that were not yet moved into the order of their sessions.
+    /// Records that have not yet been moved into the order of their sessions.
     package var tail = 0
     /// Milliseconds since 1970 (UTC); nil if there is no record.
     package var oldest: Int64?
     package var newest: Int64?
-    /// Of the file, without the write-ahead log beside it.
+    /// The size of the file, without the write-ahead log beside it.
     package var fileBytes = 0
-    /// Within that: to be used again.
+    /// The bytes within it that can be used again.
     package var freeBytes = 0
 
     /// - Throws: ``JournalFileFault``.

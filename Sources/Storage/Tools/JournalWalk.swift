@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Goes through a journal's file session by session, in the order of their ids.
+/// Visits a journal's file session by session, ordered by id.
 struct JournalWalk {
     let database: Database
     private let tail = TailIndex()
@@ -33,17 +33,17 @@ struct JournalWalk {
                     newest: HistoryEnd(of: life.row, waiting.last, database),
                     reader: RecordReader(database: database, life: life, waiting: waiting)))
             done += 1
-            progress.tell(done, of: sessionCount)
+            progress.report(done, of: sessionCount)
             return true
         }
     }
 
-    /// All of its records and notes that are kept, in order; the creation too, if it is. The
-    /// newest is kept in any case: it says where the session stands.
+    /// Passes all kept records and notes of a session, in order; including the creation, if it is
+    /// kept. The newest record is always kept: it is the session's head.
     func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
         var fault: (any Error)?
         let first = min(session.life.keptAfter + 1, session.newest.number)
-        // Nothing is before the creation, the record 0.
+        // Nothing precedes the creation, record 0.
         let start =
             session.life.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
         try session.reader.each(after: start, through: .max) { record in
@@ -58,7 +58,7 @@ struct JournalWalk {
         if let fault { throw fault }
     }
 
-    /// Where a row of records says another thing of them than they do.
+    /// Differences between the columns of a row of records and the records in it.
     func rowProblems(of session: Session) throws -> [String] {
         var problems: [String] = []
         let rows = try database.cachedStatement(
@@ -77,7 +77,7 @@ struct JournalWalk {
                     return true
                 }
             } catch is HistoryCodec.Damage {
-                return true  // reported by the reader of the records
+                return true  // the reader of the records reports it
             }
             let place = HistoryPosition(
                 try row.number(0), part: try HistoryPosition.part(stored: row.integer(1)))
@@ -141,6 +141,6 @@ struct JournalWalk {
 }
 
 extension HistoryPosition {
-    /// Before the creation: no note stands before the record 0.
+    /// Before the creation: no note precedes record 0.
     static let beginning = HistoryPosition(0, part: .max - 1)
 }

@@ -4,21 +4,21 @@
     internal import Darwin
 #endif
 
-/// A file that is being made beside the place where it belongs, under a name of its own, and gets
-/// its name when it is whole: whatever goes wrong, there is no half of it under that name.
+/// A file that is written under a temporary name and renamed when it is complete, so that a failure
+/// never leaves half a file under the final name.
 ///
-/// One that was left behind by a process that was killed is made anew. Two processes never make
-/// the same one: it is locked, with `flock`, by a descriptor that is opened before SQLite opens the
-/// file and closed after SQLite has closed it (see ``JournalLock``).
+/// The partial file of a killed process is overwritten. Two processes never write the same one: it
+/// is locked, with `flock`, by a descriptor that is opened before SQLite opens the file and closed
+/// after SQLite has closed it (see ``JournalLock``).
 final class PartialFile {
-    /// Where it is made.
+    /// The temporary path.
     let path: String
     private let name: String
-    /// Nil once it has its name, or is gone.
+    /// Nil once the file is renamed or removed.
     private var descriptor: Int32?
 
-    /// - Throws: ``JournalFileFault``: there is a file of that name, somebody else is making it, or
-    ///   the system refuses it.
+    /// - Throws: ``JournalFileFault``: there is a file of that name, another process is writing it,
+    ///   or the system refuses it.
     init(of name: String, suffix: String) throws(JournalFileFault) {
         self.name = name
         path = name + suffix
@@ -50,7 +50,7 @@ final class PartialFile {
         #endif
     }
 
-    /// It is whole, flushed and closed: gives it its name.
+    /// Renames the file, which must be complete, flushed and closed.
     ///
     /// - Throws: ``JournalFileFault``: there is a file of that name by now.
     func finish() throws(JournalFileFault) {
@@ -58,11 +58,11 @@ final class PartialFile {
         try FileIdentity.move(path, to: name)
     }
 
-    /// Leaves nothing behind. It must be closed, or never be written again.
+    /// Removes the file. It must be closed, or never be written again.
     func abandon() {
         guard let opened = descriptor else { return }
         descriptor = nil
-        // Not a file of that name that somebody else has begun.
+        // Not a file of that name that another process has begun.
         if FileIdentity(of: opened) == FileIdentity(path) { FileIdentity.remove(path) }
         close(opened)
     }

@@ -6,7 +6,7 @@ struct RecordSequence {
     private let keptAfter: UInt64
 
     /// - Parameters:
-    ///   - keptAfter: records up to this one were trimmed; 0 if nothing was.
+    ///   - keptAfter: records up to this one were trimmed; 0 if none was.
     ///   - version: the version there.
     init(keptAfter: UInt64, version: UInt64) {
         self.keptAfter = keptAfter
@@ -14,9 +14,10 @@ struct RecordSequence {
         number = keptAfter > 0 ? keptAfter + 1 : 0
     }
 
-    /// Moves on by the record; what is wrong with its place among the others, if something is.
+    /// Advances by the record; returns the problem with its position among the others, if there is
+    /// one.
     mutating func problem(with record: HistoryEntry) -> String? {
-        // The newest one, which stays when all are trimmed.
+        // The newest one, which stays when all others are trimmed.
         if record.number <= keptAfter, keptAfter > 0 { return nil }
         let wanted = (number, record.part > 0 ? notes + 1 : 0)
         defer { moveOn(record) }
@@ -35,7 +36,7 @@ struct RecordSequence {
         return nil
     }
 
-    /// Where the rows say that the session stands, its records have to end.
+    /// The records have to end at the session's head in the rows.
     func problem(withEnd newest: HistoryEnd) -> String? {
         guard hasRecords else { return Self.noRecords }
         guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
@@ -44,7 +45,7 @@ struct RecordSequence {
             + "\(newest.number) of version \(newest.version)"
     }
 
-    /// Whether there was any, or they were trimmed.
+    /// Whether there was any record, including trimmed ones.
     var hasRecords: Bool { number > 0 }
 
     static let noRecords = "it has no record, not even its creation"
@@ -57,6 +58,6 @@ struct RecordSequence {
 }
 
 extension HistoryEntry {
-    /// Its place, for people.
+    /// Its position, for people.
     var words: String { "record \(number)" + (part > 0 ? " note \(part)" : "") }
 }
