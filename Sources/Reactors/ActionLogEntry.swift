@@ -4,10 +4,10 @@
 /// other entry stands before the next record: it has that record's number, and a part counted from
 /// 1. So the numbers of records are the same whether somebody reads the log or not.
 public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The record's number, or that of the record which comes next.
+    /// The record's number, or that of the next record.
     public let number: UInt64
 
-    /// 0 for a record; which of the entries before it otherwise.
+    /// 0 for a record; otherwise the index among the entries before it.
     public let part: UInt32
 
     package init(number: UInt64, part: UInt32 = 0) {
@@ -15,7 +15,7 @@ public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringCon
         self.part = part
     }
 
-    /// Whether `left` happened before `right`.
+    /// Whether `left` precedes `right`.
     public static func < (left: ActionLogPosition, right: ActionLogPosition) -> Bool {
         guard left.number == right.number else { return left.number < right.number }
         guard left.part != 0, right.part != 0 else { return left.part > right.part }
@@ -26,27 +26,28 @@ public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringCon
     public var description: String { part == 0 ? "\(number)" : "\(number).\(part)" }
 }
 
-/// One thing that happened in a session: what the action log is made of.
+/// An event in a session: an entry of its action log.
 public struct ActionLogEntry<R: Reactor>: Sendable {
     /// An asynchronous step of an effect.
     public struct Step: Hashable, Sendable {
-        /// Which step of the session, counted from 1; the same from its start to its end.
+        /// The number of the step in the session, counted from 1; the same from its start to its
+        /// end.
         public let number: UInt64
 
         /// The name that the reactor gave it, if any.
         public let id: EffectID?
     }
 
-    /// The events. The first word of each comment is its name where a log is sent: contract's
-    /// kinds, as in `GET …/log`.
+    /// The events. The first word of each comment is the event's name in `GET …/log`.
     public enum Event: Sendable {
-        /// `action.received`: taken, and what `transform(action:)` made of it.
+        /// `action.received`: accepted, and the action that `transform(action:)` returned.
         case received(R.Action, transformed: R.Action)
-        /// `action.rejected`: by `transform(action:)`, or because that failed.
+        /// `action.rejected`: by `transform(action:)`, or because it failed.
         case rejected(R.Action)
-        /// `action.recorded`: by a stub, and nothing else.
+        /// `action.recorded`: by a stub, without any effect.
         case recorded(R.Action)
-        /// `mutation`: a record; reduced, as `transform(mutation:)` left it, and the version made.
+        /// `mutation`: a record; the reduced mutation, as `transform(mutation:)` returned it, and
+        /// its version.
         case mutation(R.Mutation, version: UInt64)
         /// `activity`: a record.
         case activity(R.Activity)
@@ -74,14 +75,14 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
         case replaced(version: UInt64)
     }
 
-    /// Where it stands.
+    /// The position of the entry.
     public let position: ActionLogPosition
 
-    /// The number of the action that led to it, counted from 1 within the session; 0 for what no
-    /// action led to.
+    /// The number of the action that caused it, counted from 1 within the session; 0 if no action
+    /// did.
     public let action: UInt64
 
-    /// When: what the host's `now` answered.
+    /// The time returned by the host's `now`.
     public let time: Duration
 
     /// The event.

@@ -11,23 +11,23 @@
 /// It runs in a task of its own, beside the session, one entry after the other. A slow one slows
 /// nothing: what does not fit into its buffer is left out, and the logger gets their number.
 public protocol ActionLogger<R>: Sendable {
-    /// The reactor whose sessions it logs.
+    /// The reactor whose sessions are logged.
     associatedtype R: Reactor
 
-    /// Takes one entry.
+    /// Receives one entry.
     func log(_ entry: ActionLogEntry<R>) async
 
-    /// Called when entries were left out here, between the entry before and the one that follows,
-    /// because the buffer was full. Default: nothing.
+    /// Called when entries were left out at this point, between the previous entry and the next
+    /// one, because the buffer was full. Default: does nothing.
     func missed(_ count: Int) async
 }
 
 extension ActionLogger {
-    /// Nothing.
+    /// Does nothing.
     public func missed(_ count: Int) async {}
 }
 
-/// Names a logger that was added to a host, to remove it by.
+/// Identifies a logger that was added to a host, to remove it.
 public struct LoggerToken: Hashable, Sendable {
     let reader: UInt64
 }

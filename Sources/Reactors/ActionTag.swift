@@ -1,22 +1,22 @@
-/// Names an action within its session, so that all that follows from it can be distinguished.
+/// Identifies an action within its session, so that its consequences can be distinguished.
 ///
-/// The host of the session chooses the numbers; the machine only returns them.
+/// The session's host chooses the numbers; the core only returns them.
 @usableFromInline
 package struct ActionTag: Hashable, Sendable {
     /// The number, 0 for ``none``.
     @usableFromInline
     package let number: UInt64
 
-    /// Makes a tag. Requires a number above 0, and one not yet used in this session.
+    /// Makes a tag. Requires a number above 0 that was not yet used in this session.
     @inlinable
     package init(_ number: UInt64) { self.number = number }
 
-    /// Not caused by an action: a mutation from a source, a look at the state.
+    /// Not caused by an action: a mutation from a source, a read of the state.
     @inlinable
     package static var none: ActionTag { ActionTag(0) }
 }
 
-/// Names one asynchronous step of a session; never used twice in it.
+/// Identifies one asynchronous step of a session; never used twice in it.
 @usableFromInline
 package struct RunID: Hashable, Sendable {
     let number: UInt64
@@ -25,11 +25,11 @@ package struct RunID: Hashable, Sendable {
 /// The outcome of an action.
 @usableFromInline
 package enum Disposition: Hashable, Sendable {
-    /// Its synchronous part is applied and reached `version`. When it `isSettled`, no step of it is
-    /// running; otherwise the observer gets `settled` once.
+    /// Its synchronous part is applied and reached `version`. If it `isSettled`, none of its steps
+    /// is running; otherwise the observer's `settled` is called once.
     case accepted(version: UInt64, isSettled: Bool)
 
-    /// `transform(action:)` refused it, or failed; nothing happened.
+    /// `transform(action:)` rejected it, or failed; nothing happened.
     case rejected
 
     /// The session has ended; nothing happened.

@@ -1,15 +1,16 @@
-/// Why something that a step or a source sent, or a step itself, was discarded.
+/// The reason that a mutation or an activity of a step or a source, or a step itself, was
+/// discarded.
 public enum DropReason: String, Hashable, Sendable {
     /// The step that sent it had ended or was cancelled, or the session has ended.
     case ended
 
-    /// `transform(mutation:)` answered `nil`.
+    /// `transform(mutation:)` returned `nil`.
     case transform
 
     /// The step was cancelled before it began.
     case cancelledBeforeStart
 
-    /// One with its id was running, and its policy is `.first`.
+    /// A step with its id was running, and its policy is `.first`.
     case first
 
     /// The session is stubbed.

@@ -1,4 +1,4 @@
-/// A `.concat` or `.merge` that is being carried out: what is left of it, and who waits for it.
+/// A `.concat` or `.merge` under way: its remaining parts, and the frame that waits for it.
 final class EffectFrame {
     enum Kind { case concat, merge }
 
@@ -10,11 +10,11 @@ final class EffectFrame {
     let depth: Int
     private var steps: ArraySlice<EffectPart>
 
-    // Invariant: cancellations up to this count do not reach the steps that are left. Never above the
-    // parent's: a cancellation raises it here and in all frames further up.
+    // Invariant: cancellations up to this count do not reach the remaining steps. Never above the
+    // parent's: a cancellation raises it here and in all outer frames.
     var born: UInt64
 
-    // Merge only: how many of its steps have begun and not ended, and whether one failed.
+    // Merge only: the number of its steps that have begun and not ended, and whether one failed.
     var running = 0
     var hasFailed = false
 
@@ -34,7 +34,7 @@ final class EffectFrame {
 
     func dropRest() { steps = [] }
 
-    // The parts that a turn changes, to roll it back.
+    // The fields that a turn changes, to roll it back.
     struct Saved {
         fileprivate let steps: ArraySlice<EffectPart>
         fileprivate let born: UInt64

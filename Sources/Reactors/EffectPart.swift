@@ -1,21 +1,22 @@
 // Why a class without generic parameters at the base: the interpreter and its frames then hold
-// plain references. With generic values in their place, half of the time went into looking up
-// their types at run time, since a server's session code is not specialised for a reactor.
+// plain references. With generic values instead, half of the time went into looking up their types
+// at run time, since a server's session code is not specialised for a reactor.
 
-/// One part of an effect that is more than mutations.
+/// A part of an effect other than mutations.
 @usableFromInline
 class EffectPart {
-    // Invariant: `concat` and `merge` have at least two parts, none of them empty or of their own kind.
+    // Invariant: `concat` and `merge` have at least two parts, none of them empty or of the same
+    // kind.
     enum Kind {
         case concat([EffectPart])
         case merge([EffectPart])
         case cancel(EffectID)
         case error(any Error)
-        // An `EffectLeaf`, with what depends on the reactor's types.
+        // An `EffectLeaf`, which depends on the reactor's types.
         case leaf
     }
 
-    // Releasing a tree recurses into it: this bounds the stack that that needs.
+    // Releasing a tree recurses into it: this bounds the required stack.
     static let depthLimit = 500
 
     let kind: Kind
@@ -27,7 +28,7 @@ class EffectPart {
     }
 }
 
-/// A part that has to do with the reactor's own types.
+/// A part that depends on the reactor's own types.
 final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>: EffectPart {
     enum Content {
         case just(Mutation)
@@ -37,7 +38,7 @@ final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>:
         case emit(Activity)
     }
 
-    /// The asynchronous part of an effect, not begun.
+    /// The asynchronous part of an effect, not yet begun.
     struct Step: Sendable {
         let id: EffectID?
         let policy: EffectPolicy

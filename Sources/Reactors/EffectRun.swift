@@ -1,13 +1,13 @@
-/// An asynchronous step that has begun: what the host starts a task for.
+/// An asynchronous step that has begun: the host starts a task for it.
 @usableFromInline
 package struct EffectRun<R: Reactor>: Sendable {
-    /// The step's name in the session.
+    /// The step's id in the session.
     package let id: RunID
 
     /// The name that the reactor gave it, if any.
     package let effectID: EffectID?
 
-    /// The action that it belongs to.
+    /// The action that caused it.
     package let action: ActionTag
 
     /// The code to run. However it ends, the host calls `ended(_:failure:observer:)` once.

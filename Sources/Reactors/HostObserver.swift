@@ -1,4 +1,4 @@
-/// The observer of a host's core: its readers, and the work that is due when the turn ends.
+/// The observer of a host's core: its readers, and the work to do when the turn ends.
 ///
 /// Owned by one host and used inside it only.
 final class HostObserver<R: Reactor>: ReactorCoreObserver {
@@ -16,17 +16,18 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var lastReader: UInt64 = 0
     private let log: ActionLogState<R>
     private var counter = ActionLogCounter()
-    // Why: a step that failed ends as well, and one entry reports both.
+    // Why: a failed step ends as well, and one entry reports both.
     private var failedRun: RunID?
 
-    // Invariant: `log.isRead`; that or a reader of states; something in `started` or `cancelled`. Kept
-    // apart, since here, where the reactor's type is not known to the optimiser, each look at a
-    // collection costs a look-up of its type: together half of the time of an action.
+    // Invariant: `log.isRead`; that or a reader of states; something in `started` or `cancelled`.
+    // Kept as separate flags, because here, where the optimiser does not know the reactor's type,
+    // each access to a collection costs a look-up of its type: together half of the time of an
+    // action.
     private var isRead: Bool
     private var isWatched: Bool
     private(set) var hasDecisions = false
 
-    // Decided in a turn, done after it.
+    // Decided in a turn, carried out after it.
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
@@ -71,7 +72,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         updateReaderFlags()
     }
 
-    /// Ends a reader of the log, which keeps what it was given.
+    /// Ends a reader of the log, which keeps the entries that it has received.
     func finish(_ reader: UInt64) {
         log.finish(reader)
         updateReaderFlags()
@@ -110,16 +111,16 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         report(mutation, by: action, core)
     }
 
-    // Not inlined, here and below: room for values whose size is not known is made, with look-ups,
-    // when a function begins, whether they are needed or not.
+    // Not inlined, here and below: space for values of unknown size is allocated, with look-ups,
+    // when a function begins, whether it is needed or not.
     @inline(never)
     private func report(_ mutation: R.Mutation, by action: ActionTag, _ core: ReactorCore<R>) {
-        // Looked at first: a look that fails is a record of its own.
+        // Read first, because a failing `transform(state:)` is a record too.
         let state = show(core, because: .change)
         record(.mutation(mutation, version: core.version), by: action, state)
     }
 
-    // Why ask: the shown state is a copy, and a change in place after it copies an array.
+    // Why the check: the shown state is a copy, and a later change in place would copy an array.
     private func show(
         _ core: ReactorCore<R>, because cause: StateReader.Cause
     ) -> R.State? {

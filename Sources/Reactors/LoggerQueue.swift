@@ -2,7 +2,7 @@ import Synchronization
 
 /// The entries that wait for a logger, and the number of those that did not fit.
 final class LoggerQueue<Element: Sendable>: Sendable {
-    /// Entries in order, and how many were left out after the last of them.
+    /// Entries in order, and how many were left out after the last one.
     struct Batch: Sendable {
         var elements: [Element] = []
         var missed = 0
@@ -13,7 +13,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     private struct State {
         var batch = Batch()
         var isOver = false
-        // Invariant: somebody waits only while the batch is empty and it is not over.
+        // Invariant: there is a waiter only while the batch is empty and the queue is not over.
         var waiting: CheckedContinuation<Batch?, Never>?
 
         mutating func removeBatch() -> Batch {
@@ -36,7 +36,8 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     func push(_ element: Element) {
         let wake: (CheckedContinuation<Batch?, Never>, Batch)? = state.withLock { state in
             guard !state.isOver else { return nil }
-            // Once one is left out, so is what follows, until the logger has taken the rest.
+            // Once an entry is left out, later ones are too, until the logger has dequeued the
+            // batch.
             if state.batch.missed > 0 || state.batch.elements.count >= limit {
                 state.batch.missed += 1
             } else {
@@ -48,7 +49,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         if let (waiting, batch) = wake { waiting.resume(returning: batch) }
     }
 
-    /// Its content can still be read.
+    /// Ends the queue; its content can still be dequeued.
     func finish() {
         let waiting = state.withLock { state in
             state.isOver = true

@@ -1,5 +1,5 @@
-// A pulse is transparent outside: `{"alertMessage":"x"}`, never `{"value":…,"count":…}`.
-// Restoring a state is no assignment, so what is decoded has count 0 and a lineage of its own.
+// A pulse is encoded as its bare value: `{"alertMessage":"x"}`, never `{"value":…,"count":…}`.
+// Restoring a state is no assignment, so a decoded pulse has count 0 and a new lineage.
 
 extension Pulse: Encodable where Value: Encodable {
     /// Writes the bare value.
@@ -21,8 +21,8 @@ extension Pulse: Decodable where Value: Decodable {
 extension KeyedDecodingContainer {
     /// Reads a pulse of an optional; a missing key is `nil`, as for a plain optional field.
     ///
-    /// The code that Swift synthesises for a state picks this overload, because it is more special than
-    /// the container's own, which would throw `keyNotFound`.
+    /// The code that Swift synthesises for a state picks this overload, because it is more specific
+    /// than the container's own, which would throw `keyNotFound`.
     @inlinable
     public func decode<Wrapped: Decodable>(
         _ type: Pulse<Wrapped?>.Type, forKey key: Key

@@ -15,12 +15,12 @@
 @propertyWrapper
 public struct Pulse<Value> {
     // Stored, not computed from a `didSet`: an observer copies the value out and back on a change
-    // in place, and an array would be copied with it.
+    // in place, which would copy an array.
     @usableFromInline
     var stored: Value
 
     /// The moment of this pulse: compare two with `isAssignment(since:)`.
-    // Invariant: side by side with the value, and stored: `PulseField` reads it at a fixed offset.
+    // Invariant: next to the value, and stored: `PulseField` reads it at a fixed offset.
     @usableFromInline
     package internal(set) var mark: PulseMark
 
@@ -31,7 +31,7 @@ public struct Pulse<Value> {
         mark = PulseMark(lineage: nextLineage(), count: 0)
     }
 
-    /// Makes a pulse of a new lineage as if it had been assigned `valueUpdatedCount` times.
+    /// Makes a pulse of a new lineage with the given number of assignments.
     package init(value: Value, valueUpdatedCount: UInt) {
         stored = value
         mark = PulseMark(lineage: nextLineage(), count: valueUpdatedCount)
@@ -41,7 +41,7 @@ public struct Pulse<Value> {
     @inlinable
     public var value: Value {
         _read { yield stored }
-        // Counted first: a change that ends by an error has still touched the value.
+        // Counted first: a change that ends with an error has still touched the value.
         _modify {
             mark.count &+= 1
             yield &stored
@@ -52,7 +52,7 @@ public struct Pulse<Value> {
     @inlinable
     public var valueUpdatedCount: UInt { mark.count }
 
-    /// The value, by the name that the property wrapper needs.
+    /// The value, under the name that a property wrapper requires.
     @inlinable
     public var wrappedValue: Value {
         _read { yield value }
@@ -75,7 +75,7 @@ extension Pulse: Equatable where Value: Equatable {
 }
 
 extension Pulse: Hashable where Value: Hashable {
-    /// Feeds value and count.
+    /// Hashes value and count.
     @inlinable
     public func hash(into hasher: inout Hasher) {
         hasher.combine(mark.count)

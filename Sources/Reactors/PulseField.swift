@@ -1,4 +1,4 @@
-/// Takes a pulse's value with its static type, without an existential box around it.
+/// Receives a pulse's value with its static type, without an existential box around it.
 @usableFromInline
 package protocol PulseValueVisitor {
     /// Called with the value of one pulse.
@@ -7,13 +7,13 @@ package protocol PulseValueVisitor {
 
 /// One pulse of a state: its name, its mark, its value. Found by ``PulseFields``.
 ///
-/// Reads at an offset, which needs `unsafe` in three places below. Why not by key path: one for a
-/// pulse copies its value to look at its mark, and one appended to a path that reflection made
-/// traps when it is read (seen on 6.3.1: append `\.mark` to a path of
-/// `_forEachFieldWithKeyPath`, read through it).
+/// Reads at an offset, which needs `unsafe` in three places below. Why not by key path: a key path
+/// to a pulse copies its value to read its mark, and one appended to a path made by reflection
+/// traps when it is read (seen on 6.3.1: append `\.mark` to a path of `_forEachFieldWithKeyPath`,
+/// read through it).
 @usableFromInline
 package struct PulseField<State>: Sendable {
-    /// The name on the wire: its coding key, once that is known; ``property`` until then.
+    /// The name on the wire: its coding key, once known; ``property`` until then.
     package private(set) var name: String
 
     /// The name in Swift without the wrapper's underscore: `alertMessage`.
@@ -39,14 +39,14 @@ package struct PulseField<State>: Sendable {
         return field
     }
 
-    /// Whether the value can be sent over a wire. What hosts a reactor refuses one that cannot.
+    /// Whether the value can be sent over a wire. A pulse that cannot is refused at registration.
     package var isEncodable: Bool { reader != nil }
 
     /// The pulse's mark in this state.
     package func mark(in state: State) -> PulseMark { location.mark(in: state) }
 
-    /// Counts an assignment of the pulse's present value, for a state whose pulses were assigned
-    /// where they could not count: one that was injected from outside, decoded.
+    /// Counts an assignment of the pulse's present value, for a state whose pulses could not count
+    /// their assignments: one that was injected from outside, decoded.
     package func countAssignment(in state: inout State) {
         unsafe withUnsafeMutableBytes(of: &state) { bytes in
             var mark = unsafe bytes.load(fromByteOffset: location.markOffset, as: PulseMark.self)
@@ -55,7 +55,7 @@ package struct PulseField<State>: Sendable {
         }
     }
 
-    /// Hands the pulse's value in this state to `visitor`. Requires ``isEncodable``.
+    /// Passes the pulse's value in this state to `visitor`. Requires ``isEncodable``.
     @usableFromInline
     package func withValue(in state: State, _ visitor: inout some PulseValueVisitor) {
         guard let reader else { preconditionFailure("pulse \(name) is not Encodable") }
@@ -69,7 +69,7 @@ package struct PulseField<State>: Sendable {
 @usableFromInline
 package struct PulseLocation<State>: Sendable {
     // Invariant: the offset is that of a stored field of exactly this type in a `State`, as
-    // `MemoryLayout.offset(of:)` gave it.
+    // returned by `MemoryLayout.offset(of:)`.
     @usableFromInline
     let markOffset: Int
 
@@ -84,7 +84,7 @@ package struct PulseLocation<State>: Sendable {
     }
 }
 
-/// Reads one pulse's value: the value's type is known to the conforming type alone.
+/// Reads one pulse's value: only the conforming type knows the value's type.
 protocol PulseReading<State>: Sendable {
     associatedtype State
     func read(_ state: State, _ visitor: inout some PulseValueVisitor)

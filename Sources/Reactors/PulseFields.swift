@@ -1,7 +1,7 @@
-// Why reflection: a property wrapper cannot register itself, and macros of our own are not wanted.
-// It happens once, when a reactor is registered, never while one runs (`Mirror` on a state costs
-// about 5 µs a time). `_forEachFieldWithKeyPath` is an SPI of the standard library; seen working on
-// 6.3.1. Should a toolchain drop it, this file stops compiling and nothing else does.
+// Why reflection: a property wrapper cannot register itself, and this project defines no macros. It
+// happens once, when a reactor is registered, never while one runs (`Mirror` on a state takes about
+// 5 µs). `_forEachFieldWithKeyPath` is an SPI of the standard library; seen working on 6.3.1. If a
+// toolchain drops it, only this file stops compiling.
 @_spi(Reflection) import Swift
 
 /// Finds the pulses of a state.
@@ -28,7 +28,7 @@ extension String {
     fileprivate var withoutUnderscore: String { hasPrefix("_") ? String(dropFirst()) : self }
 }
 
-/// A pulse, whatever its value is: it stands in JSON as that does.
+/// A pulse, whatever its value is: in JSON it looks like its value.
 package protocol PulseShape {
     static var valueShape: any Any.Type { get }
 
@@ -63,7 +63,7 @@ extension Pulse: PulseType {
             })
     }
 
-    // `Value` is `Encoded`; the compiler lost sight of that when the type was cast.
+    // `Value` is `Encoded`; the compiler lost that information when the type was cast.
     private static func reader<State, Encoded: Encodable>(
         of type: Encoded.Type, in state: State.Type, at offset: Int
     ) -> any PulseReading<State> {

@@ -30,9 +30,10 @@ package struct PulseMark: Hashable, Sendable {
     }
 }
 
-// Why a process-wide counter, the only one in the house: `State()` can be called anywhere, in a
-// reducer too, where there is no session to ask. Only difference matters, never order, so relaxed
-// it is; 2^64 is not reached. Nothing depends on a particular value, so tests stay independent.
+// Why a process-wide counter, the only one in this project: `State()` can be called anywhere, also
+// in a reducer, where there is no session to ask. Only difference matters, never order, so relaxed
+// ordering suffices; 2^64 is not reached. Nothing depends on a particular value, so tests stay
+// independent.
 private let lineages = Atomic<UInt64>(0)
 
 @usableFromInline

@@ -1,7 +1,7 @@
 // Inlinable, so that a reactor in another module gets its own specialised copies.
 
 extension Reactor {
-    /// Nothing: an action leads nowhere until `mutate` says otherwise.
+    /// Empty: an action has no effect unless `mutate` is implemented.
     @inlinable
     public func mutate(action: Action) -> Effect<Mutation> { .none }
 
@@ -43,10 +43,10 @@ extension Reactor {
 }
 
 extension Reactor {
-    /// Fails: a state that is not `Decodable` is nowhere saved.
+    /// Fails: a state that is not `Decodable` is never saved.
     public static func migrate(state saved: SavedValue) throws -> State { throw NotSaved() }
 
-    /// Fails: a mutation that is not `Decodable` is nowhere saved.
+    /// Fails: a mutation that is not `Decodable` is never saved.
     public static func migrate(mutation saved: SavedValue) throws -> Mutation { throw NotSaved() }
 }
 
@@ -55,14 +55,14 @@ package struct NotSaved: Error {
 }
 
 extension Reactor where State: Decodable {
-    /// Reads it as it is.
+    /// Decodes it unchanged.
     public static func migrate(state saved: SavedValue) throws -> State {
         try saved.decode(State.self)
     }
 }
 
 extension Reactor where Mutation: Decodable {
-    /// Reads it as it is.
+    /// Decodes it unchanged.
     public static func migrate(mutation saved: SavedValue) throws -> Mutation {
         try saved.decode(Mutation.self)
     }

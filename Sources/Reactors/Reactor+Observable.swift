@@ -1,5 +1,5 @@
-// RxSwift's names for effects. `Observable.just(…)` in a reactor's `mutate` is an
-// effect of that reactor, so that a body that came from ReactorKit stays as it is.
+// RxSwift's names for effects. `Observable.just(…)` in a reactor's `mutate` is an effect of that
+// reactor, so that a body ported from ReactorKit stays unchanged.
 
 extension Reactor {
     /// An effect of this reactor, under the name that RxSwift has for what `mutate` returns.
@@ -16,12 +16,12 @@ extension Reactor {
 }
 
 extension ReactorEffect {
-    /// Waits on the session's clock, then does this effect.
+    /// Waits on the session's clock, then runs this effect.
     ///
-    /// The wait is an asynchronous step without a name: it ends with the session, and what follows
-    /// in a `concat` waits for it. RxSwift's `delay(_:scheduler:)` without the scheduler.
+    /// The wait is an asynchronous step without a name: it ends with the session, and later parts
+    /// of a `concat` wait for it. RxSwift's `delay(_:scheduler:)` without the scheduler.
     ///
-    /// - Parameter time: how long; zero and less still make it asynchronous.
+    /// - Parameter time: the duration; zero and less still make it asynchronous.
     public func delay(_ time: Duration) -> ReactorEffect {
         .concat(.run { send in try await send.clock.sleep(for: time) }, self)
     }

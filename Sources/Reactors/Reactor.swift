@@ -1,6 +1,6 @@
-// Design: a reactor is user code and pure. It decides (`mutate`) and changes (`reduce`); who runs it,
-// when a change is stored and who is told are other people's business (`ReactorHost` in a process,
-// the server's session behind HTTP). Both run it on the same machine, `ReactorCore`.
+// Design: a reactor is user code and pure. It decides (`mutate`) and changes (`reduce`); its host
+// runs it, stores changes and notifies readers (`ReactorHost` in a process, the server's session
+// behind HTTP). Both run it on the same machine, `ReactorCore`.
 
 /// A piece of behaviour with a state: actions come in, mutations change the state.
 ///
@@ -41,19 +41,19 @@ public protocol Reactor:
     /// The state of version 0. Read once per session.
     var initialState: State { get }
 
-    /// Says what an action leads to, in ReactorKit's form.
+    /// Returns the effect of an action, in ReactorKit's form.
     ///
-    /// Default: `.just(action)` where `Action == Mutation`, else nothing. It is called only by the
+    /// Default: `.just(action)` where `Action == Mutation`, else empty. It is called only by the
     /// default of ``mutate(state:action:)``.
     func mutate(action: Action) -> Effect<Mutation>
 
-    /// Says what an action leads to, given the present state; the recommended form.
+    /// Returns the effect of an action, given the present state; the recommended form.
     ///
-    /// The state is the one that `reduce` made, not what `transform(state:)` shows.
-    /// Default: forwards to ``mutate(action:)``.
+    /// The state is the one that `reduce` made, not the result of `transform(state:)`. Default:
+    /// forwards to ``mutate(action:)``.
     func mutate(state: State, action: Action) -> Effect<Mutation>
 
-    /// Makes the next state from the present one, in ReactorKit's form.
+    /// Returns the next state, given the present one, in ReactorKit's form.
     ///
     /// Default: the state unchanged. It is called only by the default of the in-place form.
     func reduce(state: State, mutation: Mutation) -> State
@@ -61,55 +61,54 @@ public protocol Reactor:
     /// Changes the state in place; the recommended form, and the one that appends to an array
     /// without copying it.
     ///
-    /// Every call is one version, whether it changes something or not. It must depend on its two
-    /// arguments alone, since a state is rebuilt by reducing recorded mutations again.
-    /// Default: forwards to the form that returns the state.
+    /// Every call is one version, whether it changes anything or not. It must depend on its two
+    /// arguments only, since a state is rebuilt by reducing recorded mutations again. Default:
+    /// forwards to the form that returns the state.
     func reduce(state: inout State, mutation: Mutation)
 
-    /// Rewrites an action before `mutate` sees it; `nil` rejects it.
+    /// Rewrites an action before `mutate` gets it; `nil` rejects it.
     ///
     /// Default: the action itself. An error rejects the action and is a record; the session lives.
     func transform(action: Action) throws -> Action?
 
-    /// Rewrites a mutation before `reduce` sees it; `nil` drops it.
+    /// Rewrites a mutation before `reduce` gets it; `nil` drops it.
     ///
-    /// Default: the mutation itself. An error drops this one mutation and is a record; the rest
-    /// of its effect continues.
+    /// Default: the mutation itself. An error drops this one mutation and is a record; the rest of
+    /// its effect continues.
     func transform(mutation: Mutation) throws -> Mutation?
 
-    /// Decorates the state that is shown; `reduce` and `mutate` never see the result.
+    /// Decorates the shown state; `reduce` and `mutate` never get the result.
     ///
-    /// Default: the state itself. When it throws, the state is shown as it is and the failure is
-    /// a record: what must stay hidden does not belong into the state.
+    /// Default: the state itself. If it throws, the undecorated state is shown and the failure is a
+    /// record: secrets do not belong in the state.
     func transform(state: State) throws -> State
 
-    /// The streams from outside that this reactor listens to, merged into the session as
-    /// mutations or actions.
+    /// The external streams that this reactor listens to, merged into the session as mutations or
+    /// actions.
     ///
     /// Read once per session, when it starts. Default: none.
     var sources: [Source] { get }
 
     // The requirements below matter where sessions are stored: in a server with a journal in a file.
 
-    /// The form that states and mutations have when they are saved.
+    /// The version of the saved form of states and mutations.
     ///
-    /// Raise it when a change to `State` or `Mutation` makes what is saved unreadable or wrong,
-    /// and say in ``migrate(state:)`` and ``migrate(mutation:)`` what becomes of the old form.
-    /// Default: 1.
+    /// Raise it when a change to `State` or `Mutation` makes saved values unreadable or wrong, and
+    /// convert the old form in ``migrate(state:)`` and ``migrate(mutation:)``. Default: 1.
     static var stateVersion: Int { get }
 
     /// Makes a state from one that was saved with an earlier ``stateVersion``.
     ///
-    /// Default: reads it as it is. An error sets the session aside, its data untouched, until a
+    /// Default: decodes it unchanged. An error quarantines the session, its data untouched, until a
     /// later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
     /// Makes a mutation from one that was saved with an earlier ``stateVersion``.
     ///
-    /// Default: reads it as it is. An error is as in ``migrate(state:)``.
+    /// Default: decodes it unchanged. An error is as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
-    /// How an action is treated whose effects were running when the process ended.
+    /// Decides about an action whose effects were running when the process ended.
     ///
     /// Default: ``Recovery/abandon``, which never does a thing twice. Either way it is a record.
     func recovery(of action: Action) -> Recovery
@@ -122,6 +121,6 @@ extension Reactor {
     /// `.deferred { state in … }` and `.emit(activity)` are checked by the compiler.
     public typealias Effect<Change: Sendable> = ReactorEffect<Change, State, Activity>
 
-    /// A stream from outside for this reactor.
+    /// An external stream for this reactor.
     public typealias Source = ReactorSource<Action, Mutation>
 }

@@ -1,13 +1,13 @@
-// A request that is taken back as a whole, before anybody has seen anything of it. Its turns are over
-// then; what they have ordered (tasks to start and to cancel) is dropped by the host.
+// Rolls back a request as a whole, before any of it is visible. Its turns are over then; the host
+// discards the tasks that they ordered to start and to cancel.
 
-/// The running steps before a request, and the frames that it has continued with.
+/// The running steps before a request, and the frames that it has continued.
 struct StepsMark {
     fileprivate let steps: RunningSteps
     fileprivate var frames: [(frame: EffectFrame, saved: EffectFrame.Saved)] = []
 
-    // The frame and all around it: continuing in one changes those further up. One that is saved
-    // twice is restored to what it was first.
+    // Saves the frame and all outer ones: continuing in one changes those too. A frame that is
+    // saved twice is restored to its first state.
     mutating func save(_ frame: EffectFrame) {
         var next: EffectFrame? = frame
         while let some = next {
@@ -18,9 +18,9 @@ struct StepsMark {
 }
 
 extension ReactorCore {
-    /// A request begins that may have to be taken back. Costs nothing while no step runs.
+    /// Begins a request that may have to be rolled back. Costs nothing while no step runs.
     ///
-    /// - Returns: whether ``endAttempt()`` has to be called if it stays.
+    /// - Returns: whether ``endAttempt()`` has to be called if the request is kept.
     @inlinable
     package func beginAttempt() -> Bool {
         guard !isQuiet else { return false }
@@ -33,16 +33,16 @@ extension ReactorCore {
         stepsMark = StepsMark(steps: steps.copy())
     }
 
-    /// It stays.
+    /// Keeps the request.
     @usableFromInline
     package func endAttempt() {
         stepsMark = nil
     }
 
-    /// Nothing of the request has happened: what it began is not running, what it cancelled is.
+    /// Rolls the request back: steps that it began stop running, steps that it cancelled run again.
     ///
     /// - Parameters:
-    ///   - state: as it was when the request began.
+    ///   - state: the state when the request began.
     ///   - version: of that state.
     package func takeBack(state: R.State, version: UInt64) {
         if let mark = stepsMark {
@@ -56,15 +56,15 @@ extension ReactorCore {
         count = version
     }
 
-    /// The mutation that was applied last, in the present turn, has not happened.
+    /// Rolls back the last mutation, applied in the present turn.
     ///
-    /// - Parameter state: as it was before.
+    /// - Parameter state: the state before it.
     package func takeBackMutation(state: R.State) {
         current = state
         count -= 1
     }
 
-    /// The names of the steps that run, as far as they have any.
+    /// The names of the running steps that have one.
     package var runningNames: [RunID: EffectID] {
         steps.running.compactMapValues(\.effectID)
     }

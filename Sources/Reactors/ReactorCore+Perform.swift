@@ -1,13 +1,13 @@
-// The interpreter. A loop over frames instead of recursion: effects can be made without end
-// (`.deferred`), the stack cannot.
+// The interpreter. A loop over frames instead of recursion: effects can be endless (`.deferred`),
+// the stack cannot.
 
-// Where the interpreter stands.
+// The position of the interpreter.
 private struct Place {
     // Continuations of the present part.
     var frame: EffectFrame?
-    // The age of the present part: later cancellations of its name reach it.
+    // The age of the present part: later cancellations of its name affect it.
     var born: UInt64
-    // The merges that have parts left to begin, innermost last.
+    // The merges with parts left to begin, innermost last.
     var opening: [EffectFrame] = []
     let action: ActionTag
 }
@@ -20,13 +20,13 @@ private enum Outcome {
 }
 
 extension ReactorCore {
-    // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps is some ms.
-    // Each mutation of a list is a step, and a list that does not fit is not begun: a turn's time,
-    // its memory and its records are bounded by this.
+    // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps takes some
+    // ms. Each mutation of a list is a step, and a list that does not fit is not begun: this bounds
+    // a turn's time, its memory and its records.
     @usableFromInline
     static var stepLimit: Int { 100_000 }
 
-    // An action's effect is one list of mutations, which is longer than a turn may be.
+    // An action's effect is a single list of mutations that exceeds a turn's limit.
     @usableFromInline
     func refuseSteps<Observer: ReactorCoreObserver>(
         of action: ActionTag, _ observer: Observer
@@ -44,7 +44,7 @@ extension ReactorCore {
             .next(part), Place(frame: nil, born: steps.cancellations, action: tag), observer)
     }
 
-    // Continues with what waited in `frame` for a step that is over.
+    // Continues the parts that waited in `frame` for a step that has ended.
     func proceed<Observer: ReactorCoreObserver>(
         in frame: EffectFrame?, failed: Bool, _ tag: ActionTag, _ observer: Observer
     ) where Observer.R == R {
@@ -106,8 +106,8 @@ extension ReactorCore {
         return advance(frame, &place)
     }
 
-    // The last step of a concat is carried out in its parent's frame: a chain that renews itself
-    // at its end (`.concat(.run(…), .deferred { again() })`) does not grow.
+    // The last step of a concat runs in its parent's frame: a chain that renews itself at its end
+    // (`.concat(.run(…), .deferred { again() })`) does not grow.
     private func advance(_ frame: EffectFrame, _ place: inout Place) -> Outcome {
         place.born = frame.born
         let step = frame.takeNext()
@@ -140,7 +140,7 @@ extension ReactorCore {
     ) -> Outcome where Observer.R == R {
         stepsTaken += 1
         guard stepsTaken <= Self.stepLimit else {
-            // A step that has not begun in this turn never does.
+            // A step that has not begun in this turn never begins.
             for merge in place.opening { merge.dropRest() }
             place.opening = []
             return fail(EffectLimitReached.steps, place, observer)
@@ -198,7 +198,7 @@ extension ReactorCore {
         return .done
     }
 
-    // The part itself is counted already, as the first of them.
+    // The part itself is counted already, as the first of the mutations.
     private func apply<Observer: ReactorCoreObserver>(
         _ mutations: [R.Mutation], _ place: Place, _ observer: Observer
     ) -> Outcome where Observer.R == R {
@@ -258,7 +258,7 @@ extension ReactorCore {
     ) where Observer.R == R {
         for run in steps.steps(named: id) { cancel(run, observer) }
         let moment = steps.noteCancellation(of: id)
-        // Not reached: what comes after this in its own concats and merges.
+        // Not affected: later parts in its own concats and merges.
         var frame = place.frame
         while let some = frame {
             some.born = moment

@@ -1,7 +1,7 @@
-// Reports from the tasks of running steps, and the end of the session.
+// Reports of the running steps' tasks, and the end of the session.
 
 extension ReactorCore {
-    /// Takes a mutation that a running step sent.
+    /// Receives a mutation of a running step.
     ///
     /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
     package func receive<Observer: ReactorCoreObserver>(
@@ -17,7 +17,7 @@ extension ReactorCore {
         return true
     }
 
-    /// Takes an activity that a running step told.
+    /// Receives an activity of a running step.
     ///
     /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
     package func receive<Observer: ReactorCoreObserver>(
@@ -33,9 +33,9 @@ extension ReactorCore {
         return true
     }
 
-    /// A step's task has ended: what follows it in its effect continues, under the same action.
+    /// A step's task has ended: later parts of its effect continue, under the same action.
     ///
-    /// Nothing happens for a step that was cancelled: that was its end, and an error thrown since
+    /// Does nothing for a cancelled step: the cancellation was its end, and an error thrown since
     /// then is no failure.
     package func ended<Observer: ReactorCoreObserver>(
         _ run: EffectRun<R>, failure: (any Error)?, observer: Observer
@@ -54,14 +54,14 @@ extension ReactorCore {
         continueCancelled(observer)
     }
 
-    /// Whether taking what a source has at present would change the state, for a session that may
-    /// have taken it in an earlier life.
+    /// Whether applying a source's present value would change the state, for a session that may
+    /// have applied it in an earlier life.
     ///
     /// It is tried on a copy: hooks, `mutate` and `reduce` are called, nothing is kept and nobody
-    /// is notified. What a hook turns down, or fails on, changes nothing; an effect of more than
-    /// mutations always does.
+    /// is notified. A value that a hook rejects, or fails on, changes nothing; an effect with more
+    /// than mutations always counts as a change.
     ///
-    /// - Parameter isSame: compares the state with what would become of it.
+    /// - Parameter isSame: compares the state with the resulting one.
     package func wouldChange(
         by element: R.Source.Element, isSame: (R.State, R.State) -> Bool
     ) -> Bool {
@@ -95,7 +95,7 @@ extension ReactorCore {
 
     /// A source's stream has ended: the observer is notified, the session continues.
     ///
-    /// Nothing happens once the session has ended: that is why the stream did.
+    /// Does nothing once the session has ended, which ends its streams.
     package func ended<Observer: ReactorCoreObserver>(
         source: R.Source, failure: (any Error)?, observer: Observer
     ) where Observer.R == R {
@@ -107,7 +107,8 @@ extension ReactorCore {
         }
     }
 
-    /// Ends the session: running steps are cancelled, nothing follows them, actions find it ended.
+    /// Ends the session: running steps are cancelled without their continuations, actions are
+    /// refused.
     package func end<Observer: ReactorCoreObserver>(observer: Observer) where Observer.R == R {
         guard !ended else { return }
         ended = true
@@ -115,7 +116,7 @@ extension ReactorCore {
         cancelAll(observer: observer)
     }
 
-    /// Cancels every running step; nothing that would follow them happens.
+    /// Cancels every running step without its continuations.
     package func cancelAll<Observer: ReactorCoreObserver>(
         observer: Observer
     ) where Observer.R == R {
@@ -128,10 +129,10 @@ extension ReactorCore {
         for action in actions { observer.settled(action) }
     }
 
-    /// Puts another state in the place of this one, after a commit that failed.
+    /// Replaces the state after a failed commit.
     ///
-    /// Every running step is cancelled with all that would follow it: it belongs to a history that
-    /// did not happen.
+    /// Every running step is cancelled without its continuations: it belongs to a history that was
+    /// rolled back.
     package func restore<Observer: ReactorCoreObserver>(
         state: R.State, version: UInt64, observer: Observer
     ) where Observer.R == R {
@@ -140,10 +141,10 @@ extension ReactorCore {
         count = version
     }
 
-    /// How many steps are running.
+    /// The number of running steps.
     package var runningCount: Int { steps.running.count }
 
-    /// Whether no step of this action is running, nor anything that follows one.
+    /// Whether no step of this action is running and none of its continuations is due.
     @usableFromInline
     package func isSettled(_ action: ActionTag) -> Bool { steps.isSettled(action) }
 

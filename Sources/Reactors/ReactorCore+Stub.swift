@@ -1,6 +1,7 @@
-// Design: a stub is the session with its reactor taken out. Actions are recorded, the shown state is
-// what a test puts there, nothing of the reactor runs; its own state waits, unchanged, until the
-// stub is taken away. Readers and positions are the session's own, so nobody notices the exchange.
+// Design: a stub is the session without its reactor. Actions are recorded, the shown state is the
+// one that a test injects, no code of the reactor runs; its own state stays unchanged until the
+// stub is removed. Readers and positions belong to the session, so clients do not notice the
+// exchange.
 
 /// The state and the recorded actions of a stubbed session.
 @usableFromInline
@@ -15,12 +16,11 @@ final class StubState<R: Reactor> {
 }
 
 extension ReactorCore {
-    /// Takes the reactor out: from now on actions are recorded and lead nowhere.
+    /// Removes the reactor: actions are recorded from now on and have no effect.
     ///
     /// The reactor's own state is shown, without `transform(state:)`, until another is injected.
-    /// Running steps are cancelled, with
-    /// what would follow them; mutations from sources are dropped. Begins a new recording. Nothing
-    /// happens when the session has ended or is stubbed.
+    /// Running steps are cancelled without their continuations; mutations from sources are dropped.
+    /// Begins a new recording. Does nothing if the session has ended or is stubbed.
     package func beginStub<Observer: ReactorCoreObserver>(
         observer: Observer
     ) where Observer.R == R {
@@ -33,10 +33,10 @@ extension ReactorCore {
 
     /// Changes the state that a stubbed session shows: one version, whatever the change is.
     ///
-    /// The state is shown as it is, without `transform(state:)`.
+    /// The state is shown without `transform(state:)`.
     ///
-    /// - Returns: whether the session is stubbed and has not ended; when not, nothing happens.
-    /// - Throws: what `change` does; nothing was changed then.
+    /// - Returns: whether the session is stubbed and has not ended; if not, nothing happens.
+    /// - Throws: the error of `change`; nothing was changed then.
     package func inject<Observer: ReactorCoreObserver, Failure: Error>(
         observer: Observer, _ change: (inout R.State) throws(Failure) -> Void
     ) throws(Failure) -> Bool where Observer.R == R {
@@ -52,8 +52,8 @@ extension ReactorCore {
         return true
     }
 
-    /// Puts the reactor back in, with the state that it had. What was recorded can be read until
-    /// the next ``beginStub(observer:)``.
+    /// Restores the reactor, with the state that it had. The recording can be read until the next
+    /// ``beginStub(observer:)``.
     ///
     /// One version if a state was injected, since another is shown then; else none.
     package func endStub<Observer: ReactorCoreObserver>(
@@ -73,7 +73,7 @@ extension ReactorCore {
     @usableFromInline
     package var isStub: Bool { isStubbed }
 
-    /// The content of the present recording, or else of the last; at least the newest 10 000 actions.
+    /// The actions of the present recording, or else of the last one; at least the newest 10 000.
     package var stubbedActions: [R.Action] { stub?.recording.actions ?? [] }
 
     @usableFromInline

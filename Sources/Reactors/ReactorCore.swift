@@ -16,7 +16,7 @@ package final class ReactorCore<R: Reactor> {
     @usableFromInline
     let reactor: R
 
-    /// The state as `reduce` made it.
+    /// The state as returned by `reduce`.
     package internal(set) var state: R.State {
         @inlinable get { current }
         @inlinable set { current = newValue }
@@ -25,18 +25,18 @@ package final class ReactorCore<R: Reactor> {
     @usableFromInline
     var current: R.State
 
-    // What the inlined code asks of the properties below, it asks by a call: a property that only
-    // this module touches needs no check for overlapping access at run time, some 85 instructions
-    // a time (ADR-0013).
+    // The inlined code reads the properties below through calls: a property that only this module
+    // accesses needs no run-time check for overlapping access, some 85 instructions each
+    // (ADR-0013).
 
-    /// How many mutations were applied since the initial state.
+    /// The number of mutations since the initial state.
     @usableFromInline
     package var version: UInt64 { count }
 
     var count: UInt64
 
     // Invariant: true exactly during a turn. A core that is called while it calls user code or its
-    // observer would apply one action in the middle of another.
+    // observer would apply one action within another.
     var isInTurn = false
 
     /// Whether ``end(observer:)`` was called.
@@ -50,18 +50,19 @@ package final class ReactorCore<R: Reactor> {
 
     var isStubbed = false
 
-    // Invariant: neither ended nor stubbed. The one question that the hot path asks.
+    // Invariant: neither ended nor stubbed. The only condition that the hot path checks.
     var isOpen = true
 
     let steps = RunningSteps()
 
-    // Only while a request is carried out that began while steps ran.
+    // Set only during a request that began while steps ran.
     var stepsMark: StepsMark?
 
-    // How many steps the interpreter has begun in this turn.
+    // The number of steps that the interpreter has begun in this turn.
     var stepsTaken = 0
 
-    // Invariant: a failing `transform(state:)` is reported once per version, however often it is looked at.
+    // Invariant: a failing `transform(state:)` is reported once per version, however often the
+    // state is read.
     var failedLook: UInt64?
 
     /// Makes a session's core.
@@ -75,12 +76,12 @@ package final class ReactorCore<R: Reactor> {
         count = version
     }
 
-    /// The reactor's streams from outside. Ask once per session.
+    /// The reactor's external streams. Call once per session.
     package func makeSources() -> [R.Source] { reactor.sources }
 
-    /// Takes an action: its whole synchronous part is applied on return.
+    /// Receives an action: its whole synchronous part is applied on return.
     ///
-    /// - Parameter tag: names the action in everything that follows from it.
+    /// - Parameter tag: identifies the action in all of its consequences.
     @inlinable
     package func receive<Observer: ReactorCoreObserver>(
         _ action: R.Action, tag: ActionTag, observer: Observer
@@ -104,7 +105,7 @@ package final class ReactorCore<R: Reactor> {
         return .accepted(version: version, isSettled: isSettled(tag))
     }
 
-    /// Takes a mutation from a source.
+    /// Receives a mutation from a source.
     @inlinable
     package func receive<Observer: ReactorCoreObserver>(
         fromSource mutation: R.Mutation, observer: Observer
@@ -116,10 +117,10 @@ package final class ReactorCore<R: Reactor> {
         apply(mutation, .none, observer)
     }
 
-    /// The state as it is shown: decorated by `transform(state:)`.
+    /// The shown state: decorated by `transform(state:)`.
     ///
-    /// When that fails, the state as it is; the observer is notified once per version. A stubbed
-    /// session shows what was put into it.
+    /// If that fails, the undecorated state; the observer is notified once per version. A stubbed
+    /// session shows the injected state.
     @inlinable
     package func visibleState<Observer: ReactorCoreObserver>(
         observer: Observer
@@ -165,7 +166,7 @@ package final class ReactorCore<R: Reactor> {
     @usableFromInline
     func countVersion() { count += 1 }
 
-    /// Whether no step runs, and nothing is due that follows one.
+    /// Whether no step runs, and no continuation is due.
     @usableFromInline
     var isQuiet: Bool { steps.isQuiet }
 
@@ -203,7 +204,7 @@ package final class ReactorCore<R: Reactor> {
         }
     }
 
-    /// Whether a look at this version that fails is still to be reported.
+    /// Whether a failing `transform(state:)` of this version is still to be reported.
     @usableFromInline
     package func notesFailedLook() -> Bool {
         defer { failedLook = count }

@@ -1,13 +1,13 @@
-/// Carries out what a core decides. Every call comes from inside a call into the core.
+/// Carries out the decisions of a core. Every call comes from inside a call into the core.
 ///
-/// Invariant: while one of these runs, the core is in the middle of a turn: look at it, call nothing of
-/// it but `visibleState(observer:)`. `start` and `cancel` are decisions to be acted upon when the
-/// step is committed, in their order.
+/// Invariant: during these calls the core is in the middle of a turn: read it, but call only
+/// `visibleState(observer:)`. `start` and `cancel` are decisions to be carried out when the step is
+/// committed, in order.
 @usableFromInline
 package protocol ReactorCoreObserver<R>: AnyObject {
     associatedtype R: Reactor
 
-    /// `reduce` has applied `mutation` (as `transform(mutation:)` left it): `core.state` and
+    /// `reduce` has applied `mutation` (as returned by `transform(mutation:)`): `core.state` and
     /// `core.version` are new.
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>)
 
@@ -20,7 +20,7 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// A step begins: start a task for it.
     func start(_ run: EffectRun<R>)
 
-    /// A step was cancelled: cancel its task. The core has forgotten it and takes nothing from it.
+    /// A step was cancelled: cancel its task. The core has forgotten the step and ignores it.
     func cancel(_ run: RunID, action: ActionTag)
 
     /// All steps of an action that was not settled when it was received have ended.
@@ -28,17 +28,17 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 
     // For the action log; the defaults do nothing.
 
-    /// `transform(action:)` let an action through, perhaps another than it was given.
+    /// `transform(action:)` accepted an action, possibly rewritten.
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag)
 
-    /// `transform(action:)` answered `nil`, or failed: then `failed` was called before.
+    /// `transform(action:)` returned `nil`, or failed: then `failed` was called before.
     func rejected(_ action: R.Action, tag: ActionTag)
 
-    /// The synchronous part of an action is applied; what follows in this call belongs to steps
-    /// that it cancelled.
+    /// The synchronous part of an action is applied; the rest of this call belongs to steps that it
+    /// cancelled.
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
-    /// A step ended by itself; when it failed, `failed` was called before.
+    /// A step ended by itself; if it failed, `failed` was called before.
     func ended(_ run: RunID, action: ActionTag)
 
     /// The same with the step's name. Default: calls `ended(_:action:)`.
@@ -52,11 +52,11 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 
     // For stubs; the defaults do nothing.
 
-    /// A stubbed session has recorded an action, and nothing else.
+    /// A stubbed session has recorded an action, without any effect.
     func recorded(_ action: R.Action, tag: ActionTag)
 
-    /// A stubbed session shows another state: `core.version` and `core.visibleState(observer:)`
-    /// are new, `core.state` is what it was. A pulse is found by its marks, as for a mutation.
+    /// A stubbed session shows another state: `core.version` and `core.visibleState(observer:)` are
+    /// new, `core.state` is unchanged. Assigned pulses are found by their marks, as for a mutation.
     func injected(core: ReactorCore<R>)
 
     /// A session that is no longer stubbed shows its own state again, which is a version. No pulse

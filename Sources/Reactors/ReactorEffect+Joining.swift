@@ -1,12 +1,12 @@
-// Joining normalises: empty parts vanish, parts of the same kind are taken in (both operations are
-// associative), and a `concat` of nothing but mutations becomes a list of them. So the machine sees
-// few shapes, and chains built in a loop do not nest.
+// Joining normalises: empty parts are removed, parts of the same kind are merged into the outer one
+// (both operations are associative), and a `concat` of nothing but mutations becomes a list. So the
+// machine handles few shapes, and chains built in a loop do not nest.
 
 extension ReactorEffect {
-    /// One after the other: each begins when the one before it has ended.
+    /// In sequence: each effect begins when the previous one has ended.
     public static func concat(_ effects: ReactorEffect...) -> ReactorEffect { concat(effects) }
 
-    /// One after the other: each begins when the one before it has ended.
+    /// In sequence: each effect begins when the previous one has ended.
     public static func concat(_ effects: [ReactorEffect]) -> ReactorEffect {
         if let mutations = mutationsOnly(effects) {
             return mutations.isEmpty ? .none : ReactorEffect(.several(mutations))
@@ -20,14 +20,14 @@ extension ReactorEffect {
         return joined(parts) { .concat(parts) }
     }
 
-    /// Side by side: all begin in their order, and it ends when the last has ended.
+    /// Concurrently: all begin in order, and it ends when the last one has ended.
     ///
-    /// When one fails, the others continue; then what follows the whole does not happen.
+    /// If one fails, the others continue; then later parts of the surrounding effect do not run.
     public static func merge(_ effects: ReactorEffect...) -> ReactorEffect { merge(effects) }
 
-    /// Side by side: all begin in their order, and it ends when the last has ended.
+    /// Concurrently: all begin in order, and it ends when the last one has ended.
     ///
-    /// When one fails, the others continue; then what follows the whole does not happen.
+    /// If one fails, the others continue; then later parts of the surrounding effect do not run.
     public static func merge(_ effects: [ReactorEffect]) -> ReactorEffect {
         var parts: [EffectPart] = []
         parts.reserveCapacity(effects.count)

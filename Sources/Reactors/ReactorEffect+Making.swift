@@ -1,4 +1,4 @@
-// RxSwift's names, for what RxSwift's users know; `run`, `cancel` and `emit` have none there.
+// RxSwift's names where RxSwift has them; it has none for `run`, `cancel` and `emit`.
 
 extension ReactorEffect {
     /// One mutation.
@@ -7,15 +7,15 @@ extension ReactorEffect {
         ReactorEffect(.just(mutation))
     }
 
-    /// Nothing.
+    /// No mutation.
     @inlinable
     public static func empty() -> ReactorEffect { ReactorEffect(.none) }
 
-    /// Nothing: a shorter way to write ``empty()``.
+    /// No mutation: a shorter form of ``empty()``.
     @inlinable
     public static var none: ReactorEffect { ReactorEffect(.none) }
 
-    /// Some mutations, one after the other.
+    /// Several mutations, one after the other.
     @inlinable
     public static func of(_ mutations: Mutation...) -> ReactorEffect {
         ReactorEffect(.several(mutations))
@@ -27,8 +27,8 @@ extension ReactorEffect {
         ReactorEffect(.several(Array(mutations)))
     }
 
-    /// Ends with an error: the rest of the `.concat`s around it does not happen, what was applied
-    /// stays, the steps beside it in a `.merge` continue. The session lives and records the failure.
+    /// Ends with an error: the rest of the surrounding `.concat`s does not run, applied mutations
+    /// stay, other steps of a `.merge` continue. The session lives and records the failure.
     public static func error(_ error: any Error) -> ReactorEffect {
         ReactorEffect(part: .error(error))
     }
@@ -38,18 +38,19 @@ extension ReactorEffect {
         ReactorEffect(leaf: .emit(activity))
     }
 
-    /// Decides when its turn has come, from the state as it is then.
+    /// Makes an effect at its own turn, from the state at that time.
     ///
-    /// The state is the one that `reduce` made. An error that the closure throws is as ``error(_:)``.
+    /// The state is the one that `reduce` made. An error thrown by the closure is like
+    /// ``error(_:)``.
     public static func deferred(
         _ effect: @escaping (State) throws -> ReactorEffect
     ) -> ReactorEffect {
         ReactorEffect(leaf: .deferred(effect))
     }
 
-    /// An asynchronous step: runs in a task of its own and sends what it has through its sink.
+    /// An asynchronous step: runs in a task and sends mutations through its sink.
     ///
-    /// It ends when the closure returns; an error is as ``error(_:)``.
+    /// It ends when the closure returns; an error is like ``error(_:)``.
     public static func run(
         _ work: @escaping @Sendable (Sink<Mutation, Activity>) async throws -> Void
     ) -> ReactorEffect {
@@ -60,8 +61,8 @@ extension ReactorEffect {
     ///
     /// - Parameters:
     ///   - id: names the step within the session.
-    ///   - policy: what happens when one with this id runs already. Default: both run.
-    ///   - work: see ``run(_:)``. Its task is cancelled when the step is.
+    ///   - policy: the rule if a step with this id is running already. Default: both run.
+    ///   - work: see ``run(_:)``. Its task is cancelled with the step.
     public static func run(
         id: EffectID,
         policy: EffectPolicy = .merge,
@@ -70,11 +71,11 @@ extension ReactorEffect {
         ReactorEffect(leaf: .run(.init(id: id, policy: policy, work: work)))
     }
 
-    /// Cancels the session's steps with this id, those that have not begun as well.
+    /// Cancels the session's steps with this id, including those that have not begun.
     ///
-    /// A cancelled step ends only itself: what follows it in its `.concat` still happens, after
-    /// the present turn. Steps that come after this one in its own `.concat`s and `.merge`s are
-    /// not reached, so `.concat(.cancel("x"), .run(id: "x") { … })` starts anew.
+    /// A cancelled step ends only itself: later parts of its `.concat` still run, after the present
+    /// turn. Steps after this one in its own `.concat`s and `.merge`s are not affected, so
+    /// `.concat(.cancel("x"), .run(id: "x") { … })` starts a new step.
     public static func cancel(_ id: EffectID) -> ReactorEffect {
         ReactorEffect(part: .cancel(id))
     }

@@ -1,5 +1,6 @@
-// A service's results as mutations: `search(query).map { Mutation.setItems($0) }`. Made by rebuilding
-// the tree, so the machine knows nothing of it, and an effect that is not mapped pays nothing.
+// Maps a service's results to mutations: `search(query).map { Mutation.setItems($0) }`. Done by
+// rebuilding the tree, so the machine does not know of it, and an effect that is not mapped pays
+// nothing.
 
 extension ReactorEffect {
     /// The same effect with each of its values, at once or from a step, made into another.
@@ -23,7 +24,7 @@ extension ReactorEffect {
         }
     }
 
-    // It nests as deep as the effect does, which is bounded.
+    // It nests as deep as the effect, which is bounded.
     private static func mapped<Result: Sendable>(
         _ part: EffectPart, _ transform: @escaping @Sendable (Mutation) -> Result
     ) -> EffectPart {
@@ -57,7 +58,7 @@ extension ReactorEffect {
 }
 
 extension Sink {
-    /// A sink that takes values of another type, and sends what `transform` makes of each.
+    /// A sink that accepts values of another type, and sends the result of `transform` for each.
     func sending<Value: Sendable>(
         _ transform: @escaping @Sendable (Value) -> Mutation
     ) -> Sink<Value, Activity> {

@@ -1,17 +1,17 @@
-// Design: a value that says what to do. It does nothing by itself; `ReactorCore` carries it out.
-// Everything in it is synchronous but `.run`. Not Sendable: it is made and carried out inside one
-// session, so a `.deferred` closure may use the reactor.
+// Design: a value that describes work. It does nothing by itself; `ReactorCore` runs it. Everything
+// in it is synchronous except `.run`. Not Sendable: it is made and run inside one session, so a
+// `.deferred` closure may use the reactor.
 
-/// The results of an action: mutations, activities, asynchronous steps, in order or side by side.
+/// The results of an action: mutations, activities, asynchronous steps, in sequence or concurrent.
 ///
-/// Inside a reactor it is written `Effect<Mutation>`. Everything that needs no waiting is applied
-/// before the call that brought the action returns.
+/// Inside a reactor it is written `Effect<Mutation>`. Its synchronous part is applied before the
+/// call that sent the action returns.
 ///
-/// Limits: effects nest 500 deep at most (`.concat` in `.concat` and `.merge` in `.merge` do not
-/// nest); one turn carries out 100 000 steps without waiting, where each mutation is a step; and 1000
-/// steps of a session wait at once (``EffectLimitReached``). Beyond them the effect fails, the
-/// session lives. What was applied before stays; of a list of mutations that would pass the limit
-/// (`.of`, `.from`, a `.concat` of nothing but mutations) none is applied.
+/// Limits: effects nest at most 500 deep (`.concat` in `.concat` and `.merge` in `.merge` do not
+/// nest); one turn runs at most 100 000 steps without waiting, where each mutation is a step; and
+/// at most 1000 steps of a session run at once (``EffectLimitReached``). Beyond them the effect
+/// fails, the session lives. Mutations applied before stay; of a list of mutations that would
+/// exceed the limit (`.of`, `.from`, a `.concat` of nothing but mutations) none is applied.
 public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Sendable> {
     @usableFromInline
     let node: Node
@@ -19,7 +19,7 @@ public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Senda
     @inlinable
     init(_ node: Node) { self.node = node }
 
-    // Invariant: what a plain reactor returns (`just`, `none`) needs no allocation.
+    // Invariant: the effects of a plain reactor (`just`, `none`) need no allocation.
     @usableFromInline
     enum Node {
         case none

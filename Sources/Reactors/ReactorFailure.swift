@@ -1,6 +1,6 @@
-/// Something that user code in a session threw. The session lives; mutations before it stay.
+/// An error thrown by user code in a session. The session lives; mutations before it stay.
 public struct ReactorFailure: Error, Sendable {
-    /// Where in the session user code can fail.
+    /// The parts of a session in which user code can fail.
     public enum Place: String, Hashable, Sendable {
         /// `transform(action:)`: the action was rejected.
         case transformAction
@@ -10,11 +10,11 @@ public struct ReactorFailure: Error, Sendable {
         case transformState
         /// An effect: `.error`, a `.deferred` or `.run` that threw, a limit.
         case effect
-        /// A stream from outside ended with an error.
+        /// An external stream ended with an error.
         case source
     }
 
-    /// Where it happened.
+    /// The part that failed.
     public let place: Place
 
     /// The thrown error.
@@ -26,7 +26,7 @@ public struct ReactorFailure: Error, Sendable {
     /// The name of the source that failed.
     public let source: String?
 
-    /// The action that led to it; ``ActionTag/none`` for a source or for looking at a state.
+    /// The action that caused it; ``ActionTag/none`` for a source or for reading a state.
     package let action: ActionTag
 
     /// The asynchronous step that threw; `nil` for the synchronous part of an effect.

@@ -1,7 +1,7 @@
-// Entries are made only while somebody reads.
+// Entries are made only while there is a reader.
 
 extension ReactorHost {
-    /// The action log from now on: everything that happens in this session, in one order.
+    /// The action log from now on: every event of this session, in one order.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 1024 entries.
     public func log(buffer limit: Int = 1024) -> ReactorStream<ActionLogEntry<R>> {
@@ -15,16 +15,16 @@ extension ReactorHost {
         return stream
     }
 
-    /// Sends a logger everything from now on, until it is removed or the session ends; what waits
-    /// for it then it is still told.
+    /// Sends every later event to a logger, until it is removed or the session ends; entries that
+    /// wait at that time are still delivered.
     ///
-    /// Several loggers get the same, in the same order. Adding one replaces none.
+    /// Several loggers get the same entries, in the same order. Adding one replaces none.
     ///
     /// - Parameters:
     ///   - logger: is called for every entry.
-    ///   - limit: how many entries wait for it at most; what comes when they do is left out and
-    ///     counted (``ActionLogger/missed(_:)``). Default: 1024.
-    /// - Returns: what to remove it by.
+    ///   - limit: the maximal number of waiting entries; beyond it entries are left out and counted
+    ///     (``ActionLogger/missed(_:)``). Default: 1024.
+    /// - Returns: a token for removing it.
     @discardableResult
     public func add(_ logger: some ActionLogger<R>, buffer limit: Int = 1024) -> LoggerToken {
         let queue = LoggerQueue<ActionLogEntry<R>>(limit: limit)
@@ -47,7 +47,8 @@ extension ReactorHost {
         return LoggerToken(reader: observer.add(reader))
     }
 
-    /// Sends a logger only what already waits for it. An unknown token changes nothing.
+    /// Removes a logger, which still gets the entries that wait for it. An unknown token changes
+    /// nothing.
     public func remove(_ logger: LoggerToken) {
         observer.finish(logger.reader)
     }

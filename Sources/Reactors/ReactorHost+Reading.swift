@@ -1,8 +1,8 @@
-// A reader is registered before the call returns: what happens after it is not missed. States and
-// pulses begin with the present value (as ReactorKit's), activities and failures do not.
+// A reader is registered before the call returns: it misses no later event. States and pulses begin
+// with the present value (like ReactorKit's), activities and failures do not.
 
 extension ReactorHost {
-    /// The state as it is shown: now, then once per version, an equal one too.
+    /// The shown state: now, then once per version, even if equal.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 states.
     public func state(buffer limit: Int = 256) -> ReactorStream<R.State> {
@@ -12,10 +12,10 @@ extension ReactorHost {
         return stream
     }
 
-    /// A part of the state: now, then whenever it is another; computed properties too.
+    /// A part of the state: now, then whenever it changes; also for computed properties.
     ///
     /// - Parameters:
-    ///   - path: where the part is.
+    ///   - path: the path to the part.
     ///   - limit: how far the reader may fall behind. Default: 256 values.
     public func state<Part: Equatable & Sendable>(
         _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256

@@ -1,7 +1,7 @@
 // The parts of `Stub` in ReactorTesting; a server has the same.
 
 extension ReactorHost {
-    /// Takes the reactor out, or puts it back in: see `ReactorCore.beginStub` and `endStub`.
+    /// Begins or ends a stub: see `ReactorCore.beginStub` and `endStub`.
     package func setStubbed(_ isStubbed: Bool) {
         if isStubbed {
             core.beginStub(observer: observer)
@@ -11,13 +11,13 @@ extension ReactorHost {
         carryOut()
     }
 
-    /// Whether the reactor is taken out.
+    /// Whether the session is stubbed.
     package var isStubbed: Bool { core.isStub }
 
-    /// The content of the present recording, or else of the last.
+    /// The actions of the present recording, or else of the last one.
     package var stubbedActions: [R.Action] { core.stubbedActions }
 
-    /// Changes the state that a stubbed session shows. Returns whether it is one.
+    /// Changes the state that a stubbed session shows. Returns false if the session is not stubbed.
     package func inject(_ change: @Sendable (inout R.State) -> Void) -> Bool {
         core.inject(observer: observer, change)
     }

@@ -1,6 +1,6 @@
-// Design: an actor around a `ReactorCore`. One call is one turn, so actions are applied one after the
-// other, whole, whatever their sender, and a reader that answers an event with an action comes after the
-// turn that it saw. Effects and sources are tasks that know the host weakly.
+// Design: an actor around a `ReactorCore`. One call is one turn, so actions of all senders are
+// applied whole, one after the other, and an action that a reader sends on an event comes after the
+// turn of that event. Effects and sources are tasks that hold the host weakly.
 
 /// Runs one session of a reactor in this process.
 ///
@@ -24,17 +24,16 @@ public actor ReactorHost<R: Reactor> {
     // Callers that wait for the running steps to end: a stream without elements ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
-    /// Starts a session: reads the initial state, takes what the sources have at present, and
-    /// starts them.
+    /// Starts a session: reads the initial state, applies the sources' present values, and starts
+    /// the sources.
     ///
     /// - Parameters:
     ///   - reactor: the session's own instance.
-    ///   - clock: what effects find as ``Sink/clock``. Default: the system's continuous clock.
-    ///   - topics: where the reactor's topics are published. Default: a bus of its own, on which
-    ///     nobody publishes.
-    ///   - now: what entries of the action log have as their time. Called only while somebody reads
-    ///     it. Default: how long the session has lived, by `clock`. For dates give the time since
-    ///     1970: this module knows no calendar.
+    ///   - clock: the ``Sink/clock`` of effects. Default: the system's continuous clock.
+    ///   - topics: the bus of the reactor's topics. Default: a new bus without publishers.
+    ///   - now: the time of entries of the action log. Called only while the log is read. Default:
+    ///     the age of the session, by `clock`. For dates pass the time since 1970: this module has
+    ///     no calendar.
     public init(
         _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
         topics: TopicBus = TopicBus(), now: (@Sendable () -> Duration)? = nil
@@ -42,7 +41,7 @@ public actor ReactorHost<R: Reactor> {
         self.init(reactor, clock: clock, topics: topics, now: now, follower: nil)
     }
 
-    /// Starts a session that is followed from its very beginning.
+    /// Starts a session that is followed from its beginning.
     package init(
         _ reactor: sending R, clock: any Clock<Duration>, topics: TopicBus,
         now: (@Sendable () -> Duration)?, follower: (any SessionFollower<R>)?
@@ -91,17 +90,17 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    /// The state as it is shown, decorated by the reactor's `transform(state:)`.
+    /// The shown state, decorated by the reactor's `transform(state:)`.
     public var currentState: R.State { core.visibleState(observer: observer) }
 
-    /// How many mutations were applied since the initial state.
+    /// The number of mutations since the initial state.
     public var version: UInt64 { core.version }
 
-    /// Sends an action and returns when everything in its effect that needs no waiting is applied.
+    /// Sends an action and returns when the synchronous part of its effect is applied.
     @discardableResult
     public func send(_ action: R.Action) -> SendResult { sendNumbered(action).result }
 
-    /// As ``send(_:)``, and returns the action's number.
+    /// Like ``send(_:)``; also returns the action's number.
     package func sendNumbered(_ action: R.Action) -> (result: SendResult, number: UInt64) {
         lastTag += 1
         let number = lastTag
@@ -115,12 +114,12 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    /// How many asynchronous steps are running, and how many sources have not ended.
+    /// The numbers of running asynchronous steps, and of sources that have not ended.
     package var runningCount: (steps: Int, sources: Int) { (core.runningCount, openSources) }
 
     /// Returns when no asynchronous step is running, or when the calling task is cancelled.
     ///
-    /// Sources do not count. With an effect that never ends it waits for the end of the host.
+    /// Sources do not count. With an endless effect it waits for the end of the host.
     public func settled() async {
         guard core.runningCount > 0 else { return }
         let (stream, continuation) = AsyncStream<Never>.makeStream()
@@ -128,7 +127,7 @@ public actor ReactorHost<R: Reactor> {
         for await _ in stream {}
     }
 
-    /// Ends the session: effects and sources are cancelled, streams end, actions are not accepted.
+    /// Ends the session: effects and sources are cancelled, streams end, actions are refused.
     ///
     /// The state can still be read. A second call changes nothing.
     public func end() {
@@ -140,7 +139,7 @@ public actor ReactorHost<R: Reactor> {
 
     var isEnded: Bool { core.isEnded }
 
-    /// How many streams are being fed.
+    /// The number of open streams.
     package var readerCount: Int { observer.readerCount }
 
     func forget(_ reader: UInt64) { observer.remove(reader) }
@@ -152,7 +151,7 @@ public actor ReactorHost<R: Reactor> {
         return { start.duration(to: clock.now) }
     }
 
-    // Decide inside, act outside: tasks are started and cancelled when the turn is over.
+    // Decide inside, act outside: tasks are started and cancelled after the turn.
     func carryOut() {
         if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)

@@ -11,13 +11,13 @@
 /// it before the session's first state is visible: the initial state, then the present values in
 /// the order of the sources, then the first reader.
 public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
-    /// An element that a stream brings into the session.
+    /// An element that a stream sends to the session.
     package enum Element: Sendable {
         case action(Action)
         case mutation(Mutation)
     }
 
-    /// Reads a stream to its end. The closure waits until the session has taken the element and
+    /// Reads a stream to its end. The closure waits until the session has received the element and
     /// returns whether to continue.
     package typealias Reading =
         @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
@@ -25,23 +25,23 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// Names the source in records.
     public let name: String
 
-    /// The name of the topic that the source listens to, if it does.
+    /// The name of the topic that the source listens to, if any.
     package let topic: String?
 
     /// A source that listens.
     package struct Opening: Sendable {
-        /// The element it has at once: applied before the session's first state is visible.
+        /// The present value: applied before the session's first state is visible.
         package let present: Element?
-        /// Reads what comes later.
+        /// Reads later elements.
         package let read: Reading
     }
 
-    /// Begins: when it returns, the source listens to its topic, and what is published from then
-    /// on is not missed. Call once per session, before its first state is visible; letting go of
-    /// the answer, or of a task that runs it, ends the listening.
+    /// Opens the source: when it returns, the source listens to its topic and misses no later
+    /// value. Call once per session, before its first state is visible; releasing the result, or a
+    /// task that runs it, ends the listening.
     package let open: @Sendable (TopicBus) -> Opening
 
-    /// Lets a topic that remembers take values before the first session listens to it.
+    /// Makes a topic that remembers accept values before the first session listens to it.
     package let announce: @Sendable (TopicBus) -> Void
 
     private init(name: String, present: Element?, _ read: @escaping Reading) {
@@ -73,9 +73,9 @@ extension ReactorSource {
     /// - Parameters:
     ///   - stream: read from the session's start to its own end.
     ///   - name: names the source in records. Default: `"mutations"`.
-    ///   - present: what the sequence stands at when the session starts, if it is known: taken
-    ///     before the first state is visible. Nothing is waited for. Default none. When a session
-    ///     of a server wakes, it is taken if it changes the state.
+    ///   - present: the sequence's present value when the session starts, if known: applied before
+    ///     the first state is visible, without waiting. Default: none. When a session of a server
+    ///     wakes, it is applied if it changes the state.
     public static func mutations<Stream: AsyncSequence & Sendable>(
         _ stream: Stream, name: String = "mutations", present: Mutation? = nil
     ) -> ReactorSource where Stream.Element == Mutation {
@@ -91,7 +91,7 @@ extension ReactorSource {
     /// - Parameters:
     ///   - stream: read from the session's start to its own end.
     ///   - name: names the source in records. Default: `"actions"`.
-    ///   - present: as for mutations. A Cycler receives it also each time that its session wakes.
+    ///   - present: as for mutations. A Cycler also receives it each time that its session wakes.
     public static func actions<Stream: AsyncSequence & Sendable>(
         _ stream: Stream, name: String = "actions", present: Action? = nil
     ) -> ReactorSource where Stream.Element == Action {
@@ -103,8 +103,8 @@ extension ReactorSource {
     }
 }
 
-// Each of the two comes twice: only a `Decodable` value can come over HTTP as well, and the
-// compiler, which takes the more special one, knows which is.
+// Each of the two exists twice: only a `Decodable` value can also come over HTTP, and the compiler
+// picks the more specific one.
 extension ReactorSource {
     /// Every value that is published to the topic, in this process, becomes a mutation of the
     /// session. The source has the topic's name.

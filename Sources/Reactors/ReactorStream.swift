@@ -1,16 +1,17 @@
-/// A reader did not keep up: more was delivered than its buffer holds.
+/// A reader did not keep up: more elements came than its buffer holds.
 ///
-/// The content of the buffer was delivered, in order and without a gap; then the stream ends with this.
+/// The content of the buffer was delivered, in order and without a gap; then the stream ends with
+/// this error.
 public struct ReaderTooSlow: Error, Hashable, Sendable {}
 
 /// A host's stream for one reader: states, values of a pulse, activities, failures.
 ///
-/// For one reader: iterate it once. It starts when the call that made it returns, so nothing after
-/// that is missed, and ends when the host does. Abandoning the iteration, or cancelling its task,
-/// ends the subscription.
+/// For one reader: iterate it once. It starts when the call that made it returns, so it misses no
+/// later element, and ends with the host. Abandoning the iteration, or cancelling its task, ends
+/// the subscription.
 ///
-/// The buffer is bounded. A reader that falls behind by more gets ``ReaderTooSlow`` after what was
-/// buffered; nothing is ever left out in the middle.
+/// The buffer is bounded. A reader that falls behind by more gets ``ReaderTooSlow`` after the
+/// buffered elements; nothing is ever left out in the middle.
 public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The only way to fail: this reader is too slow.
     public typealias Failure = ReaderTooSlow
@@ -49,7 +50,7 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
     package struct Feed: Sendable {
         fileprivate let continuation: Base.Continuation
 
-        /// Whether the reader is still there and keeps up. When not, the stream is over.
+        /// Whether the reader is still there and keeps up. If not, the stream is over.
         package func push(_ element: Element) -> Bool {
             switch continuation.yield(element) {
             case .enqueued: return true

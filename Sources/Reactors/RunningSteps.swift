@@ -1,5 +1,5 @@
-// The book of a session's asynchronous steps: which run, under which name, what follows each, which
-// names were cancelled before their step began. Decides nothing.
+// The state of a session's asynchronous steps: which run, under which name, what continues after
+// each, which names were cancelled before their step began. It makes no decisions.
 
 final class RunningSteps {
     struct Entry {
@@ -15,21 +15,22 @@ final class RunningSteps {
         let action: ActionTag
     }
 
-    // Precedent: no session of ours needs more at once; a task costs about a kilobyte.
+    // Precedent: no session has needed more at once; a task costs about a kilobyte.
     static var runningLimit: Int { 1000 }
 
-    // Invariant: true when nothing runs and nothing is due: the hot path asks this and nothing else.
+    // Invariant: true when no step runs and no continuation is due: the only flag that the hot path
+    // reads.
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]
     private var named: [EffectID: [RunID]] = [:]
-    // How many steps and continuations of an action are not over. No entry: settled.
+    // The number of unfinished steps and continuations of each action. No entry: settled.
     private var unsettled: [ActionTag: Int] = [:]
     private var due: [Continuation] = []
     private var lastRun: UInt64 = 0
 
-    // When a name was last cancelled, by the count of cancellations: reaches every step of this
-    // name whose sequence was begun earlier.
+    // The count of cancellations at the last cancellation of a name: it affects every step of this
+    // name whose sequence began earlier.
     private var cancelled: [EffectID: UInt64] = [:]
     private var sweepAt = 64
     private(set) var cancellations: UInt64 = 0
@@ -56,7 +57,7 @@ final class RunningSteps {
         return run
     }
 
-    // The action stays unsettled until `settle`: what follows the step may begin another.
+    // The action stays unsettled until `settle`: a continuation of the step may begin another one.
     func remove(_ run: RunID) -> Entry? {
         guard let entry = running.removeValue(forKey: run) else { return nil }
         if let id = entry.effectID {
@@ -75,7 +76,7 @@ final class RunningSteps {
         return due
     }
 
-    // One step of the action is over, with all that followed at once. True: it was the last.
+    // One step of the action has ended, with its immediate continuations. True: it was the last.
     func settle(_ action: ActionTag) -> Bool {
         guard let count = unsettled[action] else { return false }
         unsettled[action] = count > 1 ? count - 1 : nil
@@ -84,7 +85,7 @@ final class RunningSteps {
         return count == 1
     }
 
-    // Why not when quiet: then nothing waits to begin but what comes after the `.cancel` itself.
+    // Why not when quiet: then only parts after the `.cancel` itself wait to begin.
     func noteCancellation(of id: EffectID) -> UInt64 {
         cancellations += 1
         if !isQuiet {
@@ -94,7 +95,7 @@ final class RunningSteps {
         return cancellations
     }
 
-    // Forgets cancellations that nothing which waits is old enough for; amortised O(1) each.
+    // Forgets cancellations older than everything that waits; amortised O(1) each.
     private func sweep() {
         var oldest = cancellations
         for entry in running.values {
@@ -107,12 +108,12 @@ final class RunningSteps {
         sweepAt = max(64, cancelled.count * 2)
     }
 
-    // The earlier values are restored, but numbers are not used twice.
+    // Restores the earlier values, except that numbers are not used twice.
     func takeBack(to earlier: RunningSteps) {
         assign(earlier)
     }
 
-    // Everything is forgotten. The answer is in a fixed order: what runs, then what was unsettled.
+    // Forgets everything. The result has a fixed order: running steps, then unsettled actions.
     func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
         let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
         let actions = unsettled.keys.sorted { $0.number < $1.number }
@@ -120,14 +121,14 @@ final class RunningSteps {
         return (runs, actions)
     }
 
-    // As they are now, for `takeBack`.
+    // A copy for `takeBack`.
     func copy() -> RunningSteps {
         let copy = RunningSteps()
         copy.assign(self)
         return copy
     }
 
-    // All but the numbers that are counted on.
+    // Assigns everything except the counters.
     private func assign(_ other: RunningSteps) {
         isQuiet = other.isQuiet
         running = other.running

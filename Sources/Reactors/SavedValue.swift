@@ -27,7 +27,7 @@ public struct SavedValue {
     }
 }
 
-/// Reads one saved value, in the form of the code that saved it. This module has no coder.
+/// Decodes one saved value, in the form of the code that saved it. This module has no coder.
 package protocol SavedValueDecoder {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value
 }

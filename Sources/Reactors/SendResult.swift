@@ -1,13 +1,13 @@
 /// The outcome of an action that was sent to a host.
 public struct SendResult: Hashable, Sendable {
-    /// Whether the reactor took it: `false` when `transform(action:)` rejected it or failed, and
-    /// when the session has ended.
+    /// Whether the reactor accepted it: `false` when `transform(action:)` rejected it or failed,
+    /// and when the session has ended.
     public let accepted: Bool
 
     /// The version that its synchronous part reached; the present one when it was not accepted.
     public let version: UInt64
 
-    /// Makes a result, for what stands in for a host.
+    /// Makes a result, for a substitute of a host.
     public init(accepted: Bool, version: UInt64) {
         self.accepted = accepted
         self.version = version

@@ -1,10 +1,10 @@
 /// The way back into the session for the asynchronous part of an effect.
 ///
-/// Every call waits until the session has taken it, which is the bound on how far an effect can
-/// run ahead. Sinks never keep their session alive: once it is gone, or once the step has ended or
-/// was cancelled, what is sent is dropped, reported, and answered with `false`.
+/// Every call waits until the session has received the element, which bounds how far an effect can
+/// run ahead. Sinks never keep their session alive: once it is released, or once the step has ended
+/// or was cancelled, elements are dropped and reported, and the call returns `false`.
 public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
-    /// The session's clock. Wait on this one, so that tests need not.
+    /// The session's clock. Wait on this one, so that tests can control the time.
     public let clock: any Clock<Duration>
 
     private let deliver: @Sendable (Mutation) async -> Bool
@@ -20,10 +20,10 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
         emitActivity = emit
     }
 
-    /// Applies a mutation and returns when that is done: in a server, when it is committed.
+    /// Applies a mutation and returns afterwards: in a server, when it is committed.
     ///
-    /// - Returns: whether it was taken; `false` after the end or the cancellation of this step.
-    ///   A mutation that `transform(mutation:)` dropped was taken.
+    /// - Returns: whether it was accepted; `false` after the end or the cancellation of this step.
+    ///   A mutation that `transform(mutation:)` dropped counts as accepted.
     @discardableResult
     public func send(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
 
@@ -31,12 +31,12 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     @discardableResult
     public func callAsFunction(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
 
-    /// Emits an activity and returns when that is done.
+    /// Emits an activity and returns afterwards.
     ///
-    /// - Returns: whether it was taken; `false` after the end or the cancellation of this step.
+    /// - Returns: whether it was accepted; `false` after the end or the cancellation of this step.
     @discardableResult
     public func emit(_ activity: Activity) async -> Bool { await emitActivity(activity) }
 
-    /// Whether this step was cancelled. Steps need not ask: what they send is dropped anyway.
+    /// Whether this step was cancelled. Steps need not check: their elements are dropped anyway.
     public var isCancelled: Bool { Task.isCancelled }
 }

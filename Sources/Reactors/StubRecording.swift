@@ -1,6 +1,6 @@
 /// The actions that were sent to a stubbed session.
 package struct StubRecording<Action> {
-    // Precedent: no test looks at more; beyond it the oldest are forgotten.
+    // Precedent: no test reads more; beyond it the oldest are dropped.
     private static var limit: Int { 10_000 }
 
     /// In order; at least the newest 10 000.
@@ -9,7 +9,7 @@ package struct StubRecording<Action> {
     package init() {}
 
     package mutating func append(_ action: Action) {
-        // In halves: taking one off the front of an array moves all the others.
+        // In halves: removing one from the front of an array moves all the others.
         if actions.count >= 2 * Self.limit { actions.removeFirst(Self.limit) }
         actions.append(action)
     }

@@ -29,8 +29,8 @@ public struct Topic<Element: Sendable>: Sendable {
     /// - Parameters:
     ///   - name: the name.
     ///   - remembers: whether a bus keeps the newest value for sessions that start later. Default
-    ///     false: a session hears what is published after its start. The value lives as long as
-    ///     the bus, in memory alone.
+    ///     false: a session gets only values published after its start. The value lives as long as
+    ///     the bus, in memory only.
     public init(_ name: String, remembers: Bool = false) {
         self.name = name
         self.remembers = remembers

@@ -1,8 +1,8 @@
 import Synchronization
 
-// Design: a bus is injected, never global: into each `ReactorHost` that should hear it, and by a
-// server into all of its sessions. It keeps one list of readers per topic, and the newest value of a
-// topic that remembers.
+// Design: a bus is injected, never global: into each `ReactorHost` that listens to it, and by a
+// server into all of its sessions. It keeps one list of readers per topic, and the newest value of
+// a topic that remembers.
 
 /// Brings values to every session that listens to their topic.
 ///
@@ -22,27 +22,27 @@ import Synchronization
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the one that was
 /// published to least recently is forgotten.
 public final class TopicBus: Sendable {
-    /// How many values of a topic may wait for one session.
+    /// The maximal number of values of a topic that wait for one session.
     ///
     /// Precedent: ReactorKit's subjects have no limit. Tens of values between two turns are many.
     public static var limit: Int { 1024 }
 
-    /// How many values a bus keeps of topics that remember and that nobody listens to.
+    /// The maximal number of values kept for remembering topics without a listener.
     public static var rememberedLimit: Int { 10_000 }
 
-    // Why a lock: publishers and sessions come from anywhere. Without it two values could reach two
-    // sessions in different orders, and one could be pushed to a reader that is just leaving.
+    // Why a lock: publishers and sessions run anywhere. Without it two values could reach two
+    // sessions in different orders, and a value could be pushed to a reader that is just leaving.
     private let channels = Mutex(TopicChannels())
 
-    /// Makes a bus that nobody listens to yet.
+    /// Makes a bus without listeners.
     public init() {}
 
-    /// Gives a value to every session that listens to the topic.
+    /// Sends a value to every session that listens to the topic.
     ///
-    /// Returns at once: the sessions take it when their present turns are over. Callable from
-    /// anywhere, from an effect or an observer too.
+    /// Returns at once: the sessions apply it after their present turns. Callable from anywhere,
+    /// also from an effect or an observer.
     ///
-    /// - Returns: how many sessions it was given to, and a way to wait for them.
+    /// - Returns: the number of sessions, and a way to wait for them.
     @discardableResult
     public func publish<Element: Sendable>(
         _ element: Element, to topic: Topic<Element>
@@ -52,17 +52,17 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
-    /// Gives a value to every session that listens to a topic of this name, read by `decoder` once
-    /// for every type that is listened to. Types that are not `Decodable` are left out.
+    /// Sends a value to every session that listens to a topic of this name, decoded by `decoder`
+    /// once for every type with a listener. Types that are not `Decodable` are skipped.
     ///
-    /// - Returns: `nil` when nobody listens and no topic of that name remembers.
-    /// - Throws: what `decoder` does; nothing was published then.
+    /// - Returns: `nil` if there is no listener and no topic of that name remembers.
+    /// - Throws: the error of `decoder`; nothing was published then.
     package func publish(
         toTopicNamed name: String, decodedBy decoder: some TopicDecoder
     ) throws -> TopicDelivery? {
         let decodings = channels.withLock { $0.decodings(of: name) }
         guard !decodings.isEmpty else { return nil }
-        // Not under the lock: this is user code.
+        // Not under the lock, because it is user code.
         let publications = try decodings.map { try $0(decoder) }
         let delivery = TopicDelivery()
         channels.withLock { channels in
@@ -71,7 +71,7 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
-    /// Lets a topic that remembers take values before anybody listens to it.
+    /// Makes a topic that remembers accept values before it has a listener.
     func announce<Element: Sendable>(
         _ topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) {
@@ -79,10 +79,10 @@ public final class TopicBus: Sendable {
         channels.withLock { $0.announce(topic, decoding: decoding) }
     }
 
-    /// How many values are kept for sessions that start later.
+    /// The number of values kept for sessions that start later.
     package var rememberedCount: Int { channels.withLock { $0.rememberedCount } }
 
-    /// How many sources listen, to whatever topic.
+    /// The number of listening sources, over all topics.
     package var listenerCount: Int { channels.withLock { $0.readerCount } }
 
     func subscribe<Element: Sendable>(
@@ -99,7 +99,7 @@ public final class TopicBus: Sendable {
     }
 }
 
-/// Reads a value of whatever type is asked for, from whatever form it came in.
+/// Decodes a value as any requested type, independent of its original form.
 package protocol TopicDecoder {
     /// The value as `type`.
     func decode<Element: Decodable>(_ type: Element.Type) throws -> Element

@@ -1,6 +1,6 @@
 /// The readers of all topics of a bus. Used under its lock.
 struct TopicChannels {
-    /// Reads one value, and returns how to publish it.
+    /// Decodes one value, and returns how to publish it.
     typealias Decoding = @Sendable (any TopicDecoder) throws -> Publication
     typealias Publication = @Sendable (inout TopicChannels, TopicDelivery) -> Void
 
@@ -8,7 +8,7 @@ struct TopicChannels {
     private class Channel {
         var decoding: Decoding?
         var remembers = false
-        /// The count of publications at the newest one; orders what is remembered.
+        /// The count of publications at the newest one; orders remembered values.
         var publication: UInt64 = 0
         var readerCount: Int { 0 }
         var hasValue: Bool { false }
@@ -24,7 +24,7 @@ struct TopicChannels {
         override var hasValue: Bool { newest != nil }
     }
 
-    // Invariant: no channel is empty, but one that remembers.
+    // Invariant: no channel is empty, except one that remembers.
     private var channels: [String: [Channel]] = [:]
     private var lastReader: UInt64 = 0
     private var publications: UInt64 = 0
@@ -56,7 +56,7 @@ struct TopicChannels {
         _ element: Element, to topic: Topic<Element>, _ delivery: TopicDelivery
     ) {
         if topic.remembers { remember(topic) }
-        // A reader that is over stays until its source leaves: a feed that is over takes nothing.
+        // A reader that is over stays until its source leaves: a feed that is over ignores values.
         guard let channel = channel(of: topic) else { return }
         if channel.remembers {
             publications += 1
@@ -77,7 +77,7 @@ struct TopicChannels {
         lastReader += 1
         if topic.remembers { remember(topic) }
         let channel = channel(of: topic) ?? make(for: topic)
-        // Generic code does not know that its element is Decodable; another listener may.
+        // Generic code does not know whether its element is Decodable; another listener may.
         channel.decoding = channel.decoding ?? decoding
         channel.readers[lastReader] = feed
         return (lastReader, channel.newest)
@@ -108,7 +108,7 @@ struct TopicChannels {
         return channel
     }
 
-    /// Those with readers stay: they are as many as sessions allow.
+    /// Channels with readers stay: their number is bounded by the sessions.
     private mutating func forgetOldest() {
         let silent = channels.lazy.flatMap { name, typed in typed.map { (name, $0) } }
             .filter { $0.1.remembers && $0.1.readerCount == 0 }

@@ -4,23 +4,23 @@ import Synchronization
 public final class TopicDelivery: Sendable {
     private struct State {
         var handed = 0
-        // Shares that are neither applied nor given up.
+        // Shares that are neither applied nor released.
         var open = 0
         var applied = 0
         var isRemembered = false
         var waiting: [AsyncStream<Never>.Continuation] = []
     }
 
-    // Why a lock: sessions report from wherever they run.
+    // Why a lock: sessions report from any thread.
     private let state = Mutex(State())
 
     init() {}
 
-    /// How many sessions it was given to.
+    /// The number of sessions that it was sent to.
     public var sessions: Int { state.withLock { $0.handed } }
 
-    /// Returns when every session that it was given to has applied it (in a server: committed it)
-    /// or has ended, or when the calling task is cancelled.
+    /// Returns when every session that it was sent to has applied it (in a server: committed it) or
+    /// has ended, or when the calling task is cancelled.
     ///
     /// - Returns: how many have applied it by then.
     @discardableResult
@@ -35,7 +35,7 @@ public final class TopicDelivery: Sendable {
         return state.withLock { $0.applied }
     }
 
-    /// Whether sessions that start later take it too.
+    /// Whether sessions that start later get it too.
     package var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
     func noteRemembered() { state.withLock { $0.isRemembered = true } }
@@ -56,7 +56,7 @@ public final class TopicDelivery: Sendable {
     }
 }
 
-/// One session's share in a delivery. Letting go of it is the report, so that none can be lost.
+/// One session's share in a delivery. Its release is the report, so that no report can be lost.
 final class TopicShare: Sendable {
     private let delivery: TopicDelivery
     private let applied = Atomic(false)

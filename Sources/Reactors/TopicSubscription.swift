@@ -1,4 +1,4 @@
-/// One session's place among the readers of a topic; it leaves when it is released.
+/// One session's subscription to a topic; it ends when it is released.
 final class TopicSubscription<Element: Sendable>: Sendable {
     private let bus: TopicBus
     private let topic: Topic<Element>
@@ -18,9 +18,10 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         self.stream = stream
     }
 
-    /// Hands on every value until the session wants no more.
+    /// Passes on every value until the session wants no more.
     ///
-    /// - Parameter deliver: returns when the session has taken the value; whether to continue.
+    /// - Parameter deliver: returns when the session has received the value; returns whether to
+    ///   continue.
     func read(_ deliver: (Element) async -> Bool) async throws {
         for try await envelope in stream {
             guard await deliver(envelope.element) else { return }

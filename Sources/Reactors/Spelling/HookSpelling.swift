@@ -1,5 +1,5 @@
-// Near misses of the hooks: methods that look like a requirement, which has a default, so that they
-// would compile and never be called. ReactorKit's `transform`s, which are given streams, are among
+// Near misses of the hooks: methods that resemble a requirement, which has a default, so that they
+// would compile and never be called. ReactorKit's `transform`s, which receive streams, are among
 // them.
 
 /// Refuses near misses of the hooks when a reactor is compiled.

@@ -1,4 +1,4 @@
-// Near misses of `mutate`: methods that look like the requirement, which has a default, so that they
+// Near misses of `mutate`: methods that resemble the requirement, which has a default, so that they
 // would compile and never be called.
 
 /// Refuses near misses of `mutate` when a reactor is compiled.

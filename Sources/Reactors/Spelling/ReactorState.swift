@@ -1,21 +1,21 @@
-// Design: almost every requirement of `Reactor` has a default, so a method that nearly is the
-// requirement compiles and is never called. The protocols of this folder ask for the likely near
-// misses as well. What such a method takes is an associated type: it is `_Absent` where the default
-// stands in, and the requirement's own type where the reactor has the near miss. For that there is a
-// more special default of the protocol's static requirement, which is unavailable: the conformance is
-// an error, and its message is ours (seen on 6.3.1; `.ci/near-misses` compiles each of them).
+// Design: almost every requirement of `Reactor` has a default, so a method that resembles the
+// requirement compiles and is never called. The protocols of this folder also require the likely
+// near misses. The parameters of such a method are associated types: `_Absent` where the default is
+// used, and the requirement's own type where the reactor has the near miss. For that case there is
+// a more specific default of the protocol's static requirement, which is unavailable: the
+// conformance is an error with a message of ours (seen on 6.3.1; `.ci/near-misses` compiles each of
+// them).
 //
-// Not found this way: a wrong base name; `mutate` or `reduce` that is right but `async`,
-// since the default fits the requirement that is not. A method with the labels of a near miss and
-// other types is let be, unless it is private: Swift takes it for the witness and wants it to be as
-// accessible as the reactor.
+// Not found this way: a wrong base name; a correct `mutate` or `reduce` that is `async`, since the
+// default fits the requirement. A method with the labels of a near miss and other types is
+// accepted, unless it is private: Swift uses it as the witness and requires it to be as accessible
+// as the reactor.
 //
-// Why the names begin with an underscore: these are no part of the interface, and DocC leaves them
-// out.
+// Why the names begin with an underscore: they are not part of the interface, and DocC omits them.
 
 /// The state of a reactor.
 ///
-/// A protocol of its own, so that the near misses are looked for when the state is known.
+/// A separate protocol, so that near misses are checked when the state is known.
 public protocol _ReactorState: ReactorTypes {
     /// The state.
     associatedtype State: Sendable

@@ -1,4 +1,4 @@
-// Near misses of `reduce`: methods that look like the requirement, which has a default, so that they
+// Near misses of `reduce`: methods that resemble the requirement, which has a default, so that they
 // would compile and never be called.
 
 /// Refuses near misses of `reduce` when a reactor is compiled.
