@@ -7,7 +7,7 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
 
     var readerCount: Int { readers.count }
 
-    /// Numbers an emission when it is made: a reader that is added before its delivery does not get it.
+    /// Numbers an emission: a reader that is added before its delivery does not get it.
     func number() -> UInt64 {
         lastEmission += 1
         return lastEmission
@@ -30,7 +30,7 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
     func finishAll() { readers.finishAll() }
 }
 
-/// A hub whose type of activities is not known to the storage that keeps it.
+/// A hub whose type of activities the storage does not know.
 protocol ActivityHubProtocol: AnyObject {
     func finishAll()
 }

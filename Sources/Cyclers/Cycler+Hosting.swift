@@ -11,11 +11,11 @@ extension Cycler {
     /// Replaces the state by the one of `version`, without notifying observers.
     ///
     /// For a commit that the journal could not keep, and for waking up. Requires that nothing is
-    /// being written or delivered. Versions that come again are delivered again.
+    /// being written or delivered. Versions that are reached again are delivered again.
     package func restore(_ state: State, version: UInt64) {
         self.state.core.restore(state, version: version)
     }
 
-    /// Ends the session: streams end, and whatever still runs commits and emits nothing.
+    /// Ends the session: streams end, and running actions commit and emit nothing any more.
     package func end() { state.core.end() }
 }

@@ -1,7 +1,7 @@
 public import Reactors
 
 extension Cycler {
-    /// How many commits have written something.
+    /// The number of commits that have written something.
     public var version: UInt64 { state.version }
 
     /// The activities from now on, equal ones too. Ends with the cycler.
@@ -21,21 +21,21 @@ extension Cycler {
 
     /// Adds a logger. All loggers are called, in the order in which they were added.
     ///
-    /// - Returns: what to remove or replace it by.
+    /// - Returns: a token for removing or replacing it.
     @discardableResult
     public func add(logger: any CyclerLogger) -> StorageToken { state.add(logger: logger) }
 
     /// Makes this the only logger: removes those that were added or set before. Streams by
     /// ``log(buffer:)`` stay.
     ///
-    /// - Returns: what to remove or replace it by.
+    /// - Returns: a token for removing or replacing it.
     @discardableResult
     public func set(logger: any CyclerLogger) -> StorageToken { state.set(logger: logger) }
 
-    /// Removes a logger. For one that is not there nothing happens.
+    /// Removes a logger. Does nothing if it is not there.
     public func remove(logger token: StorageToken) { state.remove(logger: token) }
 
-    /// Puts another logger in the place of one; the token names the new one from then on.
+    /// Replaces a logger; the token names the new one from then on.
     ///
     /// - Returns: whether there was one; if not, nothing happens.
     @discardableResult
@@ -47,8 +47,8 @@ extension Cycler {
 extension Cycler {
     /// The log of the cycler from now on, line by line. Ends with the cycler.
     ///
-    /// For what is slow: its reader is somewhere else and holds nobody up. Lines are made only
-    /// while somebody reads.
+    /// For slow readers: they run elsewhere and delay nobody. Lines are made only while there is a
+    /// reader.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 1024 lines; at the limit it
     ///   gets `ReaderTooSlow` after those.

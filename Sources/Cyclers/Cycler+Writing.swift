@@ -1,19 +1,19 @@
 extension Cycler {
     /// Changes the state: one version and one notification, whatever the closure writes.
     ///
-    /// Where the closure writes nothing there is neither. Where it throws, the state, the version
-    /// and the emitted activities are as if it had not been called; loggers are called. A commit
-    /// within a commit is part of the outer one, and can fail alone. `state.value` is the working
-    /// copy, in the closure's argument as well as in ``state``.
+    /// If the closure writes nothing there is neither. If it throws, the state, the version and the
+    /// emitted activities are as if it had not been called; loggers are called. A commit within a
+    /// commit is part of the outer one, and can fail separately. `state.value` is the working copy,
+    /// in the closure's argument as well as in ``state``.
     ///
     /// - Parameters:
-    ///   - name: what loggers call it. Default: nothing.
-    ///   - description: what loggers say about it. Default: nothing.
-    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - name: the name for loggers. Default: none.
+    ///   - description: a description for loggers. Default: none.
+    ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - mutate: is given the storage that it writes to.
-    /// - Throws: what the closure throws.
+    ///   - mutate: gets the storage to which it writes.
+    /// - Throws: the error of the closure.
     public func commit<Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
         function: StaticString = #function, line: UInt = #line,
@@ -33,19 +33,19 @@ extension Cycler {
     /// ```
     ///
     /// The closure has a copy of the state, which replaces it when the closure returns; it is a
-    /// version even if it is equal. In the closure ``state`` is still what it was before, and another
-    /// commit is dropped: its closure is not called, and loggers are notified by `didDrop`. Where
-    /// the closure throws, nothing is changed.
+    /// version even if it is equal. In the closure ``state`` is unchanged, and another commit is
+    /// dropped: its closure is not called, and loggers get `didDrop`. If the closure throws, nothing
+    /// is changed.
     ///
     /// - Parameters:
-    ///   - name: what loggers call it. Default: nothing.
-    ///   - description: what loggers say about it. Default: nothing.
-    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - name: the name for loggers. Default: none.
+    ///   - description: a description for loggers. Default: none.
+    ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - mutate: is given the state. Where a closure without types fits ``MutableStorage`` as well,
-    ///     that form is meant; `(state: inout State)` names this one.
-    /// - Throws: what the closure throws.
+    ///   - mutate: gets the state. A closure without types that fits ``MutableStorage`` as well gets
+    ///     the storage; `(state: inout State)` selects this form.
+    /// - Throws: the error of the closure.
     @_disfavoredOverload
     public func commit<Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -59,15 +59,15 @@ extension Cycler {
         _ = try core.commitInPlace(call, mutate)
     }
 
-    /// Puts another state in the place of the present one: always a version, for an equal one too.
+    /// Replaces the present state: always a version, even if it is equal.
     ///
     /// - Parameters:
-    ///   - name: what loggers call it. Default: nothing.
-    ///   - description: what loggers say about it. Default: nothing.
-    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - name: the name for loggers. Default: none.
+    ///   - description: a description for loggers. Default: none.
+    ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - newState: what takes its place.
+    ///   - newState: the new state.
     public func commit(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
         function: StaticString = #function, line: UInt = #line, replace newState: State
@@ -81,7 +81,7 @@ extension Cycler {
 
     /// Emits an activity; it is no version and is not stored.
     ///
-    /// In a commit it is delivered after the commit, and not at all if that fails.
+    /// In a commit it is delivered after the commit, and never if that fails.
     public func emit(
         _ activity: Activity, file: StaticString = #fileID, function: StaticString = #function,
         line: UInt = #line
@@ -93,23 +93,23 @@ extension Cycler {
                 dispatch: core.currentDispatch, file: file, function: function, line: line))
     }
 
-    /// Carries out an action without waiting.
+    /// Runs an action without waiting.
     ///
-    /// It is one turn: observers are notified when it is over, so that what a subscriber does about
-    /// its first commit comes after its last.
+    /// It is one turn: observers are notified at its end, so a subscriber's reaction to its first
+    /// commit comes after its last.
     ///
     /// A closure that keeps its context, to continue later, calls ``CyclerContext/complete()`` when
     /// the action is complete; loggers get `didDispatch` then, otherwise at the end.
     ///
     /// - Parameters:
-    ///   - name: what loggers call it. Default: nothing.
-    ///   - description: what loggers say about it. Default: nothing.
-    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - name: the name for loggers. Default: none.
+    ///   - description: a description for loggers. Default: none.
+    ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - action: is given a context that holds this cycler weakly.
-    /// - Returns: what the closure returns.
-    /// - Throws: what the closure throws; what it committed before that stays.
+    ///   - action: gets a context that holds this cycler weakly.
+    /// - Returns: the result of the closure.
+    /// - Throws: the error of the closure; its earlier commits stay.
     @discardableResult
     public func dispatch<Result, Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -130,20 +130,20 @@ extension Cycler {
         }
     }
 
-    /// Carries out an action that waits, in the isolation of its caller.
+    /// Runs an action that waits, in the isolation of its caller.
     ///
     /// Other code can run during its suspensions. Loggers get `didDispatch` when the closure ends.
     ///
     /// - Parameters:
-    ///   - name: what loggers call it. Default: nothing.
-    ///   - description: what loggers say about it. Default: nothing.
-    ///   - file: the file of the call, for loggers. Default: where it stands.
+    ///   - name: the name for loggers. Default: none.
+    ///   - description: a description for loggers. Default: none.
+    ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - action: is given a context; commits through it are logged with this dispatch's number,
-    ///     and do nothing once the cycler is gone.
-    /// - Returns: what the closure returns.
-    /// - Throws: what the closure throws; what it committed before that stays.
+    ///   - action: gets a context; its commits are logged with this dispatch's number, and do
+    ///     nothing once the cycler is released.
+    /// - Returns: the result of the closure.
+    /// - Throws: the error of the closure; its earlier commits stay.
     @discardableResult
     public nonisolated(nonsending) func dispatch<Result, Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -161,18 +161,18 @@ extension Cycler {
         }
     }
 
-    /// Waits until everything that was committed so far is saved: in a server, in its journal. In a
-    /// process of its own it only lets others have their turn.
+    /// Waits until all earlier commits are saved: in a server, in its journal. In a process without
+    /// a server it only yields.
     ///
-    /// For what must not happen before: an action that charges a card commits that it will, waits
-    /// here, then charges. Not in a `commit`, and not in a dispatch that does not wait.
+    /// For side effects that must come later: an action that charges a card commits its intention,
+    /// waits here, then charges. Not in a `commit`, and not in a synchronous dispatch.
     ///
-    /// - Returns: whether it is; `false` when the journal could not keep something, which has
+    /// - Returns: whether they are saved; `false` when the journal could not save one, which has
     ///   cancelled this action, or when the session has ended. Then nothing is committed or emitted
     ///   any more.
     @discardableResult
     public nonisolated(nonsending) func saved() async -> Bool {
-        // Why it is enough: a host resumes an action when its commits are stored.
+        // Why that is enough: a host resumes an action when its commits are stored.
         await Task.yield()
         return !state.core.isEnded
     }

@@ -1,9 +1,9 @@
-// Design: a second front on the idea of a reactor. Who is notified, in which order, and what a failing
-// commit leaves is the work of the storage's core; a cycler is the type that has the storage.
+// Design: an alternative form of a reactor. The storage's core notifies observers in order and
+// rolls back failing commits; a cycler is the type that owns the storage.
 
 /// The types of a cycler; a cycler declares them inside itself.
 ///
-/// A protocol of its own for the reason that `ReactorTypes` is one.
+/// A separate protocol for the same reason as `ReactorTypes`.
 public protocol CyclerTypes {
     /// The state. Usually a struct.
     associatedtype State: Sendable
@@ -33,6 +33,6 @@ public protocol CyclerTypes {
 /// A commit is one version and one notification, whatever it writes. There are no locks: a cycler
 /// belongs to the actor, or the main actor, that made it, and the compiler watches that.
 public protocol Cycler: CyclerTypes, AnyObject {
-    /// The state. Make one storage and keep it: it is the cycler's identity to all who observe.
+    /// The state. Make one storage and keep it: observers identify the cycler by it.
     var state: Storage<State> { get }
 }

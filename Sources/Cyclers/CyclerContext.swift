@@ -1,16 +1,16 @@
 /// The context of a dispatched action. It holds its cycler weakly.
 ///
-/// Once the cycler is gone, or the action is complete, it commits and emits nothing: each call says
-/// so by its result, and loggers get it as dropped. It belongs to the cycler's isolation.
+/// Once the cycler is released, or the action is complete, it commits and emits nothing: each call
+/// returns so, and loggers get it as dropped. It belongs to the cycler's isolation.
 public final class CyclerContext<Owner: Cycler> {
     private weak var owner: Owner?
-    // Not the owner: it outlives it here, so that `currentState` is always defined.
+    // Not the owner: the storage outlives it here, so that `currentState` is always defined.
     private let storage: Storage<Owner.State>
 
-    /// The dispatch that this is the context of.
+    /// The dispatch of this context.
     public let call: CyclerCall
 
-    /// Whether the action is over.
+    /// Whether the action is complete.
     public private(set) var isComplete = false
 
     init(_ owner: Owner, _ storage: Storage<Owner.State>, _ call: CyclerCall) {
@@ -19,13 +19,13 @@ public final class CyclerContext<Owner: Cycler> {
         self.call = call
     }
 
-    /// The present state; once the cycler is gone, the last one it had.
+    /// The present state; once the cycler is released, its last one.
     public var currentState: Owner.State { storage.value }
 
-    /// Runs the closure only if the cycler is there, and keeps it until the closure has ended.
+    /// Runs the closure only if the cycler exists, and retains it until the closure has ended.
     ///
-    /// - Returns: what the closure returns; `nil` if it was not run.
-    /// - Throws: what the closure throws.
+    /// - Returns: the result of the closure; `nil` if it was not run.
+    /// - Throws: the error of the closure.
     @discardableResult
     public func retain<Result, Failure: Error>(
         _ body: (CyclerContext<Owner>) throws(Failure) -> Result
@@ -34,10 +34,10 @@ public final class CyclerContext<Owner: Cycler> {
         return try withExtendedLifetime(owner) { () throws(Failure) in try body(self) }
     }
 
-    /// Changes the state as the ``Cycler``'s own `commit` with a storage does.
+    /// Changes the state like the ``Cycler``'s own `commit` with a storage.
     ///
     /// - Returns: whether the closure was called.
-    /// - Throws: what the closure throws.
+    /// - Throws: the error of the closure.
     @discardableResult
     public func commit<Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -54,10 +54,10 @@ public final class CyclerContext<Owner: Cycler> {
         return try storage.core.commit(call) { () throws(Failure) in try mutate(storage.writer) }
     }
 
-    /// Changes the state in place, as the ``Cycler``'s own form of it does.
+    /// Changes the state in place, like the ``Cycler``'s own form.
     ///
     /// - Returns: whether the closure was called.
-    /// - Throws: what the closure throws.
+    /// - Throws: the error of the closure.
     @_disfavoredOverload
     @discardableResult
     public func commit<Failure: Error>(
@@ -75,9 +75,9 @@ public final class CyclerContext<Owner: Cycler> {
         return try storage.core.commitInPlace(call, mutate)
     }
 
-    /// Puts another state in the place of the present one.
+    /// Replaces the present state.
     ///
-    /// - Returns: whether it was done.
+    /// - Returns: whether it was replaced.
     @discardableResult
     public func commit(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -93,7 +93,7 @@ public final class CyclerContext<Owner: Cycler> {
         return storage.core.commit(call) { storage.core.replace(newState) }
     }
 
-    /// Emits an activity as ``Cycler/emit(_:file:function:line:)`` does.
+    /// Emits an activity like ``Cycler/emit(_:file:function:line:)``.
     ///
     /// - Returns: whether it was emitted.
     @discardableResult
@@ -111,17 +111,17 @@ public final class CyclerContext<Owner: Cycler> {
         return true
     }
 
-    /// Waits as ``Cycler/saved()`` does.
+    /// Waits like ``Cycler/saved()``.
     ///
-    /// - Returns: whether what was committed so far is saved, and the cycler is still there.
+    /// - Returns: whether all earlier commits are saved, and the cycler still exists.
     @discardableResult
     public nonisolated(nonsending) func saved() async -> Bool {
         await Task.yield()
         return livingOwner != nil
     }
 
-    /// Says that the action is complete: for a synchronous dispatch whose closure has kept its
-    /// context. A second call changes nothing.
+    /// Completes the action: for a synchronous dispatch whose closure has kept its context. A
+    /// second call changes nothing.
     public func complete() { complete(nil) }
 
     func complete(_ error: (any Error)?) {

@@ -1,15 +1,15 @@
 internal import Reactors
 
-/// One line of a cycler's log, as ``Cycler/log(buffer:)`` delivers it.
+/// One line of a cycler's log, as delivered by ``Cycler/log(buffer:)``.
 ///
-/// Values are texts here, made by `String(describing:)`: a log crosses isolations, and the values of
-/// key paths need not.
+/// Values are texts, made by `String(describing:)`: a log crosses isolations, and values of key
+/// paths need not be `Sendable`.
 public struct CyclerLogEntry: Sendable {
     /// The event.
     public enum Event: Sendable {
         /// An action began.
         case willDispatch
-        /// An action is complete; the error is what its closure threw.
+        /// An action is complete; the error is the one thrown by its closure.
         case didDispatch(error: (any Error)?)
         /// A commit began.
         case willMutate
@@ -21,18 +21,18 @@ public struct CyclerLogEntry: Sendable {
         case didReplace(value: String)
         /// An activity was emitted.
         case didEmit(activity: String)
-        /// Something came when there was nobody to do it any more.
+        /// A call was dropped because its cycler was gone.
         case didDrop(DroppedCall)
     }
 
     /// The event.
     public let event: Event
 
-    /// Where that stands in the source; `nil` for changes, which belong to the commit around them.
+    /// The source location; `nil` for changes, which belong to the commit around them.
     public let call: CyclerCall?
 }
 
-/// A logger that feeds a stream: what reads it may be slow.
+/// A logger that feeds a stream, whose reader may be slow.
 final class StreamLogger: CyclerLogger {
     let departure = Departure()
     private let feed: ReactorStream<CyclerLogEntry>.Feed

@@ -1,36 +1,36 @@
 /// Receives the events of a cycler, in order. Every method has a default that does nothing.
 ///
-/// Called synchronously, in the isolation that the cycler belongs to: take what is needed and
-/// return. What is slow reads ``Cycler/log(buffer:)`` instead, which holds nobody up. A logger may
-/// read the cycler and write to it; what it writes is delivered after the present event.
+/// Called synchronously, in the isolation of the cycler: copy the needed values and return. Slow
+/// readers use ``Cycler/log(buffer:)`` instead, which delays nobody. A logger may read the cycler
+/// and write to it; its writes are delivered after the present event.
 ///
 /// For one dispatch with one commit: `willDispatch`, `willMutate`, `didChange` for each key path,
-/// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are notified between
-/// its last `didChange` or `didReplace` and its `didMutate`.
+/// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are notified
+/// between its last `didChange` or `didReplace` and its `didMutate`.
 ///
 /// A logger is added to one storage or cycler; one that serves several is made with their names.
 public protocol CyclerLogger {
     /// An action begins; ``CyclerCall/dispatch`` is its own number.
     func willDispatch(_ call: CyclerCall)
 
-    /// The whole action, its asynchronous part too, is complete.
+    /// The whole action is complete, including its asynchronous part.
     ///
     /// - Parameters:
     ///   - call: the dispatch.
-    ///   - error: what its closure threw.
+    ///   - error: the error thrown by its closure.
     func didDispatch(_ call: CyclerCall, error: (any Error)?)
 
     /// A commit begins.
     func willMutate(_ call: CyclerCall)
 
-    /// A commit has ended, one that threw as well.
+    /// A commit has ended, possibly with an error.
     func didMutate(_ call: CyclerCall, outcome: CommitOutcome)
 
-    /// A key path was written. Told when the commit or batch that wrote has succeeded.
+    /// A key path was written. Called when the commit or batch that wrote it has succeeded.
     ///
     /// - Parameters:
-    ///   - value: what was written.
-    ///   - path: where.
+    ///   - value: the written value.
+    ///   - path: the key path.
     ///   - root: the state right after this change.
     func didChange<Root, Value>(_ value: Value, for path: WritableKeyPath<Root, Value>, root: Root)
 

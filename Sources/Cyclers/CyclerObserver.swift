@@ -1,14 +1,14 @@
 /// The host of a storage: a logger that also receives every state.
 ///
-/// Invariant: called before loggers and subscribers, synchronously, in the order of versions. It does
-/// not write during a call. It is held weakly: a host owns what it hosts.
+/// Invariant: called before loggers and subscribers, synchronously, in the order of versions. It
+/// does not write during a call. It is held weakly, because a host owns its cycler.
 package protocol StorageObserver<State>: AnyObject, CyclerLogger {
     associatedtype State
 
     /// Whether key changes are to be reported; read for every write. Default: yes.
     var wantsChanges: Bool { get }
 
-    /// Something was committed: this is the state of this version.
+    /// A commit made this version with this state.
     ///
     /// - Parameter call: nil for a write that is no `commit`.
     func committed(_ state: State, version: UInt64, by call: CyclerCall?)
@@ -18,7 +18,7 @@ extension StorageObserver {
     package var wantsChanges: Bool { true }
 }
 
-/// Is given the activities of a cycler, with their type.
+/// Receives the activities of a cycler, with their type.
 package protocol ActivityObserver<Activity>: AnyObject {
     associatedtype Activity: Sendable
 

@@ -1,7 +1,6 @@
-/// The way from a part to the cycler that it is a part of. Holds it weakly
-/// by default.
+/// The link from a part to its parent cycler. Holds it weakly by default.
 public final class CyclerParent<Parent: Cycler> {
-    /// The parent, if it is in this process and isolation, and still there.
+    /// The parent, if it is in this process and isolation, and still exists.
     public private(set) weak var cycler: Parent?
 
     private var retained: Parent?
@@ -10,15 +9,15 @@ public final class CyclerParent<Parent: Cycler> {
     // actions.
     private var someDoor: AnyObject?
 
-    /// Makes a way that leads nowhere yet, or to `cycler`.
+    /// Makes a link without a parent, or to `cycler`.
     public init(_ cycler: Parent? = nil) { self.cycler = cycler }
 
-    /// Leads to another parent from now on; to `nil`, nowhere.
+    /// Replaces the parent; with `nil` there is none.
     ///
     /// - Parameters:
     ///   - cycler: the parent.
-    ///   - retain: whether the parent is kept alive by this. Default: it is not. Where the parent
-    ///     keeps its parts, both stay until another parent is linked.
+    ///   - retain: whether the link retains the parent. Default: it does not. If the parent retains
+    ///     its parts, both stay until another parent is linked.
     public func link(to cycler: Parent?, retain: Bool = false) {
         self.cycler = cycler
         retained = retain ? cycler : nil
@@ -27,7 +26,7 @@ public final class CyclerParent<Parent: Cycler> {
 }
 
 extension CyclerParent where Parent: ActionCycler {
-    /// Leads to a parent that is elsewhere from now on.
+    /// Links to a parent in another isolation.
     package func link(through door: ParentDoor<Parent.Action>) {
         link(to: nil)
         someDoor = door
@@ -36,12 +35,12 @@ extension CyclerParent where Parent: ActionCycler {
     var door: ParentDoor<Parent.Action>? { someDoor as? ParentDoor<Parent.Action> }
 }
 
-/// Takes actions to a cycler that is in another isolation: a server's session.
+/// Sends actions to a cycler in another isolation: a server's session.
 package final class ParentDoor<Action: Sendable>: Sendable {
     let deliver: @Sendable (Action) async throws -> Void
 
     /// - Parameter deliver: returns when the parent has received the action, and throws
-    ///   ``CyclerParentMissing`` when there is none.
+    ///   ``CyclerParentMissing`` if there is none.
     package init(_ deliver: @escaping @Sendable (Action) async throws -> Void) {
         self.deliver = deliver
     }

@@ -1,9 +1,9 @@
-/// A storage whose value follows from another's; made by `map` and `distinct()`.
+/// A storage whose value is derived from another's; made by `map` and `distinct()`.
 ///
-/// It is read and observed as a ``Storage`` is, and holds the value it is derived from. It has no
-/// value of its own, so it is never behind.
+/// It is read and observed like a ``Storage``, and retains the storage it is derived from. It has
+/// no value of its own, so it is never outdated.
 public struct DerivedStorage<Value>: ReadableStorage {
-    /// The way to the storage where the value lies.
+    /// Access to the underlying storage.
     public let reading: StorageReading<Value>
 
     init(_ reading: StorageReading<Value>) { self.reading = reading }

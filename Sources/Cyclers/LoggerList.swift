@@ -3,7 +3,7 @@ struct LoggerList {
     private struct Entry {
         let number: UInt64
         var logger: any CyclerLogger
-        /// Whether its reader has left; a logger that was added by hand never does.
+        /// Whether its reader has left; a logger added by hand never does.
         var departure: Departure?
         var finish: () -> Void = {}
     }
@@ -34,7 +34,7 @@ struct LoggerList {
         entries.removeAll { $0.departure == nil }
     }
 
-    /// Puts another logger in the place of one; returns whether that was there.
+    /// Replaces a logger; returns whether it was there.
     mutating func replace(_ number: UInt64, _ logger: any CyclerLogger) -> Bool {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }
         entries[index].logger = logger
@@ -46,7 +46,7 @@ struct LoggerList {
         entries.removeAll { $0.departure?.hasLeft == true }
     }
 
-    /// The present loggers: a logger that is called may add and remove others.
+    /// The present loggers: a called logger may add and remove others.
     var present: some Sequence<any CyclerLogger> { entries.lazy.map(\.logger) }
 
     mutating func finishAll() {

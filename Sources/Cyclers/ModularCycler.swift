@@ -14,16 +14,16 @@
 /// table.add(module: row)
 /// ```
 public protocol ModularCycler: Cycler {
-    /// The cycler that it is a part of.
+    /// The parent cycler.
     associatedtype Parent: Cycler
 
-    /// The way to it. Make one and keep it; who puts the parts together links it.
+    /// The link to the parent. Make one and keep it; the code that assembles the parts links it.
     var parent: CyclerParent<Parent> { get }
 }
 
-/// There is no parent: none was linked, or it is gone.
+/// There is no parent: none was linked, or it was released.
 public struct CyclerParentMissing: Error, Hashable, Sendable {
-    /// Makes one, for what stands in for a cycler.
+    /// Makes one, for a substitute of a cycler.
     public init() {}
 }
 
@@ -32,7 +32,7 @@ extension Cycler {
     ///
     /// - Parameters:
     ///   - module: the part.
-    ///   - retainParent: whether the part keeps this cycler alive. Default: it does not.
+    ///   - retainParent: whether the part retains this cycler. Default: it does not.
     public func add<Part: ModularCycler>(module: Part, retainParent: Bool = false)
     where Part.Parent == Self {
         module.parent.link(to: self, retain: retainParent)
@@ -40,20 +40,19 @@ extension Cycler {
 }
 
 extension ModularCycler {
-    /// Has something done by the parent, which is in the same isolation.
+    /// Runs a closure on the parent, which must be in the same isolation.
     ///
-    /// - Returns: what the closure returns.
-    /// - Throws: ``CyclerParentMissing`` without calling the closure, or what the closure throws.
+    /// - Returns: the result of the closure.
+    /// - Throws: ``CyclerParentMissing`` without calling the closure, or the error of the closure.
     @discardableResult
     public func forward<Result>(_ act: (Parent) throws -> Result) throws -> Result {
         guard let cycler = parent.cycler else { throw CyclerParentMissing() }
         return try act(cycler)
     }
 
-    /// Has an action carried out by the parent, wherever that is: in a server it is another
-    /// session.
+    /// Sends an action to the parent, which in a server is another session.
     ///
-    /// - Throws: ``CyclerParentMissing`` before anything was done, or what the parent throws.
+    /// - Throws: ``CyclerParentMissing`` before anything was done, or the parent's error.
     public nonisolated(nonsending) func forward(_ action: Parent.Action) async throws
     where Parent: ActionCycler {
         if let door = parent.door { return try await door.deliver(action) }

@@ -1,40 +1,40 @@
-/// A storage that is written.
+/// A storage that can be written.
 ///
 /// Alone, each call is one version and one notification, and ``batchUpdate(_:)`` makes many of them
-/// one. Given to a commit, everything that is written becomes that commit's version.
+/// one. Inside a commit, all writes become that commit's version.
 ///
 /// Writing is immediate; a value that is written during a delivery is delivered next, so that every
-/// subscriber sees every version once and in order. A subscriber that writes on each delivery,
-/// without an end, never lets the first call return.
+/// subscriber gets every version once and in order. A subscriber that writes on each delivery,
+/// without end, never lets the first call return.
 public final class MutableStorage<Value>: Storage<Value> {
-    /// Puts another value in the place of the whole. Always a version, for an equal value too.
+    /// Replaces the whole value. Always a version, even if it is equal.
     public func replace(_ value: Value) {
         _ = core.commit(nil) { core.replace(value) }
     }
 
-    /// Changes the value in place. Always a version, for an equal value too.
+    /// Changes the value in place. Always a version, even if it is equal.
     ///
-    /// The closure has a copy, which replaces the value when it returns: in it ``Storage/value`` is
-    /// still what it was before, and other writes to this storage are dropped. Where it throws,
+    /// The closure has a copy, which replaces the value when it returns: meanwhile
+    /// ``Storage/value`` is unchanged, and other writes to this storage are dropped. If it throws,
     /// nothing is changed.
     ///
-    /// - Throws: what the closure throws.
+    /// - Throws: the error of the closure.
     public func update<Failure: Error>(
         _ update: (inout Value) throws(Failure) -> Void
     ) throws(Failure) {
         _ = try core.commitInPlace(nil, update)
     }
 
-    /// Writes one key path. Always a version, for an equal value too.
+    /// Writes one key path. Always a version, even with an equal value.
     public func update<Part>(_ value: Part, _ path: WritableKeyPath<Value, Part>) {
         _ = core.commit(nil) { core.set(value, at: path) }
     }
 
-    /// Writes one key path if the value is another than it has; otherwise nothing happens at all.
+    /// Writes one key path if the value differs from the present one; otherwise does nothing.
     ///
     /// - Parameters:
-    ///   - value: what is written.
-    ///   - path: where.
+    ///   - value: the new value.
+    ///   - path: the key path.
     ///   - comparer: whether two values, the present one and the new one, are the same.
     public func updateIfChanged<Part>(
         _ value: Part, _ path: WritableKeyPath<Value, Part>, comparer: (Part, Part) -> Bool
@@ -44,7 +44,7 @@ public final class MutableStorage<Value>: Storage<Value> {
         update(value, path)
     }
 
-    /// Writes one key path if the value is not equal to the one it has.
+    /// Writes one key path if the value is not equal to the present one.
     public func updateIfChanged<Part: Equatable>(
         _ value: Part, _ path: WritableKeyPath<Value, Part>
     ) {
@@ -54,11 +54,11 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     // Why disfavoured: `comparer: ==` fits both forms (seen on 6.3.1: "ambiguous use").
 
-    /// Writes one optional key path if the value is another: `nil` is the same as `nil` only.
+    /// Writes one optional key path if the value differs: `nil` is the same as `nil` only.
     ///
     /// - Parameters:
-    ///   - value: what is written.
-    ///   - path: where.
+    ///   - value: the new value.
+    ///   - path: the key path.
     ///   - comparer: whether two values, the present one and the new one, are the same.
     @_disfavoredOverload
     public func updateIfChanged<Part>(
@@ -72,15 +72,15 @@ public final class MutableStorage<Value>: Storage<Value> {
         update(value, path)
     }
 
-    /// Makes one version, and one notification, of all that `update` writes; of nothing, none.
+    /// Makes one version and one notification of all writes of `update`; without writes, none.
     ///
-    /// When it throws, the value is unchanged, and nobody is notified.
+    /// If it throws, the value is unchanged, and nobody is notified.
     public func batchUpdate<Failure: Error>(
         _ update: (MutableStorage<Value>) throws(Failure) -> Void
     ) throws(Failure) {
         _ = try core.commit(nil, isBatch: true) { () throws(Failure) in try update(self) }
     }
 
-    /// The same storage, to read only.
+    /// The same storage, read-only.
     public func asStorage() -> Storage<Value> { Storage(core: core) }
 }

@@ -1,12 +1,12 @@
 public import Reactors
 
-/// A storage that can be read and observed: a ``Storage``, or one that is derived from it.
+/// A storage that can be read and observed: a ``Storage``, or one derived from it.
 ///
-/// Not for other types to conform to: nobody else makes a ``StorageReading``.
+/// Other types cannot conform: only this module makes a ``StorageReading``.
 public protocol ReadableStorage<Value> {
     associatedtype Value
 
-    /// The way to the storage where the value lies.
+    /// Access to the underlying storage.
     var reading: StorageReading<Value> { get }
 }
 
@@ -18,13 +18,14 @@ public struct StorageReading<Value> {
 }
 
 extension ReadableStorage {
-    /// Calls `subscriber` with every value from now on, equal ones too, and not at once.
+    /// Calls `subscriber` with every value from now on, equal ones too, but not at once.
     ///
     /// It is called in the storage's isolation, after the commit that wrote, for every version once
     /// and in order; it may write, and add and remove subscribers.
     ///
-    /// - Returns: what to remove it by. Without that it stays, and with it what its closure holds,
-    ///   as long as the storage: one that writes to its cycler holds that weakly.
+    /// - Returns: a token for removing it. Otherwise it stays as long as the storage, together with
+    ///   the objects that its closure retains: a closure that writes to its cycler should hold it
+    ///   weakly.
     @discardableResult
     public func add(subscriber: @escaping (Value) -> Void) -> StorageToken {
         reading.subscribe(
@@ -36,10 +37,10 @@ extension ReadableStorage {
 
     /// Ends a subscription: it is not called again, even during a delivery.
     ///
-    /// Nothing happens for a token that is unknown or was removed before.
+    /// Does nothing for a token that is unknown or was removed before.
     public func remove(subscriber token: StorageToken) { reading.unsubscribe(token) }
 
-    /// A storage that is derived from this one: its value is `transform` of this one's.
+    /// A storage derived from this one: its value is `transform` applied to this one's.
     ///
     /// ```swift
     /// let texts = viewModel.state.map(\.countText).distinct()
@@ -61,7 +62,7 @@ extension ReadableStorage {
                 unsubscribe: origin.unsubscribe))
     }
 
-    /// The same value, told only when it is another than the one that was there before.
+    /// The same value, notified only when it differs from the previous one.
     public func distinct() -> DerivedStorage<Value> where Value: Equatable {
         let origin = reading
         return DerivedStorage(
@@ -81,9 +82,9 @@ extension ReadableStorage {
                 unsubscribe: origin.unsubscribe))
     }
 
-    /// The value: now, then once per version, an equal one too. Ends with the storage.
+    /// The value: now, then once per version, even if equal. Ends with the storage.
     ///
-    /// Inside a commit, it begins with what has been written so far.
+    /// Inside a commit, it begins with the working copy.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
     ///   gets `ReaderTooSlow` after those.
@@ -94,7 +95,7 @@ extension ReadableStorage {
         return stream
     }
 
-    /// A part of the value: now, then whenever it is another; computed properties too.
+    /// A part of the value: now, then whenever it changes; also for computed properties.
     ///
     /// - Parameters:
     ///   - part: reads the part from the value.

@@ -14,7 +14,7 @@
 public class Storage<Value>: ReadableStorage {
     let core: StorageCore<Value>
 
-    // Commits write through it. Made once, so that a commit need not.
+    // The writer for commits. Made once, to save the allocation in each commit.
     private(set) lazy var writer = MutableStorage<Value>(core: core)
 
     /// Makes a storage with its first value, which is version 0.
@@ -22,13 +22,13 @@ public class Storage<Value>: ReadableStorage {
 
     init(core: StorageCore<Value>) { self.core = core }
 
-    /// The present value; inside a commit or a batch what has been written so far.
+    /// The present value; inside a commit or a batch the working copy.
     public final var value: Value { core.value }
 
-    /// How many commits, batches and single updates have written something.
+    /// The number of commits, batches and single updates that have written something.
     public final var version: UInt64 { core.version }
 
-    /// The values of this storage, for derived ones.
+    /// Access to this storage, for derived ones.
     public final var reading: StorageReading<Value> {
         let core = core
         return StorageReading(
@@ -41,21 +41,21 @@ public class Storage<Value>: ReadableStorage {
 
     /// Adds a logger. All loggers are called, in the order in which they were added.
     ///
-    /// - Returns: what to remove or replace it by.
+    /// - Returns: a token for removing or replacing it.
     @discardableResult
     public final func add(logger: any CyclerLogger) -> StorageToken { core.add(logger) }
 
     /// Makes this the only logger: removes those that were added or set before. Streams of the log
     /// stay.
     ///
-    /// - Returns: what to remove or replace it by.
+    /// - Returns: a token for removing or replacing it.
     @discardableResult
     public final func set(logger: any CyclerLogger) -> StorageToken { core.set(logger) }
 
-    /// Removes a logger. For one that is not there nothing happens.
+    /// Removes a logger. Does nothing if it is not there.
     public final func remove(logger token: StorageToken) { core.removeLogger(token) }
 
-    /// Puts another logger in the place of one; the token names the new one from then on.
+    /// Replaces a logger; the token names the new one from then on.
     ///
     /// - Returns: whether there was one; if not, nothing happens.
     @discardableResult

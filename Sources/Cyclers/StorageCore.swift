@@ -1,43 +1,45 @@
-// Design: no locks and no tasks. A core belongs to one isolation, that of the cycler that has it, and
-// the compiler sees to it: it is not Sendable.
+// Design: no locks and no tasks. A core belongs to one isolation, that of its cycler, and the
+// compiler enforces it: it is not Sendable.
 //
-// Writing is immediate, delivery has an order. A *commit* collects what it did in `pending`; when the
-// outermost one ends well that goes to the outbox, and what it unsays by throwing does not. The
-// outbox is delivered entry by entry, by one loop at a time: a subscriber that commits when it is called
-// has its commit applied at once and delivered next. A synchronous dispatch is one *turn*: delivery
-// waits for its end, so that what a subscriber does about its first commit comes after its last.
+// Writing is immediate, delivery is ordered. A *commit* collects its events in `pending`; when the
+// outermost one succeeds they move to the outbox, and events that it rolls back by throwing do not.
+// The outbox is delivered entry by entry, by one loop at a time: a subscriber that commits when it
+// is called has its commit applied at once and delivered next. A synchronous dispatch is one
+// *turn*: delivery waits for its end, so that a subscriber's reaction to its first commit comes
+// after its last.
 
 /// The value of a storage, its version, and its observers.
 final class StorageCore<Value> {
     /// The present value; within a commit the working copy.
     private(set) var value: Value
 
-    /// Counts the commits that wrote something.
+    /// The number of commits that wrote something.
     private(set) var version: UInt64 = 0
 
-    /// Nothing is written any more.
+    /// Whether the session has ended: writes are dropped.
     private(set) var isEnded = false
 
-    /// The synchronous dispatch that is running; its number goes into every call made in it.
+    /// The running synchronous dispatch; its number is part of every call made in it.
     var currentDispatch: DispatchID?
 
     weak var observer: (any StorageObserver<Value>)?
     private var loggers = LoggerList()
     private var subscribers = SubscriptionList<Value>()
-    // One for each type of activities, in practice one: the cycler's.
+    // One for each type of activities, usually only the cycler's.
     private var hubs: [any ActivityHubProtocol] = []
     private var lastToken: UInt64 = 0
     private var lastDispatch: UInt64 = 0
 
-    // Commits within commits.
+    // The depth of nested commits.
     private var depth = 0
     // Whether the innermost open commit has written; false while there is none.
     private var hasWritten = false
     // Invariant: empty while `depth` is 0.
     private var pending: [StorageEntry<Value>] = []
-    // A closure has a copy of the value, which will replace it: a commit in between would be lost.
+    // Whether a closure has a copy of the value, which will replace it: a commit in between would
+    // be lost.
     private var isLent = false
-    // Synchronous dispatches within dispatches.
+    // The depth of nested synchronous dispatches.
     private var turns = 0
     private var outbox = Outbox<StorageEntry<Value>>()
     private var isDelivering = false
@@ -68,7 +70,8 @@ final class StorageCore<Value> {
             return false
         }
         if let call { log(.willMutate(call)) }
-        // Why ask for the type: with a copy to go back to, a write to an element copies its array.
+        // Why the check of the type: with a copy for the rollback, a write to an element copies its
+        // array.
         let undo = Failure.self == Never.self ? nil : (value: value, pending: pending.count)
         let hadWritten = hasWritten
         hasWritten = false
@@ -88,10 +91,10 @@ final class StorageCore<Value> {
         return true
     }
 
-    /// Runs `body` on a copy of the value and puts that in its place, as one commit.
+    /// Runs `body` on a copy of the value and replaces the value by it, as one commit.
     ///
-    /// Why a copy: `body` may read the storage, which would overlap with a write to the value itself
-    /// and end the process.
+    /// Why a copy: `body` may read the storage, which would overlap with a write to the value
+    /// itself and end the process.
     func commitInPlace<Failure: Error>(
         _ call: CyclerCall?, _ body: (inout Value) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -140,8 +143,8 @@ final class StorageCore<Value> {
         return .committed(version: version)
     }
 
-    // Leaves a commit. What the outermost one did is delivered in this order: changes, the new value,
-    // the outcome, activities.
+    // Leaves a commit. The events of the outermost one are delivered in this order: changes, the
+    // new value, the outcome, activities.
     private func leave(_ call: CyclerCall?, _ outcome: CommitOutcome) {
         guard depth == 0 else {
             if let call { log(.didMutate(call, outcome)) }
@@ -224,7 +227,7 @@ final class StorageCore<Value> {
         return DispatchID(number: lastDispatch)
     }
 
-    /// Begins the synchronous dispatch `dispatch`; returns what ``endTurn(_:)`` needs.
+    /// Begins the synchronous dispatch `dispatch`; returns the argument of ``endTurn(_:)``.
     func beginTurn(_ dispatch: DispatchID?) -> DispatchID? {
         turns += 1
         defer { currentDispatch = dispatch }
@@ -304,7 +307,7 @@ final class StorageCore<Value> {
         subscribers.rollBack(after: version)
     }
 
-    /// Ends streams; from now on commits and activities are dropped. The value can still be read.
+    /// Ends streams; later commits and activities are dropped. The value can still be read.
     func end() {
         guard !isEnded else { return }
         isEnded = true

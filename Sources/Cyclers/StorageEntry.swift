@@ -37,7 +37,7 @@ enum StorageEntry<Value> {
     }
 }
 
-/// A key path that was written; its types are known to the conforming type alone.
+/// A key path that was written; only the conforming type knows its types.
 protocol KeyChange {
     func report(to logger: any CyclerLogger)
 }

@@ -9,15 +9,15 @@ struct Subscription<Value> {
     /// Whether the subscriber has left since the last delivery.
     var isGone: () -> Bool = { false }
 
-    /// The storage is gone.
+    /// Called when the storage is released.
     var finish: () -> Void = {}
 }
 
 extension Subscription where Value: Sendable {
-    /// A stream's end at the storage.
+    /// Makes the storage's end of a stream.
     init(_ feed: ReactorStream<Value>.Feed) {
-        // Why a flag and not a removal: a reader leaves on whatever thread it is on, and a storage
-        // belongs to one isolation, unknown to it.
+        // Why a flag and not a removal: a reader leaves on any thread, and a storage belongs to one
+        // isolation, unknown to the reader.
         let departure = Departure()
         feed.whenAbandoned { departure.markLeft() }
         self.init(

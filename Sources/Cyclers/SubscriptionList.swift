@@ -1,8 +1,8 @@
-/// The subscribers of a storage, in the order in which they came.
+/// The subscribers of a storage, in the order in which they were added.
 struct SubscriptionList<Value> {
     private struct Entry {
         let number: UInt64
-        /// The last version that it has seen or is not to see; later ones are delivered.
+        /// The last version that it has received or must not receive; later ones are delivered.
         var since: UInt64
         /// nil once it was removed during a delivery.
         var subscription: Subscription<Value>?
@@ -42,7 +42,7 @@ struct SubscriptionList<Value> {
         }
     }
 
-    /// Versions after this one were rolled back, and are delivered again when they come.
+    /// Versions after this one were rolled back, and are delivered again when they are reached.
     mutating func rollBack(after version: UInt64) {
         for index in entries.indices { entries[index].since = min(entries[index].since, version) }
     }

@@ -1,8 +1,8 @@
-/// Where an entry stands in its session's action log.
+/// The position of an entry in its session's action log.
 ///
 /// Mutations, activities and failures are *records* and are numbered from 1, with ``part`` 0. Every
-/// other entry stands before the next record: it has that record's number, and a part counted from
-/// 1. So the numbers of records are the same whether somebody reads the log or not.
+/// other entry precedes the next record: it has that record's number, and a part counted from 1. So
+/// the numbers of records are the same with and without a reader of the log.
 public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The record's number, or that of the next record.
     public let number: UInt64

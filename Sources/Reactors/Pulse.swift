@@ -1,11 +1,11 @@
-/// A field of a state for which every *assignment* is an event, an equal value too.
+/// A field of a state for which every *assignment* is an event, even of an equal value.
 ///
 /// ```swift
 /// struct State { @Pulse var alertMessage: String? }
 /// ```
 ///
 /// Assigning counts; reading, copying and `init` do not. A change in place
-/// (`state.items.append(x)`) costs what it costs without the wrapper and counts once.
+/// (`state.items.append(x)`) costs as much as without the wrapper and counts once.
 ///
 /// Only the fields of the state itself are streamed: a pulse inside a struct inside the state
 /// counts, but is not found (`PulseFields`).

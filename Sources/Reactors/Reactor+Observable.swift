@@ -2,7 +2,7 @@
 // reactor, so that a body ported from ReactorKit stays unchanged.
 
 extension Reactor {
-    /// An effect of this reactor, under the name that RxSwift has for what `mutate` returns.
+    /// An effect of this reactor, under RxSwift's name for the result of `mutate`.
     ///
     /// ```swift
     /// func mutate(action: Action) -> Observable<Mutation> {
@@ -10,8 +10,8 @@ extension Reactor {
     /// }
     /// ```
     ///
-    /// It has the operators of ``ReactorEffect`` and no others: it is a value that says what to do,
-    /// and no stream.
+    /// It has the operators of ``ReactorEffect`` and no others: it is a value that describes work,
+    /// not a stream.
     public typealias Observable<Change: Sendable> = Effect<Change>
 }
 

@@ -1,13 +1,13 @@
-/// A stream from outside that a session listens to. Inside a reactor it is written `Source`.
+/// An external stream that a session listens to. Inside a reactor it is written `Source`.
 ///
-/// It is started once, when the session starts, with or without readers; it ends with the session. When the
-/// stream ends or fails before that, the session lives and records it.
+/// It is started once, when the session starts, with or without readers; it ends with the session.
+/// When the stream ends or fails before that, the session lives and records it.
 ///
-/// A session whose sources are all over can leave memory. When it comes back, after that or after a
-/// restart, each of its sources is opened again, one that had ended too: a stream that brings the
-/// same elements each time brings them again.
+/// A session whose sources have all ended can leave memory. When it wakes, or after a restart, each
+/// of its sources is opened again, including ended ones: a stream that yields the same elements each
+/// time yields them again.
 ///
-/// A source that has a present value, of a ``Topic`` that remembers or named as `present`, delivers
+/// A source with a present value, from a ``Topic`` that remembers or passed as `present`, delivers
 /// it before the session's first state is visible: the initial state, then the present values in
 /// the order of the sources, then the first reader.
 public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {

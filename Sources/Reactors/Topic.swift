@@ -8,11 +8,11 @@
 /// topics.publish(user, to: .currentUser)
 /// ```
 ///
-/// Two topics of one name but of different types are two topics. Over HTTP a topic is its name
-/// alone: what is posted is read once for every type that is listened to under that name.
+/// Two topics with one name but different types are two topics. Over HTTP a topic is only a name: a
+/// posted value is decoded once for every type that has a listener under that name.
 ///
 /// A topic that remembers keeps its newest value on each ``TopicBus``. A session that starts later
-/// takes that value before its first state is visible:
+/// applies that value before its first state is visible:
 ///
 /// ```swift
 /// static let currentUser = Topic<User>("currentUser", remembers: true)

@@ -4,23 +4,23 @@ import Synchronization
 // server into all of its sessions. It keeps one list of readers per topic, and the newest value of
 // a topic that remembers.
 
-/// Brings values to every session that listens to their topic.
+/// Sends values to every session that listens to their topic.
 ///
 /// ```swift
 /// let topics = TopicBus()
 /// let host = ReactorHost(ProfileReactor(), topics: topics)
-/// let told = topics.publish(user, to: .currentUser).sessions
+/// let count = topics.publish(user, to: .currentUser).sessions
 /// ```
 ///
-/// Every listening session is given each value once, all of them in the same order, and each takes
-/// it into its own order among everything else that happens to it.
+/// Every listening session gets each value once, all sessions in the same order, and each applies it
+/// at some point of its own order.
 ///
-/// Limit: ``limit`` values wait for a session at most. One that falls behind by more takes what
-/// waits, then its source fails with ``ReaderTooSlow`` (a record) and the session lives on without
-/// the topic: nothing is left out in the middle, and no publisher ever waits for a reader.
+/// Limit: at most ``limit`` values wait for a session. One that falls behind by more applies the
+/// waiting values, then its source fails with ``ReaderTooSlow`` (a record) and the session continues
+/// without the topic: nothing is left out in the middle, and no publisher ever waits for a reader.
 ///
-/// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the one that was
-/// published to least recently is forgotten.
+/// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
+/// the oldest publication is forgotten.
 public final class TopicBus: Sendable {
     /// The maximal number of values of a topic that wait for one session.
     ///

@@ -232,9 +232,9 @@ struct PortingFromReactorKitTests {
     @Test func `its topic's values reach its session`() async {
         let topics = TopicBus()
         let host = ReactorHost(Profile(), topics: topics)
-        let told = topics.publish(User(name: "tokijh"), to: .currentUser)
-        #expect(told.sessions == 1)
-        await told.applied()
+        let delivery = topics.publish(User(name: "tokijh"), to: .currentUser)
+        #expect(delivery.sessions == 1)
+        await delivery.applied()
         #expect(await host.currentState.name == "tokijh")
     }
 
