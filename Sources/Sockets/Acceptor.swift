@@ -1,5 +1,5 @@
-// Accepting runs on the first loop's queue, as an actor of its own on the loop's executor: what it
-// shares with the loop is the thread, nothing else.
+// Accepting runs on the first loop's queue, as a separate actor on the loop's executor: it shares
+// only the thread with the loop.
 import Dispatch
 
 #if canImport(Glibc)
@@ -8,11 +8,12 @@ import Dispatch
     import Darwin
 #endif
 
-/// The part of a listener that works.
+/// The part of a listener that accepts connections.
 actor Acceptor<Handler: LoopHandler> {
-    /// Accepted at most in one go; Dispatch calls again for the rest, after other work of the loop.
+    /// The maximal number accepted at once; Dispatch calls again for the rest, after other work of
+    /// the loop.
     private static var batchLimit: Int { 1_024 }
-    /// Rest after running out of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
+    /// The pause after running out of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
     private static var restMilliseconds: Int { 100 }
 
     private nonisolated let home: EventLoop<Handler>
@@ -23,17 +24,17 @@ actor Acceptor<Handler: LoopHandler> {
     private let maximumConnections: Int
 
     private let source: any DispatchSourceRead
-    /// Its turn is next.
+    /// The index of the next loop.
     private var turn = 0
-    /// Open on nothing; given up for the moment it takes to refuse somebody when there is no other
-    /// descriptor.
+    /// A descriptor without a use; closed for the moment that it takes to refuse a connection when
+    /// no other descriptor is free.
     private var reserve: Int32
-    /// Accepted and not handed over yet, by loop.
+    /// Accepted connections that are not handed over yet, by loop.
     private var batches: [[LoopInbox<Handler>.Accepted]]
 
     private enum Life {
         case accepting
-        /// The source is suspended until the rest is over.
+        /// The source is suspended until the pause is over.
         case resting
         case closed
     }
@@ -70,7 +71,7 @@ actor Acceptor<Handler: LoopHandler> {
         }
     }
 
-    /// Takes what waits, and hands it over in one batch for each loop.
+    /// Accepts waiting connections, and hands them over in one batch for each loop.
     private func accept() {
         guard life == .accepting else { return }
         var room = maximumConnections - loops.reduce(0) { $0 + $1.connections }
@@ -101,11 +102,11 @@ actor Acceptor<Handler: LoopHandler> {
         case tryNext, nothingWaits, exhausted
     }
 
-    /// accept(2): errors of the connection that waited are passed over, as they are its own.
+    /// accept(2): errors of the waiting connection are skipped, because they are its own.
     private static func verdict(on code: Int32) -> Verdict {
         switch code {
         case EAGAIN, EWOULDBLOCK: .nothingWaits
-        // EMFILE, ENFILE, ENOBUFS and ENOMEM, and whatever else would come again at once: never
+        // EMFILE, ENFILE, ENOBUFS and ENOMEM, and any other error that would recur at once: never
         // spin.
         case EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP: .exhausted
         default: .tryNext
@@ -136,7 +137,7 @@ actor Acceptor<Handler: LoopHandler> {
         SocketCalls.close(descriptor)
     }
 
-    /// With no descriptor to accept with, the reserve is lent out until nobody waits.
+    /// Without a free descriptor to accept with, the reserve is used until no connection waits.
     private func refuseWhatWaits() {
         guard reserve >= 0 else {
             reserve = Self.openReserve()

@@ -1,13 +1,13 @@
-/// An address that is taken, at which nobody can connect yet.
+/// A bound address that does not accept connections yet.
 ///
 /// Why: a server binds before it opens its journal, so that one whose address is in use leaves
-/// nothing behind, and listens after that, so that nobody waits for a server that cannot start.
-/// The address is given back when the value ends, unless a `Listener` has taken it over.
+/// nothing behind, and listens after that, so that no client waits for a server that cannot start.
+/// The address is released with the value, unless a `Listener` has consumed it.
 package struct BoundSocket: ~Copyable {
-    /// Nil once a listener has it.
+    /// Nil once a listener has consumed it.
     private var socket: ListeningSocket?
 
-    /// - Throws: when the name cannot be resolved, or the address not be bound.
+    /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package init(_ address: ListenAddress) throws(SystemFailure) {
         socket = try ListeningSocket(binding: address)
     }

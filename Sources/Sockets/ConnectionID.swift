@@ -1,7 +1,7 @@
-/// Names one connection of one loop for as long as it lives there.
+/// Identifies one connection of one loop for as long as it lives there.
 ///
-/// `slot` is dense (0, 1, 2, … and reused), so a handler can keep its own parallel array. The
-/// generation distinguishes a connection from an earlier one in the same slot: a stale id finds none.
+/// `slot` is dense (0, 1, 2, … and reused), so a handler can keep a parallel array. The generation
+/// distinguishes a connection from an earlier one in the same slot: a stale id finds none.
 package struct ConnectionID: Hashable, Sendable {
     /// Index of the connection in its loop's table; below the greatest number open at once.
     package let slot: UInt32
@@ -9,13 +9,13 @@ package struct ConnectionID: Hashable, Sendable {
     /// Never 0 for a connection that exists.
     package let generation: UInt32
 
-    /// Names the connection; only a table can make it exist.
+    /// Makes an id; only a table can make its connection exist.
     package init(slot: UInt32, generation: UInt32) {
         self.slot = slot
         self.generation = generation
     }
 
-    /// Both halves in the one word that epoll gives back with an event.
+    /// Both halves in the single word that epoll returns with an event.
     init(token: UInt64) {
         self.init(
             slot: UInt32(truncatingIfNeeded: token),

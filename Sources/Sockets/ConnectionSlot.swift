@@ -1,28 +1,28 @@
 /// The state of one connection: a few words, no reference, nothing to release.
 ///
-/// Deadlines lie beside it in the timer wheel (24 bytes), so a connection costs 44 bytes here all
-/// in all.
+/// Deadlines are stored separately in the timer wheel (24 bytes), so a connection costs 44 bytes
+/// here in all.
 struct ConnectionSlot {
     /// Facts that hold at the same time in any combination.
     struct Flags: OptionSet {
         let rawValue: UInt16
         /// The slot holds a connection.
         static let open = Flags(rawValue: 1)
-        /// A read may give something; cleared by `EAGAIN` or (epoll) a short read.
+        /// A read may return bytes; cleared by `EAGAIN` or (epoll) a short read.
         static let readable = Flags(rawValue: 2)
         /// A short read does not prove that the socket is empty.
         static let readToEnd = Flags(rawValue: 4)
         /// The handler does not want to read.
         static let paused = Flags(rawValue: 8)
-        /// The peer's end was read; there is nothing to read any more.
+        /// The peer's end was read; there is nothing left to read.
         static let peerFinished = Flags(rawValue: 16)
-        /// A send came up short: no further send is tried until there is room.
+        /// A send was short: no further send is tried until there is room.
         static let awaitsRoom = Flags(rawValue: 32)
-        /// There is room again and the handler does not know yet.
+        /// There is room again and the handler has not been notified.
         static let roomArrived = Flags(rawValue: 64)
-        /// Broken: `failure` holds the `errno`, and the handler does not know yet.
+        /// Broken: `failure` holds the `errno`, and the handler has not been notified.
         static let failed = Flags(rawValue: 128)
-        /// Closed by the handler, to which it exists no more; the rest of the input is dropped.
+        /// Closed by the handler, for which it no longer exists; the rest of the input is dropped.
         static let lingering = Flags(rawValue: 256)
         /// In the list of connections that continue without a new event.
         static let queued = Flags(rawValue: 512)
@@ -30,11 +30,11 @@ struct ConnectionSlot {
 
     /// -1 in a free slot.
     var descriptor: Int32 = -1
-    /// Moves on when the slot is freed, so that old ids miss.
+    /// Incremented when the slot is freed, so that old ids miss.
     var generation: UInt32 = 1
     var flags: Flags = []
     /// `errno` of a failed connection; in a free slot the next free one.
     var failure: Int32 = 0
-    /// While lingering: how many bytes more are read and dropped.
+    /// While lingering: the number of bytes that are still read and dropped.
     var lingerBytesLeft: Int32 = 0
 }

@@ -1,12 +1,12 @@
-/// The slots of a loop's connections, in one piece of memory.
+/// The slots of a loop's connections, in one allocation.
 ///
 /// Why not an array: changing an array's element in place is an access to the whole array, which
-/// the runtime watches for as long as it lasts; ten times for one request. Here a slot is read and
-/// written as the plain words that it is.
+/// the runtime checks for overlaps; ten times for one request. Here a slot is read and written as
+/// plain words.
 @safe final class ConnectionSlots {
     /// Invariant: the first `count` are initialised. No pointer to them leaves this class.
     private var memory: UnsafeMutableBufferPointer<ConnectionSlot>
-    /// How many there are; none is ever taken away.
+    /// The number of slots; slots are never removed.
     private(set) var count = 0
 
     init() {
@@ -14,11 +14,11 @@
     }
 
     deinit {
-        // Nothing to release in a slot.
+        // Slots hold nothing to release.
         unsafe memory.deallocate()
     }
 
-    /// A slot that exists; any other index traps.
+    /// An existing slot; any other index traps.
     subscript(index: Int) -> ConnectionSlot {
         get {
             precondition(index >= 0 && index < count, "there is no such slot")

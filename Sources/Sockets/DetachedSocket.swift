@@ -1,9 +1,9 @@
-/// A connection on its way from one loop to another: an open descriptor with exactly one owner.
+/// A connection that moves from one loop to another: an open descriptor with exactly one owner.
 ///
-/// Dropping it closes the connection. Bytes that the kernel holds for it stay where they are.
+/// Dropping it closes the connection. Bytes that the kernel holds for it stay there.
 package struct DetachedSocket: ~Copyable, Sendable {
     let descriptor: Int32
-    /// Carried along so that `peerFinished` is reported once per connection, not once per loop.
+    /// Stored so that `peerFinished` is reported once per connection, not once per loop.
     let peerHasFinished: Bool
 
     /// Takes ownership of a connected, non-blocking stream socket.
@@ -12,7 +12,7 @@ package struct DetachedSocket: ~Copyable, Sendable {
         self.peerHasFinished = peerHasFinished
     }
 
-    /// Takes ownership of a connected stream socket that something else made, such as one half of a
+    /// Takes ownership of a connected stream socket from another source, such as one half of a
     /// socket pair.
     ///
     /// It is made non-blocking, and on Darwin silent on a broken pipe.
@@ -22,7 +22,7 @@ package struct DetachedSocket: ~Copyable, Sendable {
         try SocketCalls.prepare(descriptor)
     }
 
-    /// Gives the descriptor up without closing it.
+    /// Releases the descriptor without closing it.
     consuming func release() -> Int32 {
         let descriptor = descriptor
         discard self

@@ -1,15 +1,15 @@
 // One read source for each connection, and a write source for those that ever had to wait for room.
 // Dispatch's descriptor sources are level-triggered: they fire again until the cause is gone. So
-// - an event is acted upon inside its handler, before the source is armed again;
+// - an event is handled inside its handler, before the source is armed again;
 // - a connection that is not to be read (paused, or at its end) has its read source suspended;
-// - a write source runs only while somebody waits for room.
+// - a write source runs only while the connection waits for room.
 //
-// A suspended source does not run its cancel handler, and one released while suspended traps:
-// the code that cancels also resumes. A descriptor is closed only when its sources' cancel handlers have
-// run: before that its number must not be given to somebody else.
+// A suspended source does not run its cancel handler, and one released while suspended traps: the
+// code that cancels also resumes. A descriptor is closed only when its sources' cancel handlers have
+// run: before that its number must not be used for another file.
 import Dispatch
 
-/// Plain Dispatch sources: for platforms without epoll, and to prove that nothing depends on it.
+/// Plain Dispatch sources: for platforms without epoll, and to prove that no code depends on it.
 final class DispatchPoller: Poller {
     private struct Registration {
         let generation: UInt32
@@ -33,7 +33,7 @@ final class DispatchPoller: Poller {
     /// too.
     private let cancellations = DispatchGroup()
 
-    // A source's event and the read are two moments; only EAGAIN or the end is final.
+    // A source's event and the read happen at different moments; only EAGAIN or the end is final.
     var shortReadMeansDrained: Bool { false }
 
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void) {
@@ -91,8 +91,8 @@ final class DispatchPoller: Poller {
     }
 
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32 {
-        // The sources continue using their number until they are cancelled; the connection moves on
-        // under another.
+        // The sources keep using their number until they are cancelled; the connection gets another
+        // one.
         let copy = try SocketCalls.duplicate(descriptor)
         cancel(id, thenClose: descriptor)
         return copy

@@ -1,7 +1,7 @@
 // epoll(7), edge-triggered, all directions registered once: after that a connection costs no system
-// call but its own reads and writes. The epoll descriptor is itself pollable, so one Dispatch
-// source wakes the loop for all of them. Dispatch watches it level-triggered, so an event left
-// behind in it wakes the loop again.
+// call except its own reads and writes. The epoll descriptor is itself pollable, so one Dispatch
+// source wakes the loop for all of them. Dispatch watches it level-triggered, so an event left in
+// it wakes the loop again.
 #if os(Linux)
     import CEpoll
     import Dispatch
@@ -12,9 +12,9 @@
         /// Events read by one system call; 12 bytes each.
         private static let capacity = 512
 
-        // EPOLLET is 1 << 31, which C gives as a signed or an unsigned number as it likes. EPOLLPRI
-        // is there for TCP's urgent data: recv(2) stops short at the mark, which must not be taken
-        // for "drained".
+        // EPOLLET is 1 << 31, which C imports as a signed or an unsigned number. EPOLLPRI covers
+        // TCP's urgent data: recv(2) stops short at the mark, which must not be mistaken for
+        // "drained".
         private static let interest =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLPRI.rawValue
             | UInt32(1) << 31
@@ -26,7 +26,7 @@
         private static let broken = EPOLLHUP.rawValue | EPOLLERR.rawValue
 
         private let descriptor: Int32
-        /// Where the kernel writes events. Ours alone from init to deinit.
+        /// The kernel writes events here. Owned from init to deinit.
         private let buffer: UnsafeMutablePointer<epoll_event>
         private var source: (any DispatchSourceRead)?
 
@@ -58,7 +58,7 @@
 
         func poll(into events: inout [PollEvent]) -> Bool {
             let count = unsafe epoll_wait(descriptor, buffer, Int32(Self.capacity), 0)
-            // The only error that a correct call can meet is EINTR; the next round asks again.
+            // The only possible error of a correct call is EINTR; the next round polls again.
             guard count > 0 else { return false }
             for index in 0..<Int(count) {
                 let event = unsafe buffer[index]
@@ -93,7 +93,7 @@
         func roomArrived(_ id: ConnectionID) {}
 
         func close(_ descriptor: Int32, _ id: ConnectionID) {
-            // Nothing holds a second descriptor for it, so closing also takes it out of the epoll
+            // No second descriptor refers to it, so closing also removes it from the epoll
             // instance.
             SocketCalls.close(descriptor)
         }

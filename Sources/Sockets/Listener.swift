@@ -1,12 +1,12 @@
-/// Accepts connections at one address and spreads them over loops, each in its turn.
+/// Accepts connections at one address and spreads them over loops in turn.
 ///
 /// Accepting happens on the first loop's queue. Connections beyond the limit are accepted and reset
-/// at once: a client learns in a moment that it is refused, instead of waiting in a backlog that
+/// at once: a client learns immediately that it is refused, instead of waiting in a backlog that
 /// hides the overload; old connections are never evicted. When the process has no descriptor left,
-/// what waits is reset likewise (by means of one kept in reserve), and accepting rests for a tenth
-/// of a second.
+/// waiting connections are reset likewise (with a reserved descriptor), and accepting pauses for a
+/// tenth of a second.
 package final class Listener<Handler: LoopHandler>: Sendable {
-    /// Where it listens, with the real port where 0 was asked for.
+    /// The bound address, with the real port if 0 was requested.
     package let boundAddress: ListenAddress
 
     private let acceptor: Acceptor<Handler>
@@ -32,11 +32,11 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     /// Listens at once, at an address that is bound already.
     ///
     /// - Parameters:
-    ///   - socket: belongs to the listener from now on.
+    ///   - socket: owned by the listener from now on.
     ///   - loops: as above.
     ///   - backlog: as above.
     ///   - maximumConnections: as above.
-    /// - Throws: when the system refuses to listen; the address is given back then.
+    /// - Throws: if the system refuses to listen; the address is released then.
     package init(
         _ socket: consuming BoundSocket, loops: [EventLoop<Handler>], backlog: Int = 4_096,
         maximumConnections: Int
@@ -48,14 +48,14 @@ package final class Listener<Handler: LoopHandler>: Sendable {
         self.acceptor = Acceptor(socket, loops: loops, maximumConnections: maximumConnections)
     }
 
-    /// Stops listening: takes what the kernel has completed already, then refuses. A Unix socket's
-    /// file is removed. Calling it again does nothing.
+    /// Stops listening: accepts connections that the kernel has completed, then refuses. A Unix
+    /// socket's file is removed. A second call does nothing.
     package func close() {
         acceptor.beginClosing()
     }
 
-    /// Returns when the listener is closed and has given its descriptors back; `close` must have
-    /// been called.
+    /// Returns when the listener is closed and has released its descriptors; `close` must have been
+    /// called.
     package func untilClosed() async {
         await acceptor.untilClosed()
     }

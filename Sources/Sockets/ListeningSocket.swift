@@ -1,17 +1,17 @@
-// From a `ListenAddress` to a descriptor that listens.
+// From a `ListenAddress` to a listening descriptor.
 #if canImport(Glibc)
     import Glibc
 #else
     import Darwin
 #endif
 
-/// A bound, non-blocking descriptor and its true address. Nobody can connect before `listen`.
-/// Closing it is its holder's business.
+/// A bound, non-blocking descriptor and its real address. No client can connect before `listen`.
+/// The holder closes it.
 struct ListeningSocket {
     let descriptor: Int32
-    /// With the real port where 0 was asked for.
+    /// With the real port if 0 was requested.
     let address: ListenAddress
-    /// The file to remove in the end, for a Unix socket.
+    /// The file to remove at the end, for a Unix socket.
     let file: UnixSocketFile?
 
     init(binding address: ListenAddress) throws(SystemFailure) {
@@ -24,7 +24,7 @@ struct ListeningSocket {
         }
     }
 
-    /// Lets the kernel complete connections. On failure the socket is closed and its file removed.
+    /// Makes the kernel complete connections. On failure the socket is closed and its file removed.
     func listen(backlog: Int32) throws(SystemFailure) {
         guard systemListen(descriptor, backlog) != 0 else { return }
         let code = errno
@@ -32,7 +32,7 @@ struct ListeningSocket {
         throw SystemFailure(operation: "listen", code: code, detail: "\(address)")
     }
 
-    /// Gives the address back.
+    /// Releases the address.
     func close() {
         file?.remove()
         SocketCalls.close(descriptor)
@@ -65,7 +65,7 @@ struct ListeningSocket {
         _ candidate: ResolvedAddress, _ asked: ListenAddress
     ) throws(SystemFailure) -> Int32 {
         let descriptor = try open(candidate.family)
-        // A restart must not wait for the last run's connections to leave TIME_WAIT.
+        // A restart must not wait for the previous run's connections to leave TIME_WAIT.
         var code = SocketCalls.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor)
         if code == 0, candidate.family == AF_INET6 {
             // `::` means every address of this machine, whatever the system's default for new
@@ -118,7 +118,7 @@ struct ListeningSocket {
     }
 }
 
-// Inside the type the name of the call would mean its own method.
+// Inside the type the name of the call would refer to its own method.
 private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
     listen(descriptor, backlog)
 }

@@ -6,7 +6,7 @@ struct LoopDeadlines {
 
     private(set) var connections: TimerWheel
     private var timers: TimerWheel
-    /// Wheel keys of the tokens that are set, and the other way round.
+    /// Wheel keys of the set tokens, and the inverse.
     private var keys: [UInt64: Int] = [:]
     private var tokens: [UInt64] = []
     private var freeKeys: [Int] = []
@@ -58,7 +58,7 @@ struct LoopDeadlines {
         return true
     }
 
-    /// When to look again; nil when nothing is set.
+    /// When to check again; nil when nothing is set.
     var next: LoopInstant? {
         let tick = min(connections.nextTick ?? .max, timers.nextTick ?? .max)
         return tick == .max ? nil : LoopInstant(nanoseconds: tick << Self.tickShift)

@@ -13,7 +13,7 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     /// A listener accepted this connection. Its first bytes come in a later callback.
     func opened(_ connection: ConnectionID, peer: PeerAddress)
 
-    /// Bytes came in. They lie in the loop's one shared read buffer: copy what must stay.
+    /// Bytes arrived. They are in the loop's shared read buffer: copy them to keep them.
     func received(_ connection: ConnectionID, _ bytes: RawSpan)
 
     /// The peer sends no more (its half is closed); writing to it still works. Called once.
@@ -22,26 +22,26 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     /// After a short send: there is room again.
     func writable(_ connection: ConnectionID)
 
-    /// The connection broke. Its slot is free already. Never called after our own `close` or
-    /// `detach`.
+    /// The connection broke. Its slot is free already. Never called after the handler's own `close`
+    /// or `detach`.
     func closed(_ connection: ConnectionID, _ why: CloseReason)
 
-    /// The deadline set last has passed, by up to 150 ms; it is not set any more.
+    /// The last set deadline has passed, by up to 150 ms; it is cleared.
     func deadlineReached(_ connection: ConnectionID)
 
-    /// A timer of the loop has passed, by up to 150 ms; it is not set any more.
+    /// A timer of the loop has passed, by up to 150 ms; it is cleared.
     func timerReached(_ token: UInt64)
 
-    /// Once per round, after every event, job and timer of it: the place to flush. Sends, closes
-    /// and jobs made here are fine; what they cause comes in the next round.
+    /// Called once per round, after all of its events, jobs and timers: the place to flush. Sends,
+    /// closes and jobs made here are permitted; their events come in the next round.
     func roundEnded()
 }
 
-/// Why a connection ended that nobody here closed.
+/// The reason that a connection ended which the handler did not close.
 package enum CloseReason: Equatable, Sendable {
     /// The peer reset it, or was gone when something was sent.
     case reset
-    /// The peer's machine stopped answering (TCP's own time-out).
+    /// The peer's machine stopped responding (TCP's own time-out).
     case timedOut
     /// Anything else, with its `errno`.
     case failed(code: Int32)

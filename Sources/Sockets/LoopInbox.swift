@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Work that other threads give to a loop, in order.
+/// Work that other threads post to a loop, in order.
 ///
-/// No bound of its own: nothing is dropped and nobody waits. The posting code has one (connections,
-/// sessions, commits in flight), and a job is a closure's worth of memory.
+/// It has no bound: nothing is dropped and no thread waits. The posting code has one (connections,
+/// sessions, commits in flight), and a job takes the memory of a closure.
 final class LoopInbox<Handler: LoopHandler>: Sendable {
     /// A socket that a listener accepted.
     struct Accepted: Sendable {
@@ -21,20 +21,20 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// A wake-up is on its way and has not begun.
+        /// A wake-up is under way and has not begun.
         var isWaking = false
-        /// Invariant: once true nothing comes in any more, so what is taken after it is the rest.
+        /// Invariant: once true no item is added any more, so the next drain returns the rest.
         var isClosed = false
     }
 
-    // Without the lock two posts could both find the inbox empty, or a post fall between "nothing
-    // left" and "asleep".
+    // Without the lock two posts could both find the inbox empty, or a post could fall between
+    // "nothing left" and "asleep".
     private let state = Mutex(State())
 
     /// The outcome of a post.
     enum Receipt {
         case taken
-        /// Taken, and the loop must be woken.
+        /// Accepted, and the loop must be woken.
         case takenFirst
         /// The loop has stopped.
         case refused

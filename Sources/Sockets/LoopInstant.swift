@@ -36,7 +36,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         .nanoseconds(left.nanoseconds - right.nanoseconds)
     }
 
-    /// Reads the clock (no system call on Linux: the vDSO answers).
+    /// Reads the clock (no system call on Linux: the vDSO provides it).
     static func read() -> LoopInstant {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -47,7 +47,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     package static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)
-            // Good to a timer interrupt (at most 10 ms) and half the price.
+            // Accurate to a timer interrupt (at most 10 ms) and half the cost.
             _ = unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
         #else
             _ = unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many connections a loop holds or is about to be given; readable from any thread.
+/// The number of connections that a loop holds or is about to get; readable from any thread.
 final class LoopLoad: Sendable {
     private let value = Atomic<Int>(0)
 

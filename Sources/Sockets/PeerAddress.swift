@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Who is on the other side of an accepted connection.
+/// The address of an accepted connection's peer.
 ///
 /// An IPv4 peer of a dual-stack listener is an IPv4 peer here, never `::ffff:…`.
 package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
@@ -37,7 +37,7 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes the address from what `accept` or `getsockname` filled in.
+    /// Reads the address from the result of `accept` or `getsockname`.
     init(_ storage: sockaddr_storage) {
         var storage = storage
         switch Int32(storage.ss_family) {

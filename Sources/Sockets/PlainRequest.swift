@@ -4,15 +4,15 @@
     import Darwin
 #endif
 
-/// One blocking GET, for a program that does nothing else, such as a health check.
+/// One blocking GET, for a program with no other work, such as a health check.
 package enum PlainRequest {
-    /// The most that is read of an answer.
+    /// The maximal number of bytes read of a response.
     private static let answerLimitBytes = 65_536
 
-    /// The whole answer as text, at most 64 KiB of it.
+    /// The whole response as text, at most 64 KiB of it.
     ///
-    /// - Parameter timeout: how long one call of the system may take; whole seconds, at least 1.
-    /// - Throws: when nobody answers in time.
+    /// - Parameter timeout: the limit for one system call; whole seconds, at least 1.
+    /// - Throws: if there is no response in time.
     package static func get(
         _ path: String, at address: ListenAddress, timeout: Duration
     ) throws(SystemFailure) -> String {
@@ -78,7 +78,7 @@ package enum PlainRequest {
 
     private static func send(_ text: String, _ descriptor: Int32) throws(SystemFailure) {
         let bytes = Array(text.utf8)
-        // A hundred bytes into an empty socket buffer: taken whole or not at all.
+        // A hundred bytes fit into an empty socket buffer: sent whole or not at all.
         guard case .moved(bytes.count) = unsafe SocketCalls.transmit(descriptor, bytes.span.bytes)
         else {
             throw SystemFailure(operation: "send", code: errno)
@@ -86,7 +86,7 @@ package enum PlainRequest {
     }
 }
 
-// Inside the type the names of the calls would mean its own methods.
+// Inside the type the names of the calls would refer to its own methods.
 private func systemConnect(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// How a loop learns that a descriptor is ready.
+/// How a loop detects that a descriptor is ready.
 package enum PollerKind: String, CaseIterable, Sendable {
     #if os(Linux)
         /// One epoll instance that holds all connections of the loop, under one Dispatch source.
@@ -24,9 +24,10 @@ struct PollEvent {
     /// The possible operations; usually several at once.
     struct Readiness: OptionSet {
         let rawValue: UInt8
-        /// A read would give bytes, the end, or an error.
+        /// A read would return bytes, the end, or an error.
         static let readable = Readiness(rawValue: 1)
-        /// There may be more behind a short read: only the end or `EAGAIN` says that it is drained.
+        /// More bytes may follow a short read: only the end or `EAGAIN` means that the socket is
+        /// drained.
         static let readToEnd = Readiness(rawValue: 2)
         /// There is room to write.
         static let writable = Readiness(rawValue: 4)
@@ -38,40 +39,38 @@ struct PollEvent {
     let readiness: Readiness
 }
 
-/// The one place that knows by which means readiness is found out. Owned by a table, used only on
-/// its loop.
+/// The only code that depends on how readiness is detected. Owned by a table, used only on its
+/// loop.
 ///
 /// Two ways in, so that neither kind pays for the other: `poll` for a poller that collects events,
 /// `fired(event)` for a poller that reports each event by itself.
 protocol Poller: AnyObject {
-    /// Whether a read that gave less than was asked for emptied the socket, if `readToEnd` was not
-    /// said.
+    /// Whether a short read means that the socket is empty, unless `readToEnd` was reported.
     var shortReadMeansDrained: Bool { get }
 
-    /// Begins to call `fired` on `queue`: with nil when `poll` has something, else with the event
+    /// Begins to call `fired` on `queue`: with nil when `poll` has events, else with the event
     /// itself.
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void)
 
-    /// Appends the events at hand, without waiting. True when there may be more at once.
+    /// Appends the present events, without waiting. True when there may be more at once.
     func poll(into events: inout [PollEvent]) -> Bool
 
     /// Adds a connection. Existing readiness is reported like any other.
     func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure)
 
-    /// The connection is (not) to be read. A poller that reports only changes has nothing to do.
+    /// Sets whether the connection is to be read. A poller that reports only changes does nothing.
     func setReading(_ wanted: Bool, _ id: ConnectionID)
 
-    /// A write came to an end for want of room: say when there is some.
+    /// A write was short for lack of room: report when there is room.
     func awaitRoom(_ id: ConnectionID)
 
-    /// There is room, and the loop knows it: no need to say so again.
+    /// There is room, and the loop knows it: no further report is needed.
     func roomArrived(_ id: ConnectionID)
 
-    /// Lets the connection go and closes the descriptor as soon as that is safe.
+    /// Removes the connection and closes the descriptor as soon as that is safe.
     func close(_ descriptor: Int32, _ id: ConnectionID)
 
-    /// Lets the connection go and gives back a descriptor for it that this poller has nothing to do
-    /// with.
+    /// Removes the connection and returns a descriptor for it that this poller does not use.
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32
 
     /// Stops reporting, and leaves `group` once everything is cancelled and closed. No call may

@@ -1,10 +1,10 @@
-/// The one piece of memory that a loop reads into.
+/// The single allocation into which a loop reads.
 ///
 /// A raw allocation and not an array: the bytes are lent to the handler while the loop's other
 /// state changes.
 @safe final class ReadBuffer {
-    /// Valid from init to deinit. Invariant: written only by a read, and no read happens while a handler
-    /// looks at it.
+    /// Valid from init to deinit. Invariant: written only by a read, and no read happens while a
+    /// handler uses it.
     let memory: UnsafeMutableRawBufferPointer
 
     init(byteCount: Int) {

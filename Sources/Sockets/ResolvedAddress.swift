@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// One of the addresses that a host name stands for, ready for `bind`.
+/// One of the addresses of a host name, ready for `bind`.
 struct ResolvedAddress {
     private let storage: sockaddr_storage
     private let length: socklen_t
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// All addresses of a name or of a number in text form, IPv4 first. May block, for as long as
+    /// All addresses of a name or of a number in text form, IPv4 first. May block for as long as
     /// the system's resolver does.
     static func all(host: String, port: UInt16) throws(SystemFailure) -> [ResolvedAddress] {
         var hints = unsafe addrinfo()
@@ -56,7 +56,7 @@ struct ResolvedAddress {
         unsafe withPointer { unsafe systemBind(descriptor, $0, $1) }
     }
 
-    /// The form that the system calls want; the pointer ends with the call.
+    /// The form that system calls require; the pointer is valid during the call only.
     func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         unsafe withUnsafePointer(to: storage) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -66,7 +66,7 @@ struct ResolvedAddress {
     }
 }
 
-// Inside the type the name of the call would mean its own method.
+// Inside the type the name of the call would refer to its own method.
 private func systemBind(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -7,25 +7,25 @@ import Synchronization
     import Darwin
 #endif
 
-/// Turns signals such as SIGTERM and SIGINT into calls on a queue, in place of what they do by
-/// default.
+/// Turns signals such as SIGTERM and SIGINT into calls on a queue, in place of their default
+/// actions.
 ///
-/// Everything is allowed in the call, unlike in a signal handler. Signals that come while one is
-/// being reported may be reported once. It begins a moment after `init` (see `untilWatching`); before that
-/// a signal does what it always did. After `cancel` the signals do nothing, they are not back at
-/// their default: a second SIGTERM must not cut short the end that the first began.
+/// Any code is permitted in the call, unlike in a signal handler. Signals that come while one is
+/// being reported may be merged. It begins a moment after `init` (see `untilWatching`); before that
+/// a signal has its previous action. After `cancel` the signals are ignored instead of restored to
+/// their default: a second SIGTERM must not interrupt the shutdown that the first began.
 package final class SignalWatcher: Sendable {
     // Sources may be used from any thread, but the protocol does not say so.
     private let sources: Mutex<[any DispatchSourceSignal]>
     private let registering = DispatchGroup()
     private let queue: DispatchQueue
 
-    /// Watches until `cancel` or its own end.
+    /// Watches until `cancel` or its release.
     ///
     /// - Parameters:
     ///   - signals: their numbers.
-    ///   - queue: where `receive` is called; a private one by default.
-    ///   - receive: is given the signal's number.
+    ///   - queue: the queue on which `receive` is called; a private one by default.
+    ///   - receive: gets the signal's number.
     package init(
         _ signals: [Int32] = [SIGTERM, SIGINT],
         queue: DispatchQueue = DispatchQueue(label: "signals"),
@@ -40,8 +40,8 @@ package final class SignalWatcher: Sendable {
                 source.setRegistrationHandler { registering.leave() }
                 source.setEventHandler { receive(number) }
                 #if !os(Linux)
-                    // The default action comes before Dispatch. On Linux Dispatch puts a handler of
-                    // its own in the default's place; ignoring would lose what comes before that.
+                    // The default action precedes Dispatch. On Linux Dispatch replaces the default
+                    // by its own handler; ignoring would lose signals that come before that.
                     _ = signal(number, SIG_IGN)
                 #endif
                 source.activate()
@@ -62,18 +62,18 @@ package final class SignalWatcher: Sendable {
         #else
             let handler = unsafe action.__sigaction_u.__sa_handler
         #endif
-        // Functions are not comparable; SIG_IGN is a number that is none's address.
+        // Functions are not comparable; SIG_IGN is a number that is no function's address.
         return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Returns when every signal that comes from now on will be reported.
+    /// Returns when every later signal will be reported.
     package func untilWatching() async {
         await withCheckedContinuation { continuation in
             registering.notify(queue: queue) { continuation.resume() }
         }
     }
 
-    /// Watches no more.
+    /// Stops watching.
     package func cancel() {
         sources.withLock { sources in
             for source in sources { source.cancel() }

@@ -1,5 +1,5 @@
-// The system calls of a connection, with the platforms' differences and EINTR taken care of.
-// Nothing here knows of loops. All pointers of a call end with the call.
+// The system calls of a connection, including platform differences and EINTR. This code does not
+// know of loops. All pointers of a call end with the call.
 #if canImport(Glibc)
     import Glibc
     #if os(Linux)
@@ -9,7 +9,7 @@
     import Darwin
 #endif
 
-/// Thin, typed doors to the kernel.
+/// Thin, typed wrappers of system calls.
 enum SocketCalls {
     /// The outcome of a read or write.
     enum Outcome: Equatable {
@@ -21,7 +21,7 @@ enum SocketCalls {
         case failed(Int32)
     }
 
-    // A peer that is gone is an answer (EPIPE), not a signal that ends the process.
+    // A vanished peer is an error (EPIPE), not a signal that ends the process.
     #if canImport(Glibc)
         private static let sendFlags = Int32(MSG_NOSIGNAL)
     #else
@@ -60,7 +60,7 @@ enum SocketCalls {
         }
     }
 
-    /// nil after EINTR: ask again.
+    /// nil after EINTR: try again.
     private static func outcome(of count: Int) -> Outcome? {
         guard count < 0 else { return .moved(count) }
         let code = errno
@@ -71,7 +71,7 @@ enum SocketCalls {
         }
     }
 
-    /// The error that waits on the socket, or 0; asking takes it off.
+    /// The pending error of the socket, or 0; reading it clears it.
     static func pendingError(_ descriptor: Int32) -> Int32 {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -79,8 +79,7 @@ enum SocketCalls {
         return result == 0 ? code : errno
     }
 
-    /// close(2); its error says nothing that could be acted upon, and the descriptor is gone in any
-    /// case.
+    /// close(2); its error cannot be acted upon, and the descriptor is released in any case.
     static func close(_ descriptor: Int32) {
         #if canImport(Glibc)
             _ = Glibc.close(descriptor)
@@ -89,7 +88,7 @@ enum SocketCalls {
         #endif
     }
 
-    /// Says to the peer that nothing more comes.
+    /// Ends sending, which the peer sees as the end of the stream.
     static func finishWriting(_ descriptor: Int32) {
         #if canImport(Glibc)
             _ = shutdown(descriptor, Int32(SHUT_WR))
@@ -98,7 +97,7 @@ enum SocketCalls {
         #endif
     }
 
-    /// The next `close` will reset the connection and drop what is unsent.
+    /// Makes the next `close` reset the connection and drop unsent bytes.
     static func armReset(_ descriptor: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)
         let length = socklen_t(MemoryLayout<linger>.size)
@@ -114,21 +113,21 @@ enum SocketCalls {
         return unsafe setsockopt(descriptor, level, option, &value, length) == 0 ? 0 : errno
     }
 
-    /// Small answers leave at once instead of waiting for the peer's acknowledgement (Nagle, RFC
-    /// 896).
+    /// Small responses are sent at once instead of waiting for the peer's acknowledgement (Nagle,
+    /// RFC 896).
     static func sendWithoutDelay(_ descriptor: Int32) {
         _ = set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: descriptor)
     }
 
-    /// The kernel takes no more than this many bytes beyond those that the peer's window lets it send:
-    /// 128 KiB. Otherwise it buffers up to `tcp_wmem` (4 MB) for each peer that takes nothing, and many
-    /// such peers slow every send of the machine. What the network can carry is not bounded by it.
-    /// Source: Linux `ip-sysctl`, `tcp_notsent_lowat`.
+    /// The kernel accepts no more than this many bytes beyond those that the peer's window permits
+    /// to send: 128 KiB. Otherwise it buffers up to `tcp_wmem` (4 MB) for each peer that does not
+    /// read, and many such peers slow down every send of the machine. It does not limit the
+    /// throughput of the network. Source: Linux `ip-sysctl`, `tcp_notsent_lowat`.
     static func boundUnsent(_ descriptor: Int32) {
         _ = set(TCP_NOTSENT_LOWAT, of: Int32(IPPROTO_TCP), to: 131_072, on: descriptor)
     }
 
-    /// Non-blocking, closed on exec, silent when the peer is gone.
+    /// Non-blocking, closed on exec, silent when the peer has vanished.
     static func prepare(_ descriptor: Int32) throws(SystemFailure) {
         let flags = fcntl(descriptor, F_GETFL)
         guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
@@ -176,7 +175,7 @@ enum SocketCalls {
         return .success((descriptor, PeerAddress(storage)))
     }
 
-    /// A bare `errno`, where a whole `SystemFailure` would be built only to be dropped.
+    /// A bare `errno`, where a whole `SystemFailure` would be built only to be discarded.
     struct Errno: Error {
         let code: Int32
     }

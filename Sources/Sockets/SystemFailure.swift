@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A system call that the world refused: the operation, its code, and what it was about.
+/// A failed system call: the operation, its code, and its subject.
 ///
 /// Never the peer's fault (that is a `CloseReason`) and never ours (that is a precondition).
 package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
@@ -14,7 +14,7 @@ package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertibl
     /// The value of `errno`; for `getaddrinfo` its own result.
     package let code: Int32
 
-    /// The object of the operation, such as an address or a path; empty where nothing is.
+    /// The object of the operation, such as an address or a path; empty if there is none.
     package let detail: String
 
     /// The system's own sentence for `code`.
@@ -26,7 +26,7 @@ package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertibl
             operation: operation, code: code, detail: detail, message: Self.sentence(for: code))
     }
 
-    /// A failure whose code is not an `errno` and that brings its own sentence.
+    /// A failure with its own sentence, whose code is not an `errno`.
     package init(operation: String, code: Int32, detail: String, message: String) {
         self.operation = operation
         self.code = code
@@ -40,7 +40,7 @@ package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertibl
         return "\(subject): \(message) (\(code))"
     }
 
-    /// `strerror_r` and not `strerror`: the latter's buffer is shared between threads.
+    /// `strerror_r` instead of `strerror`, whose buffer is shared between threads.
     private static func sentence(for code: Int32) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let start = buffer.baseAddress else { return "" }

@@ -1,10 +1,10 @@
-// A hashed timing wheel (Varghese and Lauck 1987, scheme 6), with two liberties that suit deadlines
-// which are moved far more often than they are reached:
-// - a deadline that moves *later* moves nothing: the entry stays where it is, and is put in its
-//   place when its bucket comes round. Re-arming an idle time-out for every request so costs one
+// A hashed timing wheel (Varghese and Lauck 1987, scheme 6), with two changes for deadlines that are
+// moved far more often than they are reached:
+// - a deadline that moves *later* does not move its entry: the entry stays in its bucket, and is
+//   moved when that bucket comes round. So re-arming an idle time-out for every request costs one
 //   store;
-// - a deadline beyond the wheel's turn sits in the last bucket and is looked at again there, once a
-//   turn.
+// - a deadline beyond one revolution of the wheel is in the last bucket and is examined again there,
+//   once per revolution.
 //
 // Pure: time is an argument, in ticks. Keys are small dense integers, the owner's own indices.
 
@@ -13,8 +13,8 @@ struct TimerWheel {
     struct Entry {
         /// The tick at which the key is due, or `none`.
         var deadline: Int64
-        /// The tick whose bucket holds the entry, or `none` when no bucket does. Invariant: never after
-        /// `deadline` unless the deadline is cleared.
+        /// The tick whose bucket holds the entry, or `none` when no bucket does. Invariant: never
+        /// after `deadline` unless the deadline is cleared.
         var scheduled: Int64
         var next: Int32
         var previous: Int32
@@ -31,7 +31,7 @@ struct TimerWheel {
     /// Everything at or before this tick has been collected.
     private var current: Int64
 
-    /// - Parameter bucketCount: ticks in one turn; a power of two, at least 64.
+    /// - Parameter bucketCount: ticks in one revolution; a power of two, at least 64.
     init(bucketCount: Int = 512, at tick: Int64 = 0) {
         precondition(
             bucketCount >= 64 && bucketCount & (bucketCount - 1) == 0,
@@ -59,7 +59,7 @@ struct TimerWheel {
                     deadline: Self.none, scheduled: Self.none, next: Self.nobody,
                     previous: Self.nobody))
         }
-        // `Int64.max` is spoken for; a deadline that late never comes anyway.
+        // `Int64.max` is reserved; a deadline that late is never reached anyway.
         let due = min(deadline, Self.none - 1)
         entries[key].deadline = due
         let scheduled = entries[key].scheduled
@@ -94,13 +94,13 @@ struct TimerWheel {
         return true
     }
 
-    /// When to turn the wheel next: not after the earliest deadline, at times before it; nil when
+    /// When to turn the wheel next: not after the earliest deadline, sometimes before it; nil when
     /// it is empty.
     var nextTick: Int64? {
         let start = bucket(of: current + 1)
         let words = occupied.count
-        // The first word is looked at twice: its upper bits first, its lower bits after a whole
-        // turn.
+        // The first word is examined twice: its upper bits first, its lower bits after a whole
+        // revolution.
         for step in 0...words {
             let word = (start >> 6 + step) % words
             var bits = occupied[word]
@@ -142,8 +142,8 @@ struct TimerWheel {
         entries[key].scheduled = Self.none
     }
 
-    /// Takes every entry out of the bucket: due ones are collected, cleared ones dropped, the rest
-    /// put further on.
+    /// Removes every entry of the bucket: due ones are collected, cleared ones dropped, the rest
+    /// moved to a later bucket.
     private mutating func empty(_ bucket: Int, at tick: Int64, collecting due: inout [Int]) {
         var key = heads[bucket]
         heads[bucket] = Self.nobody

@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// A path in the form that the socket calls want.
+/// A path in the form that socket calls require.
 struct UnixAddress {
     private var address = sockaddr_un()
 
-    /// nil when the path does not fit, or is empty.
+    /// nil if the path does not fit, or is empty.
     init?(_ path: String) {
         let bytes = Array(path.utf8)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -37,7 +37,7 @@ struct UnixAddress {
     }
 }
 
-// Inside the type the names of the calls would mean its own methods.
+// Inside the type the names of the calls would refer to its own methods.
 private func systemBind(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -1,7 +1,7 @@
-// A Unix socket is also a file, which outlives the process that made it. A file that nobody answers
-// on is a crashed run's and is replaced; one that somebody answers on is a running server's and is
-// left alone, as is anything that is no socket. Two servers that start on the same stale file at
-// the same moment can still both believe they own it; do not start two servers on one path.
+// A Unix socket is also a file, which outlives its process. A file without a listener is left by a
+// crashed run and is replaced; one with a listener belongs to a running server and is left alone,
+// as is anything that is no socket. Two servers that start on the same stale file at the same
+// moment can still both believe they own it; do not start two servers on one path.
 #if canImport(Glibc)
     import Glibc
 #else
@@ -12,12 +12,12 @@
 struct UnixSocketFile {
     let descriptor: Int32
     let path: String
-    /// Which file is ours, so that another's at the same path is not removed.
+    /// Identifies the file, so that another's at the same path is not removed.
     private let device: UInt64
     private let inode: UInt64
 
-    /// Binds a new socket to `path` with permission bits `mode`. Nobody can connect before it
-    /// listens, so nobody does with other bits.
+    /// Binds a new socket to `path` with permission bits `mode`. No client can connect before it
+    /// listens, so the bits apply to all of them.
     init(path: String, mode: UInt16) throws(SystemFailure) {
         guard let address = UnixAddress(path) else {
             let isOdd = path.isEmpty || path.utf8.contains(0)
@@ -61,7 +61,7 @@ struct UnixSocketFile {
         guard code == 0 else { throw SystemFailure(operation: "bind", code: code, detail: path) }
     }
 
-    /// A socket file on which nobody listens.
+    /// A socket file without a listener.
     private static func isStale(
         _ address: UnixAddress, _ path: String
     ) throws(SystemFailure) -> Bool {
