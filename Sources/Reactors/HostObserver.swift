@@ -104,7 +104,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         hasDecisions = false
     }
 
-    // MARK: What the core decides
+    // MARK: Decisions of the core
 
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         guard isWatched else { return counter.countRecord() }

@@ -115,7 +115,7 @@ public protocol Reactor:
 }
 
 extension Reactor {
-    /// An effect of this reactor: what ``mutate(state:action:)`` returns.
+    /// An effect of this reactor: the result of ``mutate(state:action:)``.
     ///
     /// The alias brings the reactor's state and activity with it, so that
     /// `.deferred { state in … }` and `.emit(activity)` are checked by the compiler.

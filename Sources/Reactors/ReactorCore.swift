@@ -1,14 +1,14 @@
 // Design: the machine that every session runs on, in a process and in a server. Synchronous, no
-// tasks, no locks, no clock: calls go in, decisions come out through the observer, which is given
-// with every call, so that a session can own its core and observe it without a cycle.
+// tasks, no locks, no clock: calls go in, decisions come out through the observer, which is an
+// argument of every call, so that a session can own its core and observe it without a cycle.
 //
-// A turn is one call from outside. In a turn
-//  1. the synchronous part of what came in is applied, whole: nothing else comes in between;
-//  2. then what follows the steps that were cancelled meanwhile (their `.concat`s continue).
+// A turn is one call from outside. A turn
+//  1. applies the synchronous part of its action as a whole: nothing interleaves with it;
+//  2. then continues the `.concat`s of steps that were cancelled meanwhile.
 //
-// Inlinable on the way that an action with nothing but mutations takes, so that a reactor known to
-// the optimiser gets a specialised copy of it. (That needs `@usableFromInline` on the package types
-// as well: without it the compiler says nothing and emits calls. Seen on 6.3.1.)
+// The path of an action with nothing but mutations is inlinable, so that a reactor known to the
+// optimiser gets a specialised copy of it. (That needs `@usableFromInline` on the package types as
+// well: without it the compiler silently emits calls. Seen on 6.3.1.)
 
 /// One session's reactor, its state, its version, and its running steps.
 @usableFromInline

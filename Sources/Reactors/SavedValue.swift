@@ -21,7 +21,7 @@ public struct SavedValue {
 
     /// Reads it as a value of this type.
     ///
-    /// - Throws: what decoding throws; the message names the place in the value.
+    /// - Throws: the error of decoding; its message names the position in the value.
     public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try decoder.decode(type)
     }

@@ -21,16 +21,16 @@
 /// }
 /// ```
 ///
-/// - `type` comes first when written, and may stand anywhere when read.
+/// - `type` is written first, and may be anywhere when read.
 /// - A missing optional value is `nil`; fields that the case does not have are ignored.
 /// - No field of a case may itself be called `type`: encoding and decoding such a case fails
-///   and says so.
+///   with an error.
 /// - A `type` that is none of the cases is refused. Where the enum's own `CodingKeys` are
 ///   `CaseIterable` the refusal lists them.
 /// - An enum with raw values is coded as its raw value: the marker changes nothing.
 /// - A struct or a class that conforms, or an enum that is coded by hand in another shape than
-///   Swift's, fails to encode and decode and says so.
-/// - The marker is seen when the coder is given the value: as the root, or as a field, element
+///   Swift's, fails to encode and decode with an error.
+/// - The marker is detected when the coder gets the value itself: as the root, or as a field, element
 ///   or wrapped value. `init(from:)` called by hand with another type's decoder reads Swift's form.
 ///
 /// Source: [SE-0295](https://github.com/swiftlang/swift-evolution/blob/main/proposals/0295-codable-synthesis-for-enums-with-associated-values.md).

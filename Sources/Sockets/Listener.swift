@@ -14,12 +14,13 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     /// Listens at once.
     ///
     /// - Parameters:
-    ///   - address: where to; see `ListenAddress`.
-    ///   - loops: who serves; at least one. They are kept alive, not stopped.
-    ///   - backlog: connections the kernel completes ahead of us; the system may cap it
-    ///     (`net.core.somaxconn`).
-    ///   - maximumConnections: of all these loops together, from any listener.
-    /// - Throws: when the name cannot be resolved, or the address not be bound.
+    ///   - address: see `ListenAddress`.
+    ///   - loops: the loops that serve the connections; at least one. They are retained, not
+    ///     stopped.
+    ///   - backlog: the number of connections that the kernel completes in advance; the system may
+    ///     cap it (`net.core.somaxconn`).
+    ///   - maximumConnections: the limit for all these loops together, from any listener.
+    /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package convenience init(
         _ address: ListenAddress, loops: [EventLoop<Handler>], backlog: Int = 4_096,
         maximumConnections: Int

@@ -17,7 +17,7 @@ enum HistoryCodec {
     /// Decodes the entries of `text`, in order, for as long as `act` returns true.
     ///
     /// - Returns: false if `act` returned false.
-    /// - Throws: ``Damage``; what `act` throws.
+    /// - Throws: ``Damage``; errors of `act`.
     static func decode(
         _ text: [UInt8], of key: SessionKey, _ reactor: String, act: (HistoryEntry) throws -> Bool
     ) throws -> Bool {

@@ -1,10 +1,9 @@
-/// One entry of a session's history: a record (what one version, one activity or one failure
-/// leaves), or a note of the action log between two records.
+/// One entry of a session's history: a record (of one version, one activity or one failure), or a note of the action log between two records.
 ///
 /// Invariant: `(session, generation, position)` is unique. Numbers of one generation rise by one
-/// from 0. Notes may stand at the end, before a record that does not exist yet.
+/// from 0. Notes may come last, before a record that does not exist yet.
 package struct HistoryEntry: Sendable, Equatable {
-    /// The raw value is what a journal stores.
+    /// A journal stores the raw value.
     package enum Kind: UInt8, Sendable {
         case created, mutation, activity, failure, deleted
         /// An entry of the action log of any other kind; its part is above 0.

@@ -69,7 +69,7 @@ internal import Synchronization
     /// Makes a fault that ends the process leave a record. Once per process.
     static func catchFaults() { crash_catch_signals() }
 
-    // MARK: What was left
+    // MARK: Traces of the previous process
 
     private static func left(at path: String) -> [InterruptedWork] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

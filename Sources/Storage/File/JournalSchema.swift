@@ -1,35 +1,36 @@
 // The file of a journal, version 3. SQLite, `application_id` 0x52637472 ("Rctr").
 //
-//   sessions    one row for each life of a session: its id, reactor and generation. Records up to
-//               `kept_after` (of the version `kept_version`) were trimmed. A row without an id is
-//               a life that is over; its records are being removed, then the row.
-//   tombstones  ids of deleted sessions, so that they still answer 410.
+//   sessions    one row for each generation of a session: its id, reactor and generation. Records
+//               up to `kept_after` (of the version `kept_version`) were trimmed. A row without an
+//               id is a deleted generation; its records are being removed, then the row.
+//   tombstones  ids of deleted sessions, so that requests for them still get 410.
 //   tail        the newest records, in the order of their commits: `place` rises by one.
-//   records     what was moved out of the tail, or went past it because one commit had so much of
-//               a session. A record may be in both for a while.
+//   records     records that were moved out of the tail, or skipped it because one commit had many
+//               records of a session. A record may be in both for a while.
 //               A row of both has a run of consecutive records of one session. `session` is a row
-//               of `sessions`; `number`, `part` and `version` are the last record's. `number` is as
-//               in positions; `part` counts the notes of the action log that stand before the
-//               record `number`, and is 4294967295 for the record itself, so that the order of the
-//               key is the order of events. `count` is how many records there are in `lines`: for
+//               of `sessions`; `number`, `part` and `version` are the last record's. `number` is
+//               the number of its position; `part` counts the notes of the action log that precede
+//               the record `number`, and is 4294967295 for the record itself, so that the order of
+//               the key is the order of events. `count` is the number of records in `lines`: for
 //               each a line of numbers — number, part (0 for the record itself), kind (0 created,
 //               1 mutation, 2 activity, 3 failure, 4 deleted, 5 note), version, action, time, and
 //               the lengths in bytes of its content, its traceparent, and the name and the JSON
-//               of each event that subscribers were sent — and then these, end to end. Content
-//               is one line of JSON.
-//   snapshots   the state after the record `number`, as `reduce` made it, in the form of the
-//               reactor's `state_version`. `bytes` is about how many bytes of records and
-//               snapshots the session had had by then, this one included; 0 before version 3.
-//   answers     what requests with an Idempotency-Key were answered.
-//   running     actions whose effects had not ended when they were last heard of; `begun` counts
-//               how often they were begun, each time by another process but the first.
+//               of each event sent to subscribers — and then these, end to end. Content is one
+//               line of JSON.
+//   snapshots   the state after the record `number`, as returned by `reduce`, in the form of the
+//               reactor's `state_version`. `bytes` is the approximate number of bytes of records
+//               and snapshots that the session had had by then, including this one; 0 before
+//               version 3.
+//   answers     the replies to requests with an Idempotency-Key.
+//   running     actions whose effects had not ended at the last commit; `begun` counts how often
+//               they were begun, each time after the first by another process.
 //
 // All times: milliseconds since 1970 (UTC).
 //
-// Why a tail: a commit of 64 records of 64 sessions would touch 64 pages of a table that is in
-// the order of its sessions: 7 KB written for each record, measured, and 0.3 KB with the tail. It
-// is moved session by session, and the rows of a session become one on the way. Why runs: with a
-// row for each record SQLite took 11 µs of processor for each, there and back; ADR-0012.
+// Why a tail: a commit of 64 records of 64 sessions would touch 64 pages of a table that is ordered
+// by session: 7 KB written for each record, measured, and 0.3 KB with the tail. It is moved session
+// by session, which joins the rows of a session into one. Why runs: with a row for each record
+// SQLite took 11 µs of processor time to write and read it; ADR-0012.
 internal import GRDB
 
 enum JournalSchema {

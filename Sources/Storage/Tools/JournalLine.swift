@@ -1,10 +1,9 @@
 internal import JSONCoding
 
-// A journal as text, version 2: one JSON object a line (NDJSON, UTF-8). The first line says what it
-// is; then all living sessions in the order of their ids, each with what belongs to it behind it;
-// then the tombstones, the oldest first; then the end, which counts the lines before it by their
-// kinds: without it the text was cut off. (Version 1 had no end.) The first member of a line says
-// what kind it is:
+// A journal as text, version 2: one JSON object a line (NDJSON, UTF-8). The first line names the
+// format; then come all live sessions ordered by id, each followed by its own lines; then the
+// tombstones, the oldest first; then the end, which counts the preceding lines by kind: without it
+// the text was cut off. (Version 1 had no end.) The first member of a line names its kind:
 //
 //   {"journal":2}
 //   {"session":"s1","reactor":"alerts","generation":"k3m9x0ab","created":1700000000000,
@@ -18,9 +17,9 @@ internal import JSONCoding
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":8,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1}
 //
-// Members that would be empty are left out. What is JSON in the file stands there as it is; what
-// is not (it was tampered with, or is a body of another kind) stands as a string under the same name
-// with "Text" behind it. Sessions that are over and not yet removed are not in it.
+// Empty members are omitted. JSON of the file is copied unchanged; other content (which was changed
+// by another program, or is a body of another kind) becomes a string under the same name with the
+// suffix "Text". Deleted sessions that are not yet removed are omitted.
 
 /// One line of a journal as text, under construction.
 struct JournalLine {
@@ -50,7 +49,7 @@ struct JournalLine {
         JSON.appendString(value, to: &bytes)
     }
 
-    /// JSON as it stands.
+    /// Adds JSON unchanged.
     mutating func add(_ name: StaticString, json value: [UInt8]) {
         guard !value.isEmpty else { return }
         if JSON.isLine(value) {
