@@ -270,7 +270,7 @@ struct WrittenTests {
         }
     }
 
-    // MARK: What has JSON whatever its value is
+    // MARK: Types that always have JSON
 
     private enum Plain: TaggedCodable {
         case none

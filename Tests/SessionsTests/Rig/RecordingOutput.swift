@@ -19,7 +19,7 @@ final class RecordingOutput: SessionOutput {
     /// Requests whose connection was lost before the reply.
     private var gone: Set<UInt64> = []
 
-    // MARK: What the session calls
+    // MARK: SessionOutput
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
         guard !gone.contains(subscriber) else { return bytes.count }
@@ -53,7 +53,7 @@ final class RecordingOutput: SessionOutput {
         notes.append(note)
     }
 
-    // MARK: What the test does
+    // MARK: Actions of the test
 
     /// The reader accepts `capacity` more bytes and then stalls; nil: it accepts everything.
     func setCapacity(_ capacity: Int?, of subscriber: UInt64) {

@@ -175,7 +175,7 @@ final class Rig {
         return token
     }
 
-    // MARK: What was seen
+    // MARK: Output
 
     func answer(_ token: UInt64) -> Reply.Content? {
         output.answers.first { $0.token == token }?.content
