@@ -40,17 +40,7 @@ struct Attempt {
         if self.refusal == nil { self.refusal = refusal }
     }
 
-    /// The decision is made.
-    ///
-    /// - Returns: why it has to be taken back; nil if it stays.
-    mutating func end() -> ActionRefusal? {
-        scope = .none
-        return takeRefusal()
-    }
-
-    /// The same for a machine that keeps its mark itself, and may be called during a rollback.
     mutating func takeRefusal() -> ActionRefusal? {
-        guard isRefused else { return nil }
         defer { refusal = nil }
         return refusal
     }
@@ -132,7 +122,10 @@ extension Session {
     ///
     /// - Returns: why everything since its mark has to be taken back; nil if it stays.
     @usableFromInline
-    func endRequest() -> ActionRefusal? { attempt.end() }
+    func endRequest() -> ActionRefusal? {
+        attempt.begin(.none)
+        return takeRefusal()
+    }
 
     /// Whether the request that is being received is refused already: what follows in it is dropped.
     @usableFromInline
@@ -173,6 +166,14 @@ extension Session {
     /// Callable from wherever a machine decides, between the mark and the end of the turn or
     /// mutation. Nothing that is entered after it stays.
     func refuse(_ refusal: ActionRefusal) { attempt.refuse(refusal) }
+
+    /// The decision is made.
+    ///
+    /// - Returns: why it has to be taken back; nil if it stays.
+    func takeRefusal() -> ActionRefusal? {
+        // Two accesses: one that lasts while it branches would be checked at run time.
+        attempt.isRefused ? attempt.takeRefusal() : nil
+    }
 
     /// Takes back what was decided since the mark: records, notes, events, what is to be committed
     /// and done. The machine takes back its own.

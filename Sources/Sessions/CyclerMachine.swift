@@ -184,7 +184,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         let mark = session.attemptMark()
         let newest = newestVersion
         for event in pendingEvents where !session.attempt.isRefused { apply(event) }
-        guard let refusal = session.attempt.takeRefusal() else { return nil }
+        guard let refusal = session.takeRefusal() else { return nil }
         session.takeBack(to: mark)
         states.removeLast(Int(newestVersion - newest))
         pulses.look(at: shownState(at: newest))

@@ -84,7 +84,8 @@ extension ReactorMachine {
     }
 
     func reportRefusal(of action: ActionTag) {
-        guard let refusal = session.attempt.end() else { return }
+        session.attempt.begin(.none)
+        guard let refusal = session.takeRefusal() else { return }
         failed(
             ReactorFailure(
                 place: action == .none ? .source : .effect, error: refusal, action: action))

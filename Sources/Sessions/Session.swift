@@ -63,7 +63,8 @@ package final class Session {
     var arrival = Arrival()
     var weighing = Weighing()
     var stateMeter = StateMeter()
-    /// Made for the first request that has one.
+    /// Made for the first request that has one. Used with `if let`: an optional chain is an access that
+    /// may be checked at run time (ADR-0013), and each answer looks here.
     var keys: IdempotencyKeys?
     var activities = ActivityNames()
 

@@ -55,7 +55,7 @@ extension Session {
     /// A request waits no longer for its effects: it is answered while they run.
     package func stopWaiting(_ token: UInt64) {
         guard let wait = waits.remove(token) else {
-            keys?.setLookUp(token, .expired)
+            if let keys { keys.setLookUp(token, .expired) }
             return
         }
         answer(wait, .unsettled)
@@ -64,14 +64,14 @@ extension Session {
     /// The connection is gone; its effects continue (case 90).
     package func forget(_ token: UInt64) {
         guard let wait = waits.remove(token) else {
-            keys?.setLookUp(token, .disconnected)
+            if let keys { keys.setLookUp(token, .disconnected) }
             return
         }
         // Before its commit nobody knows whether the request has happened: the commit says so.
         if let step = wait.step, uncommitted.contains(step) {
             step.endWaiting(token)
-        } else {
-            keys?.endWaiting(token)
+        } else if let keys {
+            keys.endWaiting(token)
         }
     }
 }
