@@ -41,7 +41,7 @@ struct FailedCommit {
         session.takeBackEnd()
         let wasNeverCreated = rolledBack.contains(where: \.creates)
         for step in rolledBack {
-            session.table.withdraw(step)
+            session.table.commits.withdraw(step)
             session.keys?.rollBack(step)
             for reply in step.replies where !step.endsWait(reply) {
                 fail(reply, wasNeverCreated: wasNeverCreated)

@@ -35,11 +35,11 @@ struct KeyedRequests {
     private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
         let (sessionKey, incarnation) = (session.key, session.incarnation)
         keys.beginLookUp(for: post.token)
-        table.beginLookUp(ofBytes: post.body.count)
+        table.commits.beginLookUp(ofBytes: post.body.count)
         session.askArchive { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { result in
-            table.endLookUp(ofBytes: post.body.count)
+            table.commits.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
             // A decision made meanwhile comes first: a deletion, or a commit that failed.
             guard session.isRunning, session.incarnation == incarnation else {

@@ -11,7 +11,7 @@ extension Session {
         if let step = uncommitted.last, step.isGathering { return step }
         let step = Step(self, end: history.newest)
         uncommitted.append(step)
-        table.gather(step)
+        table.commits.gather(step)
         return step
     }
 
@@ -84,12 +84,12 @@ extension Session {
     func answer(_ content: consuming Reply.Content, _ token: UInt64) {
         if let keys { KeyedRequests(session: self, keys: keys).store(content, for: token) }
         guard let step = uncommitted.last else { return table.output.reply(content, to: token) }
-        table.attach(.content(content, token: token), to: step)
+        table.commits.attach(.content(content, token: token), to: step)
     }
 
     func answer(_ reply: consuming Reply) {
         guard let step = uncommitted.last else { return deliver(reply) }
-        table.attach(reply, to: step)
+        table.commits.attach(reply, to: step)
     }
 
     /// A reply about everything that is decided.

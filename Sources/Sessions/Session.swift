@@ -182,7 +182,7 @@ package final class Session {
     /// waits, when what they started has ended.
     package func post(_ post: ActionPost) throws(ActionRefusal) {
         guard isRunning else { return answer(content(absence), post.token) }
-        guard table.hasRoom else { throw .overloaded }
+        guard table.commits.hasRoom else { throw .overloaded }
         noteUse()
         if let key = post.key {
             let keys = keys ?? makeKeys()
@@ -222,7 +222,7 @@ package final class Session {
             let receipt = try machine.receive(
                 post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         else { return answer(content(.conditionFailed), post.token) }
-        if let step = uncommitted.last { table.charge(post.body.count, to: step) }
+        if let step = uncommitted.last { table.commits.charge(post.body.count, to: step) }
         let content = content(
             .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {

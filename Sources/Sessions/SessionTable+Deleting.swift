@@ -68,7 +68,7 @@ extension SessionTable {
             head: .init(
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: time))
-        handIn(Batch(records: [end]), deleting: id)
+        commits.handIn(Batch(records: [end]), deleting: id, in: self)
     }
 
     /// The journal has ended the batch of a deletion.

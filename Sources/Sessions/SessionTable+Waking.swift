@@ -184,6 +184,6 @@ extension SessionTable {
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil { takeSnapshots() }
         commit()
-        whenCommitted(act)
+        commits.whenCommitted(act)
     }
 }

@@ -1,12 +1,8 @@
-internal import DequeModule
 internal import JSONCoding
 package import Reactors
 package import Storage
 
-/// The sessions of one loop, and the way of their steps through the journal.
-///
-/// Design: steps of all sessions that gather in one round go to the journal as one batch. Batches
-/// end in the order in which they were handed in, so the first in flight is the one that ended.
+/// The sessions of one loop.
 package final class SessionTable {
     /// Brings a job to the table's loop, from any thread, in order. Returns false when the loop has
     /// stopped: the job is let go of and never done, so the waiting task must be resumed.
@@ -61,14 +57,7 @@ package final class SessionTable {
     var shown: ShownState?
     /// How many have left memory, asleep or ended, since it was given back.
     var evictedCount = 0
-    private var committed: (() -> Void)?
     private var ended = EndedSessions()
-    private var gathering: [Step] = []
-    private var inFlight: Deque<Flight> = []
-    private var unanswered = 0
-    /// Bytes of posted bodies in steps that are not committed, and of those that wait for their key.
-    private var uncommittedBytes = 0
-    private var isStopped = false
     private var randomness = SystemRandomNumberGenerator()
     var scratch: [UInt8] = []
     var encodingSpace = JSONEncodingSpace()
@@ -76,6 +65,7 @@ package final class SessionTable {
     var encoder = RecordEncoder()
     /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
     let crashSlot: CrashSlot
+    let commits: CommitPipeline
     /// Reads of the journal by streams.
     let background: BackgroundQueue
     /// Whose record is being written.
@@ -102,6 +92,7 @@ package final class SessionTable {
         self.isolation = isolation
         self.reach = reach ?? { _, job in hop(job) }
         self.topics = topics
+        commits = CommitPipeline(journal, limits, hop: hop)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
     }
 
@@ -215,11 +206,6 @@ package final class SessionTable {
         }
     }
 
-    func whenCommitted(_ act: @escaping () -> Void) {
-        guard !inFlight.isEmpty else { return act() }
-        committed = act
-    }
-
     /// The first `limit` sessions after `id` in the order of their ids.
     ///
     /// For journals without an archive. Looks at every session, some 20 ns each, so 20 ms for a
@@ -243,22 +229,16 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.values { session.stop() }
-        for step in inFlight.flatMap(\.steps) + gathering { step.giveUp() }
+        commits.giveUp()
         // They hold the table, and what comes in late finds nobody.
         sessions = [:]
         asleepCount = 0
         shown = nil
         eviction = Eviction()
-        gathering = []
-        inFlight = []
         waking = [:]
         deletions = [:]
         background.removeAll()
-        isStopped = true
-        // Its caller waits for commits that end nowhere any more.
-        let act = committed
-        committed = nil
-        act?()
+        commits.stop()
     }
 
     func remove(_ session: Session) {
@@ -274,39 +254,7 @@ package final class SessionTable {
         sessions = Dictionary(uniqueKeysWithValues: sessions.map { ($0, $1) })
     }
 
-    // MARK: Steps
-
-    /// Whether one more answer may wait for the journal.
-    var hasRoom: Bool {
-        unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
-    }
-
-    /// A request waits for the journal to say whether it knows its key: it counts as one whose
-    /// commit is under way.
-    func beginLookUp(ofBytes bytes: Int) {
-        unanswered += 1
-        uncommittedBytes += bytes
-    }
-
-    func endLookUp(ofBytes bytes: Int) {
-        unanswered -= 1
-        uncommittedBytes -= bytes
-    }
-
-    /// A body that was posted is part of the step.
-    func charge(_ bytes: Int, to step: Step) {
-        step.postedBytes += bytes
-        uncommittedBytes += bytes
-    }
-
-    func gather(_ step: Step) {
-        gathering.append(step)
-    }
-
-    func attach(_ reply: consuming Reply, to step: Step) {
-        step.replies.append(reply)
-        unanswered += 1
-    }
+    // MARK: Records
 
     /// Begins a record for the journal; what it holds goes to the encoder.
     ///
@@ -354,108 +302,6 @@ package final class SessionTable {
         if taken.capacity <= 65_536 { scratch = taken }
     }
 
-    /// A step that fell is not handed in.
-    func withdraw(_ step: Step) {
-        step.isRolledBack = true
-        unanswered -= step.replies.count
-        uncommittedBytes -= step.postedBytes
-        guard step.isGathering else { return }
-        gathering.removeAll { $0 === step }
-    }
-
-    /// Batches that one ``commit()`` hands in at the most.
-    private static let batchesInARound = 8
-
     /// Hands what has gathered to the journal, as one batch. Called once a round.
-    ///
-    /// A journal that ends a batch at once lets actions continue that waited for it, and what they
-    /// decide gathers when the round is over: it is handed in here too. An action that decides
-    /// without end does so in later rounds, so that others have their turn.
-    package func commit() {
-        for _ in 0..<Self.batchesInARound {
-            guard !gathering.isEmpty else { return }
-            commitBatch()
-        }
-        if !gathering.isEmpty { _ = hop { $0.commit() } }
-    }
-
-    private func commitBatch() {
-        finishRecord()
-        let batch = gathering
-        gathering.removeAll(keepingCapacity: true)
-        for step in batch { step.isGathering = false }
-        var whole = Batch()
-        if journal.keepsRecords {
-            for step in batch {
-                // Handed over, not copied: nothing is added to a step from here on.
-                var part = Batch()
-                swap(&part, &step.batch)
-                if whole.isEmpty { whole = part } else { whole.append(part) }
-            }
-        }
-        handIn(whole, .steps(batch))
-    }
-
-    /// One batch on its way to the journal.
-    private enum Flight {
-        case steps([Step])
-        /// The end of a session that is not in memory: it is not decided in a step, and whatever
-        /// is wrong with it fails nobody else.
-        case deletion(SessionID)
-
-        var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
-    }
-
-    /// Hands in the end of a session that is not in memory.
-    func handIn(_ batch: Batch, deleting id: SessionID) { handIn(batch, .deletion(id)) }
-
-    private func handIn(_ batch: Batch, _ flight: Flight) {
-        // Batches that were given up may end yet: what is handed in now would be taken for one.
-        guard !isStopped else { return }
-        inFlight.append(flight)
-        let hop = hop
-        let ending = journal.commit(batch) { failure in
-            _ = hop { $0.batchEnded(failure) }
-        }
-        switch ending {
-        case .done: batchEnded(nil)
-        case .pending: break
-        }
-    }
-
-    private func batchEnded(_ failure: JournalFailure?) {
-        guard let flight = inFlight.popFirst() else {
-            precondition(isStopped, "the journal ended a batch that it was not given")
-            return
-        }
-        defer { tellCommitted() }
-        let batch: [Step]
-        switch flight {
-        case .steps(let steps): batch = steps
-        case .deletion(let id): return deletionEnded(id, failure)
-        }
-        for step in batch where !step.isRolledBack {
-            if let failure {
-                let failed = FailedCommit(session: step.session, failure: failure)
-                guard failed.isHarmless(for: step) else {
-                    failed.rollBack(from: step)
-                    continue
-                }
-                failed.skip()
-            }
-            unanswered -= step.replies.count
-            uncommittedBytes -= step.postedBytes
-            step.session.commit(step, isTaken: failure == nil)
-        }
-        guard failure == nil else { return }
-        for step in batch where !step.isRolledBack { step.session.publish() }
-    }
-}
-
-extension SessionTable {
-    private func tellCommitted() {
-        guard inFlight.isEmpty, let act = committed else { return }
-        committed = nil
-        act()
-    }
+    package func commit() { commits.commit(in: self) }
 }

@@ -16,7 +16,7 @@ struct StreamOpener {
             ? snapshotData(request.selection, at: history.newest.version) : nil
         var request = request
         request.notes = history.newest.notes
-        session.table.attach(
+        session.table.commits.attach(
             .subscription(request, number: history.newest.number, snapshot: snapshot),
             to: newestStep)
     }
