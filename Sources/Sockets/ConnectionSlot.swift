@@ -26,6 +26,8 @@ struct ConnectionSlot {
         static let lingering = Flags(rawValue: 256)
         /// In the list of connections that continue without a new event.
         static let queued = Flags(rawValue: 512)
+        /// Bytes that were received wait in `ConnectionTable.held`.
+        static let holdsBytes = Flags(rawValue: 1_024)
     }
 
     /// -1 in a free slot.

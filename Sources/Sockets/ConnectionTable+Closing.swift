@@ -24,13 +24,15 @@ extension ConnectionTable {
             return nil
         }
         let peerHasFinished = slots[index].flags.contains(.peerFinished)
+        let unread = held[index] ?? ahead.undelivered(connection)
         guard let descriptor = try? poller.release(slots[index].descriptor, connection) else {
             // Only `EMFILE`, `ENFILE` or `ENOMEM` can be meant, which the documentation above
             // promises as nil.
             return nil
         }
         _ = remove(index)
-        return DetachedSocket(descriptor: descriptor, peerHasFinished: peerHasFinished)
+        return DetachedSocket(
+            descriptor: descriptor, peerHasFinished: peerHasFinished, unread: unread)
     }
 
     /// Frees the slot and closes the descriptor.
@@ -58,6 +60,10 @@ extension ConnectionTable {
         if slots[index].flags.contains(.paused) {
             slots[index].flags.remove(.paused)
             poller.setReading(true, id(at: index))
+        }
+        if slots[index].flags.contains(.holdsBytes) {
+            slots[index].flags.remove(.holdsBytes)
+            held[index] = nil
         }
         slots[index].flags.insert(.lingering)
         slots[index].lingerBytesLeft = Self.lingerLimitBytes

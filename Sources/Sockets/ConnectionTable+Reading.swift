@@ -21,7 +21,36 @@ extension ConnectionTable {
         guard !slots[index].flags.contains(.peerFinished) else { return }
         poller.setReading(true, connection)
         // An edge-triggered poller does not repeat itself.
-        if slots[index].flags.contains(.readable) { queue(index) }
+        if !slots[index].flags.isDisjoint(with: [.readable, .holdsBytes]) { queue(index) }
+    }
+
+    /// Receives a slice before the connection is served, if it has bytes and nothing else is to be
+    /// done about it. The peer's end is left to the read that serves it, which finds it again.
+    func receiveAhead(_ connection: ConnectionID) {
+        guard !ahead.isFull, let index = live(connection),
+            slots[index].flags.isSubset(of: [.open, .readable, .readToEnd, .queued])
+        else { return }
+        let slice = unsafe ahead.freeSlice
+        let outcome = unsafe SocketCalls.receive(slots[index].descriptor, into: slice)
+        if case .moved(0) = outcome { return }
+        record(outcome, of: slice.count, index)
+        if case .moved(let count) = outcome { ahead.append(connection, count: count) }
+    }
+
+    /// Keeps bytes that were received, until the handler wants them.
+    func hold(_ bytes: [UInt8], for connection: ConnectionID) {
+        guard !bytes.isEmpty, let index = usable(connection) else { return }
+        held[index] = bytes
+        slots[index].flags.insert(.holdsBytes)
+        if !slots[index].flags.contains(.paused) { queue(index) }
+    }
+
+    /// The bytes that were kept, unless the handler does not read.
+    func dequeueHeld(_ index: Int) -> [UInt8]? {
+        guard slots[index].flags.contains(.holdsBytes), !slots[index].flags.contains(.paused)
+        else { return nil }
+        slots[index].flags.remove(.holdsBytes)
+        return held.removeValue(forKey: index)
     }
 
     /// Records an event in the flags of its connection, which decide what is done about it.
@@ -51,13 +80,20 @@ extension ConnectionTable {
             flags.isDisjoint(with: [.paused, .peerFinished, .failed])
         else { return nil }
         let outcome = unsafe SocketCalls.receive(slots[index].descriptor, into: buffer)
+        record(outcome, of: buffer.count, index)
+        return outcome
+    }
+
+    /// - Parameter wanted: how many bytes the read had room for.
+    private func record(_ outcome: SocketCalls.Outcome, of wanted: Int, _ index: Int) {
+        let flags = slots[index].flags
         switch outcome {
         case .moved(0):
             slots[index].flags.insert(.peerFinished)
             slots[index].flags.remove([.readable, .readToEnd])
             poller.setReading(false, id(at: index))
         case .moved(let count):
-            if count < buffer.count, poller.shortReadMeansDrained, !flags.contains(.readToEnd) {
+            if count < wanted, poller.shortReadMeansDrained, !flags.contains(.readToEnd) {
                 slots[index].flags.remove(.readable)
             }
         case .wouldBlock:
@@ -65,6 +101,5 @@ extension ConnectionTable {
         case .failed(let code):
             fail(index, code)
         }
-        return outcome
     }
 }

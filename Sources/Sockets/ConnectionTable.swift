@@ -24,6 +24,10 @@ package final class ConnectionTable {
     let poller: any Poller
     let load: LoopLoad
     let slots = ConnectionSlots()
+    let ahead: ReceivedAhead
+    /// By slot: bytes that were received and that the handler does not want yet. Invariant: a slot
+    /// has bytes here while it is flagged `holdsBytes`. At most one slice each.
+    var held: [Int: [UInt8]] = [:]
     /// First of the free slots, each of which names the next; -1 ends the list.
     private var firstFree: Int32 = -1
     /// Connections that continue in the next pass without a new event. Invariant: each is in it once
@@ -48,9 +52,10 @@ package final class ConnectionTable {
     /// The round ends with the present pass.
     var isRoundYielded = false
 
-    init(poller: any Poller, load: LoopLoad) {
+    init(poller: any Poller, load: LoopLoad, aheadBytes: Int) {
         self.poller = poller
         self.load = load
+        self.ahead = ReceivedAhead(sliceBytes: aheadBytes)
         self.roundBegan = .read()
         self.roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
         self.deadlines = LoopDeadlines(at: .read())
@@ -113,6 +118,7 @@ package final class ConnectionTable {
     /// Frees the slot and gives the descriptor, which is the caller's from now on.
     func remove(_ index: Int) -> Int32 {
         let descriptor = slots[index].descriptor
+        if slots[index].flags.contains(.holdsBytes) { held[index] = nil }
         deadlines.set(slot: index, nil)
         let next = slots[index].generation &+ 1
         slots[index] = ConnectionSlot(

@@ -37,14 +37,29 @@ extension EventLoop {
         while mayHaveMore {
             events.removeAll(keepingCapacity: true)
             mayHaveMore = table.poller.poll(into: &events)
-            for event in events {
-                table.record(event)
-                serve(event.id, handler)
+            for event in events { table.record(event) }
+            var served = 0
+            while served < events.count {
+                let group = served..<min(served + ReceivedAhead.capacity, events.count)
+                serveGroup(group, handler)
+                served = group.upperBound
             }
         }
         serveContinuing(handler)
         runInbox(handler)
         fireDeadlines(handler)
+    }
+
+    /// Receives from each connection of the group, then serves each (``ReceivedAhead``).
+    private func serveGroup(_ group: Range<Int>, _ handler: Handler) {
+        if group.count > 1 {
+            for index in group { table.receiveAhead(events[index].id) }
+        }
+        for index in group {
+            let id = events[index].id
+            unsafe serve(id, handler, ahead: table.ahead.dequeue(id))
+        }
+        table.ahead.removeAll()
     }
 
     /// Serves the connections that had more to do than was done in the last pass.
@@ -71,8 +86,10 @@ extension EventLoop {
                 for socket in sockets {
                     handler.opened(table.insert(socket.descriptor), peer: socket.peer)
                 }
-            case .adopted(let descriptor, let peerHasFinished, let then):
-                then(handler, table.insert(descriptor, peerHasFinished: peerHasFinished))
+            case .adopted(let descriptor, let peerHasFinished, let unread, let then):
+                let id = table.insert(descriptor, peerHasFinished: peerHasFinished)
+                table.hold(unread, for: id)
+                then(handler, id)
             }
         }
         // A rush's memory is not kept for ever.

@@ -1,7 +1,14 @@
 extension EventLoop {
-    /// Serves one connection by its flags: report that it broke, that there is room, what it
-    /// sent.
+    /// Serves one connection of which nothing has been received ahead.
     func serve(_ id: ConnectionID, _ handler: Handler) {
+        unsafe serve(id, handler, ahead: nil)
+    }
+
+    /// Serves one connection by its flags: reports that it broke, that there is room, what it
+    /// sent.
+    ///
+    /// - Parameter ahead: the bytes that have been received from it already.
+    func serve(_ id: ConnectionID, _ handler: Handler, ahead: UnsafeRawBufferPointer?) {
         guard let index = table.live(id) else { return }
         let flags = table.slots[index].flags
         if flags.contains(.failed) {
@@ -17,7 +24,29 @@ extension EventLoop {
             isRoundOpen = true
             handler.writable(id)
         }
+        if let bytes = unsafe ahead { unsafe deliver(bytes, id, handler) }
+        if flags.contains(.holdsBytes) { deliverHeld(id, handler) }
         if flags.contains(.readable) { read(id, handler) }
+    }
+
+    /// Delivers what was received ahead. A connection served before this one may have closed or
+    /// paused it meanwhile.
+    private func deliver(
+        _ bytes: UnsafeRawBufferPointer, _ id: ConnectionID, _ handler: Handler
+    ) {
+        guard let index = table.usable(id) else { return }
+        guard !table.slots[index].flags.contains(.paused) else {
+            return unsafe table.hold([UInt8](bytes), for: id)
+        }
+        isRoundOpen = true
+        handler.received(id, unsafe bytes.bytes)
+    }
+
+    private func deliverHeld(_ id: ConnectionID, _ handler: Handler) {
+        guard let index = table.usable(id), let bytes = table.dequeueHeld(index) else { return }
+        isRoundOpen = true
+        // Any UInt8 may be read as a raw byte.
+        handler.received(id, unsafe bytes.span.bytes)
     }
 
     private func end(_ index: Int, _ id: ConnectionID, _ handler: Handler) {

@@ -69,7 +69,9 @@ package actor EventLoop<Handler: LoopHandler> {
         let poller = try Self.makePoller(poller)
         self.executor = LoopExecutor(label: label)
         self.readBuffer = ReadBuffer(byteCount: readBufferBytes)
-        self.table = ConnectionTable(poller: poller, load: load)
+        self.table = ConnectionTable(
+            poller: poller, load: load,
+            aheadBytes: min(ReceivedAhead.sliceBytes, readBufferBytes))
         executor.queue.async {
             self.assumeIsolated { $0.start(makeHandler) }
         }
@@ -104,11 +106,11 @@ package actor EventLoop<Handler: LoopHandler> {
         _ socket: consuming DetachedSocket,
         then: @escaping @Sendable (Handler, ConnectionID) -> Void
     ) -> Bool {
-        let peerHasFinished = socket.peerHasFinished
+        let (peerHasFinished, unread) = (socket.peerHasFinished, socket.unread)
         let descriptor = socket.release()
         load.add(1)
         let item = LoopInbox<Handler>.Item.adopted(
-            descriptor: descriptor, peerHasFinished: peerHasFinished, then: then)
+            descriptor: descriptor, peerHasFinished: peerHasFinished, unread: unread, then: then)
         guard post(item) else {
             load.subtract(1)
             SocketCalls.close(descriptor)

@@ -15,7 +15,7 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         case job(@Sendable (Handler) -> Void)
         case accepted([Accepted])
         case adopted(
-            descriptor: Int32, peerHasFinished: Bool,
+            descriptor: Int32, peerHasFinished: Bool, unread: [UInt8],
             then: @Sendable (Handler, ConnectionID) -> Void)
     }
 
