@@ -7,10 +7,11 @@ internal import DequeModule
 /// the middle of. One `append` is never split over two chunks. Chunks start small, so that a
 /// session with one short event costs little, and double up to 64 KiB.
 package struct ChunkedBytes {
-    private struct Chunk {
+    /// Bytes that lie together.
+    struct Chunk {
         /// The offset of the chunk's first byte.
-        var start: Int
-        var bytes: [UInt8]
+        fileprivate(set) var start: Int
+        fileprivate(set) var bytes: [UInt8]
 
         var end: Int { start + bytes.count }
     }
@@ -28,6 +29,9 @@ package struct ChunkedBytes {
     package init() {}
 
     package var count: Int { end - start }
+
+    /// The chunk that ends at `end`; an empty one if there is none.
+    var newestChunk: Chunk { chunks.last ?? Chunk(start: end, bytes: []) }
 
     /// Appends the bytes in one piece.
     ///

@@ -134,6 +134,12 @@ final class History {
         HistorySlice(records, notes, after: start, through: end)
     }
 
+    /// A record with its events; nil if it is not kept.
+    func record(_ number: UInt64) -> HistorySlice.Element? {
+        guard number > keptAfter, number <= newest.number else { return nil }
+        return records.entry(Int(number - keptAfter) - 1)
+    }
+
     /// The version at a record; nil if the record is not kept.
     func version(at number: UInt64) -> UInt64? {
         if number >= newest.number { return newest.version }

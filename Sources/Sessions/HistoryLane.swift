@@ -80,6 +80,8 @@ final class HistoryLane {
         return KeptEvents(self, items[index].firstEvent..<end)
     }
 
+    func entry(_ index: Int) -> HistorySlice.Element { (items[index].head, events(at: index)) }
+
     fileprivate func source(ofEvent index: Int) -> EventSource { events[index - firstEvent].source }
 
     fileprivate func data(ofEvent index: Int) -> ArraySlice<UInt8> {

@@ -68,7 +68,7 @@ extension Session {
     func publish() {
         for stream in streams.all {
             frame(stream)
-            stream.flush()
+            stream.flush(to: table.output)
         }
         if streams.showStates { endReplay() }
         let retention = table.limits.retention

@@ -86,8 +86,12 @@ final class SharedStream {
     }
 
     /// Writes to every live subscriber whose connection accepts bytes. None waits for another.
-    func flush() {
-        for subscriber in subscribers { subscriber.deliver() }
+    ///
+    /// Why the newest chunk is passed along: nearly every subscriber has all that comes before it,
+    /// and each look for its bytes costs as much as the rest of the delivery.
+    func flush(to output: any SessionOutput) {
+        let newest = bytes.newestChunk
+        for subscriber in subscribers { subscriber.deliver(newest, to: output) }
     }
 
     // MARK: Framing
@@ -110,11 +114,17 @@ final class SharedStream {
     ) {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
-        _ = append(
-            after: framedThrough, through: position, from: session, to: &scratch, limit: .max,
-            with: &framer
-        ) { position, end in
-            marks.append(Mark(position: position, end: begin + end))
+        if selection.log {
+            _ = append(
+                after: framedThrough, through: position, from: session, to: &scratch, limit: .max,
+                with: &framer
+            ) { position, end in
+                marks.append(Mark(position: position, end: begin + end))
+            }
+        } else if let (head, events) = session.history.record(position.number) {
+            append(head, events, from: session, to: &scratch, with: &framer) { position, end in
+                marks.append(Mark(position: position, end: begin + end))
+            }
         }
         bytes.append(scratch)
         framedThrough = position

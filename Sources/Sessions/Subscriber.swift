@@ -96,8 +96,20 @@ package final class Subscriber {
 
     // MARK: Events
 
-    /// Writes what has been added to the stream. Readers that are not live get it later.
-    func deliver() {
+    /// Writes the bytes that were added to the stream. Readers that are not live get them later.
+    ///
+    /// - Parameter newest: the stream's newest chunk.
+    func deliver(_ newest: ChunkedBytes.Chunk, to output: any SessionOutput) {
+        guard !isBlocked, case .live(let offset) = state, offset < newest.end else { return }
+        guard offset >= newest.start else { return deliver() }
+        let missing = newest.end - offset
+        let accepted = output.write(
+            newest.bytes.span.extracting(last: missing), to: id)
+        state = .live(offset + accepted)
+        isBlocked = accepted < missing
+    }
+
+    private func deliver() {
         guard !isBlocked, case .live(let offset) = state, offset < stream.end else { return }
         state = .live(write(from: offset))
     }
