@@ -24,7 +24,7 @@ final class CommitPipeline {
         self.hop = hop
     }
 
-    // MARK: Gathering
+    // MARK: Within a round
 
     /// Whether one more answer may wait for the journal.
     var hasRoom: Bool {
