@@ -82,9 +82,6 @@ public final class TopicBus: Sendable {
     /// The number of values kept for sessions that start later.
     package var rememberedCount: Int { channels.withLock { $0.rememberedCount } }
 
-    /// The number of listening sources, over all topics.
-    package var listenerCount: Int { channels.withLock { $0.readerCount } }
-
     func subscribe<Element: Sendable>(
         to topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) -> TopicSubscription<Element> {

@@ -35,10 +35,6 @@ struct TopicChannels {
         channels.values.joined().count { $0.hasValue }
     }
 
-    var readerCount: Int {
-        channels.values.joined().reduce(0) { $0 + $1.readerCount }
-    }
-
     static func decoding<Element: Decodable & Sendable>(
         of topic: Topic<Element>
     ) -> Decoding {

@@ -22,18 +22,6 @@ struct IdleSessions {
     private var firstTick: UInt64 = 0
     private var lists: Deque<[Session]> = [[]]
 
-    /// How many there are. For tests: a walk over the lists.
-    var count: Int { lists.reduce(0) { $0 + $1.count } }
-
-    /// Whether the session stands where it believes to stand.
-    func holds(_ session: Session) -> Bool {
-        guard let place = session.persistence?.idlePlace, place.tick >= firstTick,
-            case let list = Int(place.tick - firstTick), list < lists.count,
-            place.index < lists[list].count
-        else { return false }
-        return lists[list][place.index] === session
-    }
-
     /// Puts the session among those that were last used in `tick`, or in the oldest tick that is
     /// kept; it leaves its earlier place.
     mutating func put(_ session: Session, at tick: UInt64) {
@@ -42,21 +30,21 @@ struct IdleSessions {
         let tick = max(tick, firstTick)
         let list = Int(tick - firstTick)
         while lists.count <= list { lists.append([]) }
-        persistence.idlePlace = Place(tick: tick, index: lists[list].count)
+        persistence.idlePosition = Place(tick: tick, index: lists[list].count)
         lists[list].append(session)
     }
 
     /// Takes the session out, if it is in.
     mutating func remove(_ session: Session) {
-        guard let persistence = session.persistence, let place = persistence.idlePlace else {
+        guard let persistence = session.persistence, let place = persistence.idlePosition else {
             return
         }
-        persistence.idlePlace = nil
+        persistence.idlePosition = nil
         let list = Int(place.tick - firstTick)
         let last = lists[list].removeLast()
         guard last !== session else { return }
         lists[list][place.index] = last
-        last.persistence?.idlePlace = place
+        last.persistence?.idlePosition = place
     }
 
     /// The session at the place, or the first one after it; moves the place behind it. Nil at the

@@ -23,7 +23,7 @@ final class PersistenceState {
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// Its place in the table's ``IdleSessions``; nil while it is asleep.
-    var idlePlace: IdleSessions.Place?
+    var idlePosition: IdleSessions.Place?
 
     init(_ saved: SavedSession?) {
         snapshotNumber = saved?.snapshot?.number ?? 0

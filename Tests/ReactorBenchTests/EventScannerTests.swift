@@ -63,6 +63,9 @@ struct EventScannerTests {
         let first = scanner.scan(piece.span, range: 0..<piece.count, into: &blocks)
         let second = scanner.scan(piece.span, range: 0..<piece.count, into: &blocks)
         #expect(first && !second)
-        #expect(scanner.isBetweenBlocks)
+        // Nothing of it is in the next block.
+        let next = Array("data: x\n\n".utf8)
+        #expect(scanner.scan(next.span, range: 0..<next.count, into: &blocks))
+        #expect(blocks.blocks == [Block(data: "x")])
     }
 }

@@ -96,7 +96,7 @@ struct TopicTests {
             await topics.publish("x", to: .currentUser).applied()
             #expect(await host.version == 1)
         }
-        while topics.listenerCount > 0 { await Task.yield() }
+        while topics.publish("y", to: .currentUser).sessions > 0 { await Task.yield() }
     }
 
     @Test func `waiting for a delivery ends with the waiting task`() async throws {
@@ -134,10 +134,8 @@ struct TopicTests {
         do {
             let read = Profile().sources[0].open(topics).read
             #expect(topics.publish("x", to: .currentUser).sessions == 1)
-            #expect(topics.listenerCount == 1)
             withExtendedLifetime(read) {}
         }
-        #expect(topics.listenerCount == 0)
         #expect(topics.publish("x", to: .currentUser).sessions == 0)
     }
 

@@ -44,11 +44,11 @@ package final class FileJournal: Journal {
     package let name = "file"
     package let path: String
     private let lock: JournalLock
-    private let writer: JournalWriter
+    let writer: JournalWriter
     private let reader: FileArchive
     private let crashes: CrashRecord
     package let interrupted: [InterruptedWork]
-    private let queue = DispatchQueue(label: "journal.writer", qos: .userInitiated)
+    let queue = DispatchQueue(label: "journal.writer", qos: .userInitiated)
     private let book = Mutex(Book())
     private let now: @Sendable () -> Int64
 
@@ -61,7 +61,7 @@ package final class FileJournal: Journal {
     /// - Parameters:
     ///   - now: milliseconds since 1970, for retention; default: the system's clock.
     ///   - looksEvery: how often it checks for records to trim, and whether a failed disk works
-    ///     again; default: a second; nil: only on request.
+    ///     again; default: a second; nil: never.
     /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
     ///   system refuses it.
     package init(
@@ -97,7 +97,7 @@ package final class FileJournal: Journal {
     /// of the work of its loops. Once per process; the process must be the server's own.
     package static func catchFaults() { CrashRecord.catchFaults() }
 
-    /// Checks at once for stuck loops; otherwise this happens every second.
+    /// Checks for stuck loops.
     package func lookForStuckLoops() { crashes.look() }
 
     /// Not on the journal's queue, which waits for a disk that does not respond.
@@ -107,7 +107,7 @@ package final class FileJournal: Journal {
             deadline: .now() + .nanoseconds(nanoseconds)
         ) { [weak self] in
             guard let self, !book.withLock({ $0.isClosed }) else { return }
-            crashes.look()
+            lookForStuckLoops()
             lookForStuckLoops(every: pause)
         }
     }
@@ -170,47 +170,6 @@ package final class FileJournal: Journal {
                 lock.release(isClosed: isReaderClosed && isWriterClosed)
                 continuation.resume()
             }
-        }
-    }
-
-    /// Trims everything due at once; otherwise this happens every second, in small steps.
-    package func trimNow() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                writer.maintenance.lookAtEverything()
-                while keepHouse() {}
-                continuation.resume()
-            }
-        }
-    }
-
-    /// Probes now whether a failed disk works again; otherwise this happens once a second.
-    package func checkDisk() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                if !book.withLock({ $0.isClosed }) {
-                    if !isWhole { recover() }
-                    lookForRoom()
-                }
-                continuation.resume()
-            }
-        }
-    }
-
-    /// Waits for the checkpoint under way, if any.
-    package func endCheckpoint() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                writer.endCheckpoint()
-                continuation.resume()
-            }
-        }
-    }
-
-    /// A setting of the writing connection; nil if there is no connection now.
-    package func writerPragma(_ name: String) async -> Int64? {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in continuation.resume(returning: writer.pragma(name)) }
         }
     }
 
@@ -324,14 +283,21 @@ package final class FileJournal: Journal {
 
     /// Once a second: probes a failed disk, or does maintenance until the next commit includes it.
     private func look() {
-        guard !book.withLock({ $0.isClosed }) else { return }
-        lookForRoom()
-        guard isWhole else {
-            recover()
-            return
-        }
+        guard probeDisk() else { return }
         writer.maintenance.isLookDue = true
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
+    }
+
+    /// Probes whether a failed disk works again, and whether a full one has room.
+    ///
+    /// - Returns: whether maintenance may be done.
+    @discardableResult
+    func probeDisk() -> Bool {
+        guard !book.withLock({ $0.isClosed }) else { return false }
+        lookForRoom()
+        if isWhole { return true }
+        recover()
+        return false
     }
 
     private var isWell: Bool {
@@ -355,7 +321,7 @@ package final class FileJournal: Journal {
     }
 
     /// One step of maintenance; returns whether there is more to do.
-    private func keepHouse() -> Bool {
+    func keepHouse() -> Bool {
         switch writer.keepHouse() {
         case .success(let isMore):
             return isMore

@@ -10,7 +10,7 @@ final class JournalWriter: @unchecked Sendable {
     let tail = TailIndex()
     let heads: SessionHeads
     let maintenance: Maintenance
-    private let checkpointer: Checkpointer
+    let checkpointer: Checkpointer
     private var database: DatabaseQueue?
     /// The file's identity when it was first opened.
     private var identity: FileIdentity?
@@ -151,11 +151,6 @@ final class JournalWriter: @unchecked Sendable {
             }
         }
         return found
-    }
-
-    func pragma(_ name: String) -> Int64? {
-        // The caller treats a missing connection like a missing value.
-        try? database?.inDatabase { try $0.integer("PRAGMA \(name)") }
     }
 
     /// False if the file stays open in this process.
@@ -308,9 +303,6 @@ final class JournalWriter: @unchecked Sendable {
         _ = try alone.inDatabase { try $0.checkpoint(.truncate) }
         try alone.close()
     }
-
-    /// Waits for the checkpoint under way.
-    func endCheckpoint() { checkpointer.rest() }
 
     /// One step of maintenance; returns whether there is more to do at once.
     func keepHouse() -> Result<Bool, JournalFailure> {

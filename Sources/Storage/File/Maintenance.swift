@@ -22,8 +22,6 @@ final class Maintenance {
     var tailBytes = 0
     /// Set once a second: sessions are due for examination.
     var isLookDue = false
-    /// The examination continues until every session was visited.
-    private(set) var looksAtEverything = false
     /// Where the examination of all sessions continues.
     var nextLook: Int64 = 0
     /// Where the removal of deleted sessions continues.
@@ -70,22 +68,11 @@ final class Maintenance {
     /// Records that the present transaction deletes the session with this row.
     func recordEnd(of row: Int64) { endedNow.insert(row) }
 
-    /// Makes the next examination visit all sessions.
-    func lookAtEverything() {
-        isLookDue = true
-        looksAtEverything = true
-        nextLook = 0
-        nextOver = 0
-    }
-
     /// Not before it has visited the rows of all deleted sessions: clients may delete as fast as
     /// they want, and the budget grows with the commits.
     func endLook() {
         guard nextOver == 0 else { return }
-        guard !looksAtEverything || (nextLook == 0 && !isMoveWanted && move == nil)
-        else { return }
         isLookDue = false
-        looksAtEverything = false
     }
 
     var areDue: Bool {

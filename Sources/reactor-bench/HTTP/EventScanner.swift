@@ -12,9 +12,6 @@ struct EventScanner {
     /// Where the last, unfinished line of `partial` starts.
     private var partialLineStart = 0
 
-    /// Whether the stream stands between two blocks.
-    var isBetweenBlocks: Bool { partial.isEmpty }
-
     /// Scans `range` of `bytes` and hands every complete block to `sink`.
     ///
     /// Returns false when a block grew past the limit and was dropped.

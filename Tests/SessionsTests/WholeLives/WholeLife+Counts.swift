@@ -9,13 +9,27 @@ extension WholeLife {
             blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")
         }
         let kept = awake.filter { $0.persistence != nil }
-        if rig.table.idle.count != kept.count {
-            blame("\(rig.table.idle.count) sessions may fall asleep, not \(kept.count)")
+        checkIdleSessions(kept)
+        checkSubscriberCount(of: sessions)
+    }
+
+    /// Each session that may fall asleep is in the lists once, at the place that it knows.
+    private func checkIdleSessions(_ kept: [Session]) {
+        var (place, idle) = (IdleSessions.Place(tick: 0, index: 0), Set<ObjectIdentifier>())
+        var count = 0
+        while let session = rig.table.idle.next(&place) {
+            count += 1
+            guard let own = session.persistence?.idlePosition, own.tick == place.tick,
+                own.index == place.index - 1
+            else { continue }
+            idle.insert(ObjectIdentifier(session))
         }
-        for session in kept where !rig.table.idle.holds(session) {
+        if count != kept.count {
+            blame("\(count) sessions may fall asleep, not \(kept.count)")
+        }
+        for session in kept where !idle.contains(ObjectIdentifier(session)) {
             blame("\(session.id.text) is awake and would never fall asleep")
         }
-        checkSubscriberCount(of: sessions)
     }
 
     /// Readers of an ended session are counted until they have received its end: their streams no
