@@ -31,13 +31,13 @@ struct JSONScanner {
         skipSpace()
         try value(parent: 0, ordinal: 0, depth: 0)
         skipSpace()
-        if offset < bytes.count { throw malformed("something follows the value") }
+        if offset < bytes.count { throw malformed("unexpected bytes after the value") }
     }
 
     private mutating func value(
         parent: UInt32, ordinal: UInt32, depth: Int
     ) throws(JSONRefusal) {
-        guard offset < bytes.count else { throw malformed("the text ends where a value should be") }
+        guard offset < bytes.count else { throw malformed("expected a value, found the end") }
         switch bytes[offset] {
         case UInt8(ascii: "\""): try string(parent, ordinal)
         case UInt8(ascii: "{"): try object(parent, ordinal, depth)
@@ -46,7 +46,7 @@ struct JSONScanner {
         case UInt8(ascii: "t"): try literal("true", .true, parent, ordinal)
         case UInt8(ascii: "f"): try literal("false", .false, parent, ordinal)
         case UInt8(ascii: "n"): try literal("null", .null, parent, ordinal)
-        default: throw malformed("no value begins like this")
+        default: throw malformed("expected a value")
         }
     }
 
@@ -64,7 +64,7 @@ struct JSONScanner {
                 guard peek() == UInt8(ascii: "\"") else { throw malformed("a key is not a string") }
                 try string(UInt32(index), count)
                 skipSpace()
-                guard take(UInt8(ascii: ":")) else { throw malformed("no \":\" after a key") }
+                guard take(UInt8(ascii: ":")) else { throw malformed("expected \":\" after a key") }
                 skipSpace()
                 try value(parent: UInt32(index), ordinal: count, depth: depth + 1)
                 count += 1
@@ -76,7 +76,7 @@ struct JSONScanner {
         if refusesDoubles, count > 1, let key = JSONDoubles.find(in: index, of: nodes, bytes) {
             throw .malformed(
                 offset: Int(nodes[key].start) - 1,
-                reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" is there twice")
+                reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" occurs twice")
         }
     }
 
@@ -102,7 +102,7 @@ struct JSONScanner {
         _ kind: JSONNode.Kind, _ parent: UInt32, _ ordinal: UInt32, _ depth: Int
     ) throws(JSONRefusal) -> Int {
         guard depth < depthLimit else {
-            throw malformed("more than \(depthLimit) containers within each other")
+            throw malformed("more than \(depthLimit) nested arrays and objects")
         }
         append(kind, start: offset, end: offset, parent, ordinal)
         offset += 1
@@ -165,11 +165,11 @@ struct JSONScanner {
         case UInt8(ascii: "u"):
             offset += 1
             let unit = try fourDigits()
-            if unit & 0xFC00 == 0xDC00 { throw malformed("a low surrogate stands alone") }
+            if unit & 0xFC00 == 0xDC00 { throw malformed("a low surrogate without its high one") }
             guard unit & 0xFC00 == 0xD800 else { return }
             guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
                 try fourDigits() & 0xFC00 == 0xDC00
-            else { throw malformed("a high surrogate stands alone") }
+            else { throw malformed("a high surrogate without its low one") }
         default: throw malformed("an unknown escape")
         }
     }
@@ -199,13 +199,13 @@ struct JSONScanner {
         case 0xF0: (length, second) = (4, 0x90...0xBF)
         case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
         case 0xF4: (length, second) = (4, 0x80...0x8F)
-        default: throw malformed("not UTF-8")
+        default: throw malformed("invalid UTF-8")
         }
         guard offset + length <= bytes.count, second.contains(bytes[offset + 1]) else {
-            throw malformed("not UTF-8")
+            throw malformed("invalid UTF-8")
         }
         for place in 2..<max(length, 2) where bytes[offset + place] & 0xC0 != 0x80 {
-            throw malformed("not UTF-8")
+            throw malformed("invalid UTF-8")
         }
         offset += length
     }
@@ -232,7 +232,7 @@ struct JSONScanner {
     private mutating func digits() throws(JSONRefusal) {
         let start = offset
         while offset < bytes.count, bytes[offset] &- 0x30 < 10 { offset += 1 }
-        if offset == start { throw malformed("a number lacks a digit") }
+        if offset == start { throw malformed("a number has a missing digit") }
     }
 
     private mutating func literal(
@@ -240,7 +240,7 @@ struct JSONScanner {
     ) throws(JSONRefusal) {
         let start = offset
         for byte in text.description.utf8 {
-            guard take(byte) else { throw malformed("no value begins like this") }
+            guard take(byte) else { throw malformed("expected a value") }
         }
         append(kind, start: start, end: offset, parent, ordinal)
     }

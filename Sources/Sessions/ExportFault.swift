@@ -13,5 +13,5 @@ package enum ExportFault: Error, Sendable {
 extension JournalFailure {
     /// Nothing was applied: what the request was decided upon is not believed any more.
     static let leftMemory = JournalFailure(
-        reason: .unavailable, detail: "the session left memory, for a commit of it failed")
+        reason: .unavailable, detail: "the session left memory after a failed commit")
 }

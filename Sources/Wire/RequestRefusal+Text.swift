@@ -2,7 +2,7 @@ extension RequestRefusal {
     package var detail: String {
         switch self {
         case .malformedRequestLine:
-            "The request line is not a method, a target and a version with single spaces between."
+            "The request line is not a method, a target and a version, separated by single spaces."
         case .methodTooLong(let limit):
             "The method is longer than \(limit) bytes; no such method is implemented."
         case .connectNotImplemented: "The method CONNECT is not implemented: this is no proxy."
@@ -18,14 +18,14 @@ extension RequestRefusal {
         case .tooManyFields(let limit): "The request has more than \(limit) field lines."
         case .field(let fault): fault.detail
         case .missingHost: "The field Host is missing."
-        case .repeatedHost: "The field Host is there more than once."
+        case .repeatedHost: "The field Host occurs more than once."
         case .malformedHost: "The field Host, or the target's authority, is not a host and port."
         case .unsupportedExpectation:
             "The field Expect asks for something other than 100-continue."
         case .malformedContentLength: "The field Content-Length is not one decimal number."
-        case .repeatedContentLength: "The field Content-Length is there more than once."
+        case .repeatedContentLength: "The field Content-Length occurs more than once."
         case .transferEncodingWithContentLength:
-            "The fields Transfer-Encoding and Content-Length are both there."
+            "Both Transfer-Encoding and Content-Length are present."
         case .transferEncodingInOldVersion:
             "The field Transfer-Encoding is not part of HTTP/1.0."
         case .malformedTransferEncoding:

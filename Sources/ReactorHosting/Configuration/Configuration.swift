@@ -29,11 +29,11 @@ public struct Configuration: Sendable, Equatable {
 
     /// How a loop asks the kernel: default the platform's best.
     public var poller: PollerChoice = Setting.choice(
-        "poller", default: .platform, "how loops ask the kernel")
+        "poller", default: .platform, "event poller of the loops")
 
     /// What holds the records. Default the file `reactor.sqlite` in the working directory.
     public var journal: JournalChoice = Setting.journal(
-        "journal", default: .file(path: "reactor.sqlite"), "what holds the records")
+        "journal", default: .file(path: "reactor.sqlite"), "where records are stored")
 
     /// Bytes of a request's head, beyond which it is refused with 431. Default 16 384.
     public var headLimitBytes: Int = Setting.bytes(
@@ -115,7 +115,7 @@ public struct Configuration: Sendable, Equatable {
 
     /// How long a reader may take no byte before it is closed. Default 30 s.
     public var stallTimeout: Duration = Setting.time(
-        "stall-timeout", default: .seconds(30), "how long a reader may take no byte")
+        "stall-timeout", default: .seconds(30), "how long a reader may accept no byte")
 
     /// How long a connection may stay open between requests. Default 75 s.
     public var idleTimeout: Duration = Setting.time(
@@ -127,11 +127,11 @@ public struct Configuration: Sendable, Equatable {
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(
-        "retry", default: .seconds(2), "reconnection time told to EventSource, ±25 %")
+        "retry", default: .seconds(2), "reconnection time sent to EventSource, ±25 %")
 
     /// How long SIGTERM waits for requests in flight and streams to end. Default 10 s.
     public var grace: Duration = Setting.time(
-        "grace", default: .seconds(10), "how long SIGTERM waits for what is under way")
+        "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress")
 
     /// `Access-Control-Allow-Origin` for browsers of other origins: `*` or one origin.
     /// Default none.
@@ -141,7 +141,7 @@ public struct Configuration: Sendable, Equatable {
     /// Whether topics may be published to and sessions stubbed over HTTP, by anybody who can reach
     /// the server. Default off.
     public var administration: AdministrationChoice = Setting.choice(
-        "admin", default: .off, "whether anybody may publish to topics and stub sessions")
+        "admin", default: .off, "whether any client may publish to topics and stub sessions")
 
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel: LogLevel = Setting.choice(

@@ -135,7 +135,7 @@ package final class FileJournal: Journal {
         guard time >= Self.stallLimit else { return nil }
         return JournalFailure(
             reason: .unavailable,
-            detail: "the journal's disk has not answered for \(time / 1_000) s")
+            detail: "the journal's disk has not responded for \(time / 1_000) s")
     }
 
     package func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {

@@ -105,7 +105,7 @@ final class SessionHeads {
         guard let place = try firstGap(in: batch, database) else { return nil }
         for (session, head) in before.reversed() { heads[session] = head }
         return JournalFailure(
-            reason: .unavailable, detail: "what was to be written does not continue \(place)")
+            reason: .unavailable, detail: "the batch does not continue \(place)")
     }
 
     private func firstGap(in batch: Batch, _ database: Database) throws -> String? {

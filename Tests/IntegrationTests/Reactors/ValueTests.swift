@@ -66,7 +66,7 @@ struct ValueTests {
         try expectProblem(
             try await session.client.put(
                 "\(session.path)-other", #"{"reactor":"values","reactor":"values"}"#),
-            400, "malformed_json", detail: "twice")
+            400, "malformed_json", detail: "occurs twice")
     }
 
     @Test(arguments: [

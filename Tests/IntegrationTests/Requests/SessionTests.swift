@@ -64,10 +64,10 @@ struct SessionTests {
             try expectProblem(try await send("[]"), 422, "not_a_session")
             try expectProblem(
                 try await send(#"{"reactor":"alerts","fromm":1}"#), 422, "not_a_session",
-                detail: "/fromm: no such member; there are reactor, from")
+                detail: "/fromm: unknown member; the members are reactor, from")
             try expectProblem(
                 try await send(#"{"reactor":"alerts","from":{"session":"a","verison":1}}"#), 422,
-                "not_a_session", detail: "/from/verison: no such member")
+                "not_a_session", detail: "/from/verison: unknown member")
             try expectProblem(try await send("{"), 400, "malformed_json")
             try expectProblem(try await send(""), 400, "malformed_json")
         }

@@ -26,7 +26,8 @@ enum CreateSession: ServiceEndpoint {
     ) throws(Problem) {
         guard let source = SessionID(origin.session) else {
             throw Problem(
-                422, "not_a_session", "from/session is no session id: 1 to 128 of A-Z a-z 0-9 _ -")
+                422, "not_a_session",
+                "from/session is not a session id: 1 to 128 characters of A-Z a-z 0-9 _ -")
         }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         let name = registration.name

@@ -44,7 +44,7 @@ enum PostActions: SessionEndpoint {
         }
         guard let wait = items.first("wait") else { return false }
         guard wait == "settled" else {
-            throw Problem(400, "bad_wait", "wait is \(wait); the only thing to wait for is settled")
+            throw Problem(400, "bad_wait", "wait is \(wait); send settled")
         }
         let deadline = connection.loop.now + timeout
         connection.setOptions { options in

@@ -17,10 +17,10 @@ enum PublishTopic: ServiceEndpoint {
             throw .unknownTopic(topic)
         }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
-        // The value is on its way already, in its order; only the response waits here.
+        // The value is already queued, in its order; only the response waits here.
         Task {
             let count = await delivery.applied()
-            // Sessions that had ended by then count as if none had listened.
+            // If all of them have ended, the topic counts as unknown.
             let isKnown = count > 0 || delivery.isRemembered
             peers.enqueue(on: home) { loop in
                 loop.connection(id)?.respond(
@@ -43,7 +43,7 @@ enum PublishTopic: ServiceEndpoint {
         } catch let refusal as JSONRefusal {
             throw Problem(topic: refusal)
         } catch {
-            throw Problem(422, "not_a_value", "the body is no value of the topic: \(error)")
+            throw Problem(422, "not_a_value", "the body is not a value of the topic: \(error)")
         }
     }
 

@@ -9,7 +9,7 @@ enum PutSession: SessionEndpoint {
         let (registration, origin) = try request.sessionToCreate(in: loop.service)
         guard origin == nil else {
             throw Problem(
-                422, "not_a_session", "\"from\" makes a new session: POST /v1/sessions takes it")
+                422, "not_a_session", "PUT does not accept \"from\"; use POST /v1/sessions")
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }

@@ -12,7 +12,7 @@ enum Readiness: ServiceEndpoint {
         if let failure = service.journal.failure {
             throw Problem(
                 503, "journal_unavailable",
-                "the \(service.journalName) journal takes no commits: \(failure.detail)",
+                "the \(service.journalName) journal accepts no commits: \(failure.detail)",
                 fields: [("Retry-After", "1")])
         }
         return .json(

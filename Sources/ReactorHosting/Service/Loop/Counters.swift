@@ -5,7 +5,7 @@ struct Counters: Sendable {
     var connectionsOpened: UInt64 = 0
     var connectionsClosed: UInt64 = 0
     var requests: UInt64 = 0
-    /// Answers by hundreds: 1xx is never counted.
+    /// Responses by hundreds: 1xx is never counted.
     var answers: InlineArray<6, UInt64> = .init(repeating: 0)
     var malformed: UInt64 = 0
     var streamsOpened: UInt64 = 0
@@ -46,18 +46,19 @@ struct Counters: Sendable {
         text.gauge("sessions", "Sessions in memory.", sessions)
         text.gauge("subscribers", "Open event streams.", subscribers)
         text.gauge("connections", "Open connections.", connections)
-        text.counter("connections_opened", "Connections accepted.", connectionsOpened)
-        text.counter("requests", "Whole requests.", requests)
+        text.counter("connections_opened", "Accepted connections.", connectionsOpened)
+        text.counter("requests", "Complete requests.", requests)
         text.counters(
-            "responses", "Answers by status class.", "class",
+            "responses", "Responses by status class.", "class",
             (2...5).map { ("\($0)xx", answers[$0]) })
-        text.counter("malformed", "Refused as not being HTTP.", malformed)
-        text.counter("streams_opened", "Event streams begun.", streamsOpened)
+        text.counter(
+            "malformed", "Connections refused because their bytes are not HTTP.", malformed)
+        text.counter("streams_opened", "Opened event streams.", streamsOpened)
         text.counter("stream_writes", "Writes of events to subscribers.", streamWrites)
         text.counter("stream_bytes", "Bytes of events written.", streamBytes)
-        text.counter("stalled", "Closed for taking no byte.", stalled)
-        text.counter("failures", "Failures of reactors' own code.", failures)
-        text.counter("dropped", "Sends of ended effects.", dropped)
+        text.counter("stalled", "Connections closed because the reader accepted no byte.", stalled)
+        text.counter("failures", "Failures of reactors' code.", failures)
+        text.counter("dropped", "Values dropped because their effect had ended.", dropped)
     }
 }
 
@@ -67,7 +68,7 @@ extension JournalMetrics {
         text.histogram(
             "journal_commit_seconds", "Writing and flushing a commit.",
             zip(Self.bounds, commits).map { ($0, $1) }, beyond: commits.last ?? 0, sum: seconds)
-        text.counter("journal_batches", "Rounds of a loop that were committed.", batches)
+        text.counter("journal_batches", "Loop iterations that were committed.", batches)
         text.counter("journal_failures", "Batches that were not committed.", failures)
         text.gauge("journal_waiting", "Batches that wait for a commit to end.", waiting)
         text.gauge("journal_failing", "1 while nothing can be committed.", isFailing ? 1 : 0)

@@ -32,17 +32,18 @@ extension ServerLoop: SessionOutput {
             resources.counters.failures += 1
             logger.warning("\(place) failed: \(error)", metadata: metadata)
         case .unencodable(let what, let error):
-            logger.error("\(what) can't be written as JSON: \(error)", metadata: metadata)
+            logger.error("\(what) cannot be encoded as JSON: \(error)", metadata: metadata)
         case .unnamedActivity(let activity):
             logger.error(
-                "an activity has no name that an event can bear: \(activity)", metadata: metadata)
+                "the name of an activity is not valid for an event: \(activity)",
+                metadata: metadata)
         case .dropped(let what):
             resources.counters.dropped += 1
-            logger.debug("\(what) of an ended effect was dropped", metadata: metadata)
+            logger.debug("dropped \(what) of an ended effect", metadata: metadata)
         case .unreadable(let what):
-            logger.error("what the journal keeps can't be read: \(what)", metadata: metadata)
+            logger.error("stored data cannot be read: \(what)", metadata: metadata)
         case .commitFailed(let detail):
-            logger.error("a commit failed, nothing of it happened: \(detail)", metadata: metadata)
+            logger.error("a commit failed, nothing was applied: \(detail)", metadata: metadata)
         }
     }
 }

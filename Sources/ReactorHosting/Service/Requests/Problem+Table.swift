@@ -3,7 +3,7 @@ package import Sessions
 package import Storage
 package import Wire
 
-/// Maps every error of the floors below to the problem that the peer receives. The one table.
+/// Maps every error of the layers below to the problem that the client receives. The only table.
 extension Problem {
     package init(_ refusal: RequestRefusal) {
         self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
@@ -16,7 +16,7 @@ extension Problem {
         case .mismatch(let path, let reason):
             self.init(
                 422, "not_an_action",
-                "the body does not fit at \(path.isEmpty ? "its root" : path): \(reason)")
+                "the body is invalid at \(path.isEmpty ? "its root" : path): \(reason)")
         }
     }
 
@@ -32,36 +32,36 @@ extension Problem {
         case .tooManyKeys(let limit):
             self.init(
                 503, "too_many_keys",
-                "the session remembers \(limit) Idempotency-Keys; the oldest goes after 24 hours",
+                "the session already keeps \(limit) Idempotency-Keys, each for 24 hours",
                 fields: [("Retry-After", "60")])
         case .failed(let error):
             self.init(
-                422, "action_failed", "the action failed and nothing of it was applied: \(error)")
+                422, "action_failed", "nothing was applied: the action failed: \(error)")
         case .notEncodable(let what, let failure):
             self.init(
                 422, "not_encodable",
-                "nothing was applied: \(what) can't be written as JSON: \(failure)")
+                "nothing was applied: \(what) cannot be encoded as JSON: \(failure)")
         case .parentMissing:
             self.init(
                 409, "no_parent",
-                "the action needs the session that this one is a part of, and there is none")
+                "the action requires the parent session, which does not exist")
         case .tooManyRunning(let limit):
             self.init(
                 503, "too_many_running",
-                "nothing was applied: \(limit) actions of the session wait for something already",
+                "nothing was applied: \(limit) actions of the session are already waiting",
                 fields: [("Retry-After", "1")])
         case .stateTooLarge(let limit):
             self.init(
                 422, "state_too_large",
-                "nothing was applied: the state would have more than \(limit) bytes of JSON")
+                "nothing was applied: the state would exceed \(limit) bytes of JSON")
         case .overloaded:
             self.init(
-                503, "too_busy", "the journal is behind; nothing was applied",
+                503, "too_busy", "nothing was applied: too many commits are waiting",
                 fields: [("Retry-After", "1")])
         }
     }
 
-    /// The same, and where the case of an action is what is wrong, which cases there are.
+    /// The same; if the case of an action is wrong, with the cases that exist.
     package init(_ refusal: ActionRefusal, by reactor: Registration) {
         self.init(refusal)
         guard case .json(.mismatch(let path, _)) = refusal, Self.namesAction(path) else { return }
@@ -92,31 +92,31 @@ extension Problem {
         case .outcomeUnknown:
             self.init(
                 504, "outcome_unknown",
-                "it was applied once or not at all: \(failure.detail); the same request with its "
-                    + "Idempotency-Key finds out",
+                "the request was applied once or not at all: \(failure.detail); send it again with "
+                    + "its Idempotency-Key",
                 fields: [("Retry-After", "1")])
         }
     }
 
     static func unreadable(_ failure: JournalFailure) -> Problem {
         Problem(
-            503, "journal_unreadable", "the journal can't be read: \(failure.detail)",
+            503, "journal_unreadable", "the journal cannot be read: \(failure.detail)",
             fields: [("Retry-After", "1")])
     }
 
     static func quarantined(_ id: String, _ fault: RecoveryFault) -> Problem {
         Problem(
             500, "session_quarantined",
-            "the session \(id) can't be rebuilt at \(fault.place): \(fault.reason); its data are "
-                + "kept for a deployment that can read them")
+            "the session \(id) cannot be rebuilt at \(fault.place): \(fault.reason); its data is "
+                + "kept until a deployment can read it")
     }
 
     static let keyRunning = Problem(
-        409, "request_running", "the request with this Idempotency-Key has no answer yet",
+        409, "request_running", "a request with this Idempotency-Key is still in progress",
         fields: [("Retry-After", "1")])
 
     static let keyReused = Problem(
-        422, "key_reused", "this Idempotency-Key belongs to a request with another body")
+        422, "key_reused", "this Idempotency-Key was used with another body")
 
     package init(_ refusal: StubRefusal) {
         switch refusal {
@@ -126,7 +126,7 @@ extension Problem {
         case .notStubbed:
             self.init(
                 409, "not_stubbed",
-                "state is for a stubbed session; send \"enabled\":true with it or before it")
+                "state requires a stubbed session; send \"enabled\":true with it or before it")
         }
     }
 
@@ -143,19 +143,19 @@ extension Problem {
     static func positionChanged(_ position: String) -> Problem {
         Problem(
             412, "position_changed",
-            "If-Match does not name the present position, \(position)",
+            "If-Match does not match the current position, \(position)",
             fields: [("ETag", "\"\(position)\"")])
     }
 
     /// A state whose type encodes itself in a way that JSON does not allow.
     static func unencodable(_ reason: String) -> Problem {
-        Problem(500, "not_encodable", "the state can't be written as JSON: \(reason)")
+        Problem(500, "not_encodable", "the state cannot be encoded as JSON: \(reason)")
     }
 
     static func unknownVersion(_ kept: ClosedRange<UInt64>) -> Problem {
         Problem(
             404, "unknown_version",
-            "version is not among those kept, \(kept.lowerBound) to \(kept.upperBound)")
+            "this version is not kept; versions \(kept.lowerBound) to \(kept.upperBound) are")
     }
 
     static func otherReactor(_ id: String, _ reactor: String) -> Problem {
@@ -173,10 +173,10 @@ extension Problem {
 
     static let administrationOff = Problem(
         403, "administration_off",
-        "topics and stubs are for administrators; start the server with --admin on")
+        "topics and stubs are disabled; start the server with --admin on")
 
     static func unknownSession(_ id: String) -> Problem {
-        Problem(404, "unknown_session", "there is no session \(id); PUT it first")
+        Problem(404, "unknown_session", "the session \(id) does not exist; create it with PUT")
     }
 
     static func endedSession(_ id: String) -> Problem {
@@ -186,23 +186,23 @@ extension Problem {
     static func unknownReactor(_ name: String) -> Problem {
         Problem(
             422, "unknown_reactor",
-            "no reactor is hosted under the name in \"reactor\": \(name); see GET /v1/reactors")
+            "the reactor \(name) is not hosted; GET /v1/reactors lists those that are")
     }
 
     static let noRoomForSession = Problem(
-        503, "session_limit", "this server holds as many sessions as it may",
+        503, "session_limit", "the server has reached its session limit",
         fields: [("Retry-After", "10")])
 
-    /// For streams alone: it travels as an event.
+    /// Only for streams: it is sent as an event.
     static func tooManySelections(_ limit: Int) -> Problem {
         Problem(
             503, "too_many_selections",
-            "\(limit) distinct selections of this session are read already; ask for one of those")
+            "the session already has \(limit) distinct selections; use one of them")
     }
 
     static let tooManyBodies = Problem(
         503, "too_many_bodies",
-        "the bodies that are arriving take all of --body-budget; nothing was applied",
+        "nothing was applied: incoming requests use all of --body-budget",
         fields: [("Retry-After", "1")])
 
     /// The fault in the body that names a reactor.

@@ -55,7 +55,8 @@ extension Request {
     func requireAccepted(_ types: [String], _ detail: String) throws(Problem) {
         guard !accepts(types, orMissing: true) else { return }
         throw Problem(
-            406, "not_acceptable", "Accept is \(head.text(of: .accept) ?? ""); this is \(detail)")
+            406, "not_acceptable",
+            "Accept is \(head.text(of: .accept) ?? ""); the response is \(detail)")
     }
 }
 

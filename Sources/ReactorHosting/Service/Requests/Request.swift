@@ -83,7 +83,7 @@ extension SessionID {
     fileprivate init(escaped head: RequestHead, _ segment: Range<Int>) throws(Problem) {
         guard let id = SessionID(try head.decoded(segment)) else {
             throw Problem(
-                400, "bad_session_id", "a session id is 1 to 128 of A-Z a-z 0-9 _ - (in the path)")
+                400, "bad_session_id", "a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
         }
         self = id
     }

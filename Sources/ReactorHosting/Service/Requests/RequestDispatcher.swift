@@ -31,7 +31,7 @@ enum RequestDispatcher {
             connection.respond(.noContent())
         case .nothing:
             connection.respond(
-                .problem(Problem(404, "unknown_path", "there is nothing at this path")))
+                .problem(Problem(404, "unknown_path", "no resource has this path")))
         }
         return nil
     }
@@ -95,8 +95,8 @@ enum RequestDispatcher {
         return .endedStream(.tooManyBodies)
     }
 
-    /// Whether the bytes begin with a whole request for a probe (``ServiceEndpoint/isProbe``), in a
-    /// kilobyte: it is served however much else there is to do, for that is what it measures.
+    /// Whether the bytes begin with a complete request for a probe (``ServiceEndpoint/isProbe``) of
+    /// at most a kilobyte. It is served under any load, because it measures the load.
     static func isProbe(_ bytes: RawSpan, on connection: HTTPConnection) -> Bool {
         guard connection.reader.isBetweenRequests, connection.buffers == nil else { return false }
         var (reader, request, offset) = (connection.reader, Request(), 0)

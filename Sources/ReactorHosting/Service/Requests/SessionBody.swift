@@ -61,7 +61,7 @@ extension Decoder {
         else { return }
         throw DecodingError.dataCorruptedError(
             forKey: stranger, in: members,
-            debugDescription: "no such member; there are \(names.joined(separator: ", "))")
+            debugDescription: "unknown member; the members are \(names.joined(separator: ", "))")
     }
 }
 
