@@ -45,10 +45,10 @@ enum JSONDate {
     /// Seconds since 2001; nil if the text is no date. A leap second is the one after it.
     static func seconds(_ text: String) -> Double? {
         var rest = Substring(text).utf8
-        guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest),
-            take("-", &rest), let day = number(2, &rest), take("T", or: "t", &rest),
-            let hour = number(2, &rest), take(":", &rest), let minute = number(2, &rest),
-            take(":", &rest), let second = number(2, &rest), let fraction = fraction(&rest),
+        guard let year = number(4, &rest), consume("-", &rest), let month = number(2, &rest),
+            consume("-", &rest), let day = number(2, &rest), consume("T", or: "t", &rest),
+            let hour = number(2, &rest), consume(":", &rest), let minute = number(2, &rest),
+            consume(":", &rest), let second = number(2, &rest), let fraction = fraction(&rest),
             let offset = offset(&rest), rest.isEmpty, (1...12).contains(month), day >= 1,
             day <= days(in: month, of: year), hour < 24, minute < 60, second <= 60
         else { return nil }
@@ -71,7 +71,7 @@ enum JSONDate {
         return value
     }
 
-    private static func take(
+    private static func consume(
         _ mark: Unicode.Scalar, or other: Unicode.Scalar? = nil,
         _ rest: inout Substring.UTF8View
     ) -> Bool {
@@ -84,7 +84,7 @@ enum JSONDate {
 
     /// 0 if there is none; nil for a dot without digits.
     private static func fraction(_ rest: inout Substring.UTF8View) -> Double? {
-        guard take(".", &rest) else { return 0 }
+        guard consume(".", &rest) else { return 0 }
         let digits = rest.prefix { $0 &- 0x30 < 10 }
         guard !digits.isEmpty else { return nil }
         rest = rest.dropFirst(digits.count)
@@ -93,9 +93,9 @@ enum JSONDate {
 
     /// In seconds, to be taken off; nil if there is none.
     private static func offset(_ rest: inout Substring.UTF8View) -> Int? {
-        if take("Z", or: "z", &rest) { return 0 }
+        if consume("Z", or: "z", &rest) { return 0 }
         let isBehind = rest.first == UInt8(ascii: "-")
-        guard take("+", or: "-", &rest), let hours = number(2, &rest), take(":", &rest),
+        guard consume("+", or: "-", &rest), let hours = number(2, &rest), consume(":", &rest),
             let minutes = number(2, &rest), hours < 24, minutes < 60
         else { return nil }
         return (isBehind ? -1 : 1) * (hours * 3_600 + minutes * 60)

@@ -137,8 +137,8 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func open(_ kind: JSONFrame.Kind, _ key: String) -> Int {
-        if role == .tag { writer.output.note(JSONTag.notAnEnum) }
-        if role == .body, key == JSONTag.name { writer.output.note(JSONTag.reserved) }
+        if role == .tag { writer.output.recordMisuse(JSONTag.notAnEnum) }
+        if role == .body, key == JSONTag.name { writer.output.recordMisuse(JSONTag.reserved) }
         if kind != .slot, let same = writer.output.opened(kind, under: key, in: frame) {
             return same
         }

@@ -173,7 +173,7 @@ struct JSONOutput {
     private mutating func reach(_ frame: Int) -> Insertion? {
         if frame == innermost { return nil }
         guard frame < frames.count, frame >= barrier else {
-            note("a container is used outside of the encode(to:) that it was made for")
+            recordMisuse("a container is used outside of the encode(to:) that it was made for")
             return nil
         }
         guard frames[frame].isOpen else {
@@ -216,16 +216,17 @@ struct JSONOutput {
     /// Makes a container of a slot; the same container again if it is one already.
     mutating func fill(_ slot: Int, with kind: JSONFrame.Kind) {
         guard slot < frames.count, slot >= barrier else {
-            return note("an encoder is used outside of the encode(to:) that it was made for")
+            return recordMisuse(
+                "an encoder is used outside of the encode(to:) that it was made for")
         }
         if frames[slot].kind == kind { return }
         guard frames[slot].kind == .slot else {
-            return note("a value encodes itself in two ways at once")
+            return recordMisuse("a value encodes itself in two ways at once")
         }
         frames[slot].kind = kind
         frames[slot].depth += 1
         if frames[slot].depth > JSONScanner.depthLimit {
-            note(Self.tooDeep, at: frames[slot].start)
+            recordMisuse(Self.tooDeep, at: frames[slot].start)
         }
         if !frames[slot].isOpen {
             if kind == .array {
@@ -257,7 +258,7 @@ struct JSONOutput {
     /// The case of a `TaggedCodable` enum: opens its object with the `type` in it.
     mutating func beginCase(_ name: String, in frame: Int) {
         guard frame < frames.count, frame >= barrier, frames[frame].kind == .tag else {
-            return note(JSONTag.notAnEnum)
+            return recordMisuse(JSONTag.notAnEnum)
         }
         frames[frame].kind = .object
         frames[frame].count = 1
@@ -274,7 +275,7 @@ struct JSONOutput {
             // nothing.
             out.append(contentsOf: "{}".utf8)
             frames[index].end = out.count - 1
-        case .tag: note(JSONTag.notAnEnum)
+        case .tag: recordMisuse(JSONTag.notAnEnum)
         case .scalar: frames[index].end = out.count
         case .array: close(index, with: UInt8(ascii: "]"))
         case .object: close(index, with: UInt8(ascii: "}"))
@@ -291,19 +292,18 @@ struct JSONOutput {
 
     // MARK: Errors
 
-    mutating func note(_ misuse: String) {
+    mutating func recordMisuse(_ misuse: String) {
         if self.misuse == nil { self.misuse = JSONEncodingFailure(path: "", reason: misuse) }
     }
 
-    private mutating func note(_ fault: String, at offset: Int) {
+    private mutating func recordMisuse(_ fault: String, at offset: Int) {
         guard misuse == nil else { return }
         misuse = JSONEncodingFailure(
             path: JSONPointer(path(to: offset)).description, reason: fault)
     }
 
     static let tooDeep =
-        "nests too deep to be read back: more than \(JSONScanner.depthLimit) arrays and objects"
-        + " within each other"
+        "too deep to be decoded again: more than \(JSONScanner.depthLimit) nested arrays and objects"
 
     func invalid(_ value: Any, _ reason: String) -> EncodingError {
         .invalidValue(value, .init(codingPath: path(to: out.count), debugDescription: reason))

@@ -58,19 +58,21 @@ struct JSONScanner {
         let index = try open(.object, parent, ordinal, depth)
         skipSpace()
         var count: UInt32 = 0
-        if !take(UInt8(ascii: "}")) {
+        if !consume(UInt8(ascii: "}")) {
             repeat {
                 skipSpace()
                 guard peek() == UInt8(ascii: "\"") else { throw malformed("a key is not a string") }
                 try string(UInt32(index), count)
                 skipSpace()
-                guard take(UInt8(ascii: ":")) else { throw malformed("expected \":\" after a key") }
+                guard consume(UInt8(ascii: ":")) else {
+                    throw malformed("expected \":\" after a key")
+                }
                 skipSpace()
                 try value(parent: UInt32(index), ordinal: count, depth: depth + 1)
                 count += 1
                 skipSpace()
-            } while take(UInt8(ascii: ","))
-            guard take(UInt8(ascii: "}")) else { throw malformed("an object is not closed") }
+            } while consume(UInt8(ascii: ","))
+            guard consume(UInt8(ascii: "}")) else { throw malformed("an object is not closed") }
         }
         close(index, count)
         if refusesDoubles, count > 1, let key = JSONDoubles.find(in: index, of: nodes, bytes) {
@@ -86,14 +88,14 @@ struct JSONScanner {
         let index = try open(.array, parent, ordinal, depth)
         skipSpace()
         var count: UInt32 = 0
-        if !take(UInt8(ascii: "]")) {
+        if !consume(UInt8(ascii: "]")) {
             repeat {
                 skipSpace()
                 try value(parent: UInt32(index), ordinal: count, depth: depth + 1)
                 count += 1
                 skipSpace()
-            } while take(UInt8(ascii: ","))
-            guard take(UInt8(ascii: "]")) else { throw malformed("an array is not closed") }
+            } while consume(UInt8(ascii: ","))
+            guard consume(UInt8(ascii: "]")) else { throw malformed("an array is not closed") }
         }
         close(index, count)
     }
@@ -167,7 +169,7 @@ struct JSONScanner {
             let unit = try fourDigits()
             if unit & 0xFC00 == 0xDC00 { throw malformed("a low surrogate without its high one") }
             guard unit & 0xFC00 == 0xD800 else { return }
-            guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
+            guard consume(UInt8(ascii: "\\")), consume(UInt8(ascii: "u")),
                 try fourDigits() & 0xFC00 == 0xDC00
             else { throw malformed("a high surrogate without its low one") }
         default: throw malformed("an unknown escape")
@@ -215,15 +217,15 @@ struct JSONScanner {
     private mutating func number(_ parent: UInt32, _ ordinal: UInt32) throws(JSONRefusal) {
         let start = offset
         var isComplex = false
-        _ = take(UInt8(ascii: "-"))
-        if !take(UInt8(ascii: "0")) { try digits() }
-        if take(UInt8(ascii: ".")) {
+        _ = consume(UInt8(ascii: "-"))
+        if !consume(UInt8(ascii: "0")) { try digits() }
+        if consume(UInt8(ascii: ".")) {
             isComplex = true
             try digits()
         }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+        if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
             isComplex = true
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
             try digits()
         }
         append(.number, isComplex: isComplex, start: start, end: offset, parent, ordinal)
@@ -240,7 +242,7 @@ struct JSONScanner {
     ) throws(JSONRefusal) {
         let start = offset
         for byte in text.description.utf8 {
-            guard take(byte) else { throw malformed("expected a value") }
+            guard consume(byte) else { throw malformed("expected a value") }
         }
         append(kind, start: start, end: offset, parent, ordinal)
     }
@@ -272,7 +274,7 @@ struct JSONScanner {
         offset < bytes.count ? bytes[offset] : nil
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consume(_ byte: UInt8) -> Bool {
         guard offset < bytes.count, bytes[offset] == byte else { return false }
         offset += 1
         return true

@@ -22,7 +22,7 @@ enum JSONTag {
         // each such place costs a look-up of that type, 400 instructions.
         if let probe = document.probe { probe.see(Key.self, document.text(at: tag)) }
         guard let key = Key(stringValue: document.text(at: tag)) else {
-            note(unknown: Key.self, at: tag, in: document)
+            recordError(unknown: Key.self, at: tag, in: document)
             return []
         }
         return [key]
@@ -54,7 +54,7 @@ enum JSONTag {
         }
     }
 
-    private static func note(
+    private static func recordError(
         unknown type: any CodingKey.Type, at tag: Int, in document: JSONDocument
     ) {
         document.tagError = document.corrupted(

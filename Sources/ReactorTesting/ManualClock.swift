@@ -10,8 +10,8 @@ import Synchronization
 /// clock.advance(by: .seconds(1))
 /// ```
 ///
-/// Why wait for sleepers: an effect runs in a task of its own, and a clock that is advanced before
-/// that task has gone to sleep wakes nobody.
+/// Why wait for sleeping tasks: an effect runs in a task of its own, and a clock that is advanced
+/// before that task sleeps wakes no task.
 public final class ManualClock: Clock, Sendable {
     /// A moment of this clock: how far it was advanced since it was made.
     public struct Instant: InstantProtocol {
@@ -48,17 +48,17 @@ public final class ManualClock: Clock, Sendable {
 
     private struct State {
         var now = Instant(sinceStart: .zero)
-        var sleepers: [Sleeper] = []
-        // Who is on the way to sleep. Invariant: one that is cancelled before it sleeps leaves this, and
-        // finds itself missing.
+        var sleeping: [Sleeper] = []
+        // Tasks that are about to sleep. Invariant: a task that is cancelled before it sleeps is
+        // removed here, and finds itself missing.
         var beginning: Set<UInt64> = []
         var lastSleeper: UInt64 = 0
         var watchers: [Watcher] = []
         var follower: (@Sendable () -> Void)?
 
         mutating func takeContentWatchers() -> [Watcher] {
-            let content = watchers.filter { $0.count <= sleepers.count }
-            if !content.isEmpty { watchers.removeAll { $0.count <= sleepers.count } }
+            let content = watchers.filter { $0.count <= sleeping.count }
+            if !content.isEmpty { watchers.removeAll { $0.count <= sleeping.count } }
             return content
         }
     }
@@ -69,8 +69,8 @@ public final class ManualClock: Clock, Sendable {
         case asleep([Watcher], (@Sendable () -> Void)?)
     }
 
-    // Why a lock: sleepers come from any task. Without it one could fall asleep between the look at
-    // who is due and the step of time.
+    // Why a lock: any task may sleep. Without it, a task could begin to sleep between the search for
+    // due tasks and the change of the time.
     private let state = Mutex(State())
 
     /// Makes a clock that stands at its beginning.
@@ -83,7 +83,7 @@ public final class ManualClock: Clock, Sendable {
     public var minimumResolution: Duration { .zero }
 
     /// How many tasks sleep now.
-    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+    public var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
     /// Returns when the clock was advanced to the deadline.
     ///
@@ -103,7 +103,7 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Moves the clock, and wakes everyone whose time has come.
+    /// Moves the clock, and wakes every task whose deadline is reached.
     ///
     /// The earliest is woken first, of equal ones that which slept first. A task that is woken and
     /// sleeps again does so from the new moment on: to see each tick of a timer, advance tick by
@@ -126,7 +126,7 @@ public final class ManualClock: Clock, Sendable {
     public func waitForSleepers(_ count: Int) async {
         let (stream, wake) = AsyncStream<Never>.makeStream()
         let isContent = state.withLock { state in
-            let isContent = state.sleepers.count >= count
+            let isContent = state.sleeping.count >= count
             if !isContent { state.watchers.append(Watcher(count: count, wake: wake)) }
             return isContent
         }
@@ -135,16 +135,16 @@ public final class ManualClock: Clock, Sendable {
     }
 
     /// Calls this whenever a task begins to sleep.
-    func follow(_ tell: @escaping @Sendable () -> Void) {
-        state.withLock { $0.follower = tell }
+    func follow(_ notify: @escaping @Sendable () -> Void) {
+        state.withLock { $0.follower = notify }
     }
 
     private func advance(_ next: (Instant) -> Instant) {
         let due = state.withLock { state in
             let now = next(state.now)
             state.now = now
-            let due = state.sleepers.filter { $0.deadline <= now }
-            state.sleepers.removeAll { $0.deadline <= now }
+            let due = state.sleeping.filter { $0.deadline <= now }
+            state.sleeping.removeAll { $0.deadline <= now }
             return due.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
         }
         for sleeper in due { sleeper.wake.resume() }
@@ -154,25 +154,25 @@ public final class ManualClock: Clock, Sendable {
         let verdict: Verdict = state.withLock { state in
             guard state.beginning.remove(sleeper.number) != nil else { return .cancelled }
             guard sleeper.deadline > state.now else { return .due }
-            state.sleepers.append(sleeper)
+            state.sleeping.append(sleeper)
             return .asleep(state.takeContentWatchers(), state.follower)
         }
         switch verdict {
         case .cancelled: sleeper.wake.resume(throwing: CancellationError())
         case .due: sleeper.wake.resume()
-        case .asleep(let watchers, let tell):
+        case .asleep(let watchers, let notify):
             for watcher in watchers { watcher.wake.finish() }
-            tell?()
+            notify?()
         }
     }
 
     private func cancel(_ number: UInt64) {
         let sleeper: Sleeper? = state.withLock { state in
             if state.beginning.remove(number) != nil { return nil }
-            guard let index = state.sleepers.firstIndex(where: { $0.number == number }) else {
+            guard let index = state.sleeping.firstIndex(where: { $0.number == number }) else {
                 return nil
             }
-            return state.sleepers.remove(at: index)
+            return state.sleeping.remove(at: index)
         }
         sleeper?.wake.resume(throwing: CancellationError())
     }

@@ -12,10 +12,10 @@ public import Reactors
 /// #expect(await stub.actions == [.increase])
 /// ```
 ///
-/// Whatever reads the session continues reading: states and pulses come as if the reactor had made
-/// them. While it is enabled nothing of the reactor runs: its effects were cancelled, what its
-/// sources bring is dropped. Its own state waits: after ``disable()`` it is shown again, and the
-/// next action continues from it.
+/// Readers of the session continue reading: states and pulses come as if the reactor had made them.
+/// While the stub is enabled, no code of the reactor runs: its effects are cancelled, and values of its
+/// sources are dropped. Its own state is kept: after ``disable()`` it is shown again, and the next action
+/// continues from it.
 ///
 /// Every copy, and every stub of the same host, is the same stub.
 public struct Stub<R: Reactor>: Sendable {

@@ -85,7 +85,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        let (result, before) = await take(action, at: place)
+        let (result, before) = await sendAndObserve(action, at: place)
         if !result.accepted { fail("The action \(action) was not accepted.", at: place) }
         compare(with: before ?? state, change, after: "sending \(action)", at: place)
     }
@@ -97,7 +97,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        let (result, actual) = await take(action, at: place)
+        let (result, actual) = await sendAndObserve(action, at: place)
         if result.accepted { fail("The action \(action) was accepted.", at: place) }
         asserted = actual ?? state
     }
@@ -191,7 +191,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
 
 extension TestDriver {
     // The state is that after the action's own synchronous part, if it has mutations.
-    private func take(
+    private func sendAndObserve(
         _ action: R.Action, at place: CallPlace
     ) async -> (result: SendResult, state: R.State?) {
         let (result, number) = await host.sendNumbered(action)

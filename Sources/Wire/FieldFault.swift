@@ -15,7 +15,7 @@ package struct FieldFault: Error, Sendable, Equatable {
     }
 
     package let kind: Kind
-    package let place: FieldPlace
+    package let location: FieldLocation
 
     package var code: String {
         switch kind {
@@ -32,14 +32,14 @@ package struct FieldFault: Error, Sendable, Equatable {
 
     package var detail: String {
         switch kind {
-        case .bareLineFeed: "\(place) ends in a line feed without a carriage return."
-        case .bareCarriageReturn: "\(place) holds a carriage return without a line feed."
-        case .folded: "\(place) begins with white space; folded fields are not accepted."
-        case .missingColon: "\(place) has no colon."
-        case .emptyName: "\(place) has no name before its colon."
-        case .spaceBeforeColon: "\(place) has white space before its colon."
-        case .forbiddenNameCharacter: "\(place) has a character that no field name may have."
-        case .forbiddenValueCharacter: "\(place) has a control character in its value."
+        case .bareLineFeed: "\(location) ends in a line feed without a carriage return."
+        case .bareCarriageReturn: "\(location) holds a carriage return without a line feed."
+        case .folded: "\(location) begins with white space; folded fields are not accepted."
+        case .missingColon: "\(location) has no colon."
+        case .emptyName: "\(location) has no name before its colon."
+        case .spaceBeforeColon: "\(location) has white space before its colon."
+        case .forbiddenNameCharacter: "\(location) has a character that no field name may have."
+        case .forbiddenValueCharacter: "\(location) has a control character in its value."
         }
     }
 
@@ -56,7 +56,7 @@ package struct FieldFault: Error, Sendable, Equatable {
 }
 
 /// Where in a head something is: the field's name where it is known, else the line's number.
-package struct FieldPlace: Sendable, Equatable, CustomStringConvertible {
+package struct FieldLocation: Sendable, Equatable, CustomStringConvertible {
     /// The line: 0 is the first line of the message, 1 the first field line; counting ends at
     /// 65 535.
     package let line: UInt16

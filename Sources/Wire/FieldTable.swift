@@ -51,7 +51,7 @@ struct FieldTable: Sendable {
         if let fault = Self.firstForbidden(start..<end, in: bytes) {
             let kind: FieldFault.Kind =
                 bytes[fault] == 0x0d ? .bareCarriageReturn : .forbiddenValueCharacter
-            throw FieldFault(kind: kind, place: FieldPlace(line: number, field: known))
+            throw FieldFault(kind: kind, location: FieldLocation(line: number, field: known))
         }
         if let known { present |= 1 &<< UInt64(known.rawValue) }
         entries.append(
@@ -80,9 +80,11 @@ struct FieldTable: Sendable {
     private static func nameFault(
         at index: Int, _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
     ) -> FieldFault {
-        let place = FieldPlace(
+        let place = FieldLocation(
             line: number, field: recognise(line.lowerBound..<index, in: bytes))
-        func fault(_ kind: FieldFault.Kind) -> FieldFault { FieldFault(kind: kind, place: place) }
+        func fault(_ kind: FieldFault.Kind) -> FieldFault {
+            FieldFault(kind: kind, location: place)
+        }
         guard index < line.upperBound else { return fault(.missingColon) }
         let byte = bytes[index]
         if byte == 0x0d { return fault(.bareCarriageReturn) }

@@ -19,7 +19,7 @@ struct HeadLines: Sendable {
             return nil
         }
         guard feed > lineStart, bytes[feed - 1] == 0x0d else {
-            throw FieldFault(kind: .bareLineFeed, place: FieldPlace(line: count))
+            throw FieldFault(kind: .bareLineFeed, location: FieldLocation(line: count))
         }
         let line = lineStart..<(feed - 1)
         lineStart = feed + 1

@@ -39,7 +39,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case accessControlRequestMethod
     case accessControlRequestHeaders
 
-    /// The name in its usual spelling, for answers and logs.
+    /// The name in its usual spelling, for responses and logs.
     package var name: String {
         switch self {
         case .host: "Host"

@@ -114,7 +114,7 @@ package struct RequestReader: Sendable {
     }
 
     private static func emptyLineFault(_ kind: FieldFault.Kind) -> RequestRefusal {
-        .field(FieldFault(kind: kind, place: FieldPlace(line: 0)))
+        .field(FieldFault(kind: kind, location: FieldLocation(line: 0)))
     }
 
     private mutating func begin(_ head: inout RequestHead, _ body: inout [UInt8]) {

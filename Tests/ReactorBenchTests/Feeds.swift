@@ -55,7 +55,7 @@ struct CollectedBlocks: EventSink {
 
     mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? { nil }
 
-    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+    mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
         blocks.append(
             Block(
                 event: block.event.map { bytes.text(in: $0) },

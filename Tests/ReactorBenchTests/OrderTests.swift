@@ -10,7 +10,7 @@ struct OrderTests {
         return ids.map { text in
             let bytes = Array(text.utf8)
             let id = EventID(bytes.span, range: 0..<bytes.count, scheme: scheme)
-            return checker.take(id, scheme: scheme)
+            return checker.receive(id, scheme: scheme)
         }
     }
 
@@ -115,7 +115,7 @@ struct MarkTests {
             (1, mark(2, 0), .malformed),
         ]
         for (index, (subscriber, mark, verdict)) in steps.enumerated() {
-            #expect(ledger.take(mark, subscriber: subscriber) == verdict, "step \(index)")
+            #expect(ledger.receive(mark, subscriber: subscriber) == verdict, "step \(index)")
         }
     }
 }

@@ -58,15 +58,15 @@ struct StormCrewTests {
     @Test func `no version is given to two posts`() {
         var claims = VersionClaims()
         for range in [0..<5, 10..<12, 5..<10, 20..<21] as [Range<UInt64>] {
-            let isTaken = claims.take(range)
+            let isTaken = claims.claim(range)
             #expect(isTaken)
         }
         #expect(claims.ranges == [0..<12, 20..<21])
         for range in [0..<1, 11..<13, 19..<22, 3..<4] as [Range<UInt64>] {
-            let isTaken = claims.take(range)
+            let isTaken = claims.claim(range)
             #expect(!isTaken)
         }
-        _ = claims.take(12..<20)
+        _ = claims.claim(12..<20)
         #expect(claims.ranges == [0..<21])
     }
 

@@ -140,7 +140,7 @@ struct StormTests {
         var memory = ClientMemory()
         memory.sent(Array("GET /\r\n\"\0é".utf8))
         #expect(memory.lines.last?.hasSuffix(#"sends "GET /\r\n\"\x00\xc3\xa9""#) == true)
-        for number in 0..<100 { memory.note("\(number)") }
+        for number in 0..<100 { memory.record("\(number)") }
         #expect(memory.lines.count == ClientMemory.limit)
         #expect(memory.lines.last?.hasSuffix(" 99") == true)
     }

@@ -112,7 +112,7 @@ struct TortureTests {
                 id: EventID(text: "abcd1234.\(number)"),
                 mark: Mark(microseconds: 0, publisher: 0, sequence: UInt32(number)),
                 beginsAnew: false)
-            reader.take(event, &ledger)
+            reader.receive(event, &ledger)
         }
         #expect(Array(ledger.counts.keys) == found)
     }
@@ -124,7 +124,7 @@ struct TortureTests {
         let first = String(
             decoding: reader.request(to: "s", epoch: epoch, host: "h"), as: UTF8.self)
         #expect(first.contains("Last-Event-ID: abcd1234.0\r\n"))
-        reader.take(
+        reader.receive(
             TortureEvent(id: EventID(text: "abcd1234.1.1"), mark: nil, beginsAnew: false), &ledger)
         let second = String(
             decoding: reader.request(to: "s", epoch: epoch, host: "h"), as: UTF8.self)
@@ -136,7 +136,7 @@ struct TortureTests {
     @Test func `a stream that restarts is a fault`() {
         var ledger = TortureLedger(sessions: 1)
         var reader = TortureReader(session: 0, stream: .pulses)
-        reader.take(
+        reader.receive(
             TortureEvent(id: EventID(text: "abcd1234.7"), mark: nil, beginsAnew: true), &ledger)
         #expect(ledger.counts == [.reset: 1])
     }

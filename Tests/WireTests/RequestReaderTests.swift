@@ -113,8 +113,8 @@ struct RequestReaderTests {
     }
 
     @Test func `every refusal has a status, a code of its own, a sentence and a clause`() {
-        let place = FieldPlace(line: 1)
-        let faults = FieldFault.Kind.allCases.map { FieldFault(kind: $0, place: place) }
+        let place = FieldLocation(line: 1)
+        let faults = FieldFault.Kind.allCases.map { FieldFault(kind: $0, location: place) }
         let chunks: [ChunkFault] = [
             .malformedSize, .malformedExtension, .extensionsTooLarge(limit: 1), .dataTooLong,
             .malformedTrailer, .trailerTooLarge(limit: 1),

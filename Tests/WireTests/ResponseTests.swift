@@ -142,7 +142,7 @@ struct ResponseReaderTests {
     @Test func `a bad field line and a head without end are named`() {
         let folded = responseEveryWay("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n").failure
         #expect(
-            folded == .field(FieldFault(kind: .folded, place: FieldPlace(line: 2))))
+            folded == .field(FieldFault(kind: .folded, location: FieldLocation(line: 2))))
         let long = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 50)
         #expect(responseEveryWay(long, headLimit: 40).failure == .headTooLarge(limit: 40))
     }

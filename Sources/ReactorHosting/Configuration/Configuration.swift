@@ -27,11 +27,11 @@ public struct Configuration: Sendable, Equatable {
         "loops", default: max(1, ProcessorCount.available / 2), 1...256, "event loops",
         shownDefault: "half the processors")
 
-    /// How a loop asks the kernel: default the platform's best.
+    /// The event poller of the loops. Default the platform's best.
     public var poller: PollerChoice = Setting.choice(
         "poller", default: .platform, "event poller of the loops")
 
-    /// What holds the records. Default the file `reactor.sqlite` in the working directory.
+    /// Where records are stored. Default the file `reactor.sqlite` in the working directory.
     public var journal: JournalChoice = Setting.journal(
         "journal", default: .file(path: "reactor.sqlite"), "where records are stored")
 
@@ -161,7 +161,7 @@ public enum PollerChoice: String, Sendable, CaseIterable {
     case dispatch
 }
 
-/// What holds the records.
+/// Where records are stored.
 public enum JournalChoice: Sendable, Equatable {
     /// They live as long as the process; for tests and throw-away sessions.
     case memory

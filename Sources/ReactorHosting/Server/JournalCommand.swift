@@ -33,11 +33,11 @@ struct JournalCommand: ParsableCommand {
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Checks the file and the laws of what is in it; exits 1 if something is wrong.",
+                "Checks the file and the invariants of its content; exits 1 if it finds a problem.",
             discussion: """
-                The file: SQLite's integrity check. The laws: numbers without a gap, versions that \
-                rise by one, snapshots of records that are there, JSON that is JSON, nothing that \
-                belongs to nobody. The first \(JournalCheck.problemLimit) problems are told.
+                The file: SQLite's integrity check. The content: numbers without a gap, versions \
+                that rise by one, snapshots of existing records, valid JSON, no row without its \
+                session. The first \(JournalCheck.problemLimit) problems are printed.
                 """)
 
         @Argument(help: "The journal's file.") var file: String
@@ -58,7 +58,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Stats: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says how much is in the file: sessions, records, bytes, by reactor.")
+            abstract: "Prints how much is in the file: sessions, records, bytes, by reactor.")
 
         @Argument(help: "The journal's file.") var file: String
 
@@ -73,9 +73,9 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Writes everything as lines of JSON to standard output.",
             discussion: """
-                The first line says what it is; then each session with its records, snapshots, \
-                stored answers and running actions; then the deleted ones. import makes a journal \
-                of it again.
+                The first line names the format; then comes each session with its records, \
+                snapshots, stored replies and running actions; then the deleted ones. import makes \
+                a journal from these lines.
                 """)
 
         @Argument(help: "The journal's file.") var file: String
@@ -84,7 +84,7 @@ struct JournalCommand: ParsableCommand {
             try JournalCommand.reportFaults(of: file) {
                 try JournalExport(file).run(.onTerminal("exporting", "sessions")) { lines in
                     guard Standard.out(lines) else {
-                        Standard.error("error: standard output takes no more\n")
+                        Standard.error("error: standard output accepts no more\n")
                         throw ExitCode(1)
                     }
                 }
@@ -94,18 +94,19 @@ struct JournalCommand: ParsableCommand {
 
     struct Import: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes a new journal of what export wrote, from standard input.",
+            abstract: "Makes a new journal from the output of export, on standard input.",
             discussion: """
-                A file that exists is left alone. Without an error it is whole: text that was cut \
-                off, or lacks a record, is refused with the line, and nothing is left behind.
+                An existing file is not changed. Without an error the import is complete: text that \
+                was cut off, or lacks a record, is refused with the number of the line, and no file \
+                is left behind.
                 """)
 
         @Argument(help: "The file to make.") var file: String
 
         @Flag(
             help: ArgumentHelp(
-                "Also take what an earlier version wrote, without an end.",
-                discussion: "Nobody can tell whether its last lines were cut off."))
+                "Also accept exports of an earlier version, which have no end line.",
+                discussion: "Missing last lines are not detected then."))
         var acceptUnmarked = false
 
         func run() throws {

@@ -23,7 +23,7 @@ struct MarkLedger {
     ///
     /// After a gap the ledger continues from the new number, so that one loss is counted once.
     @inline(__always)
-    mutating func take(_ mark: Mark, subscriber: Int) -> OrderVerdict {
+    mutating func receive(_ mark: Mark, subscriber: Int) -> OrderVerdict {
         guard Int(mark.publisher) < publishers else { return .malformed }
         let index = subscriber * publishers + Int(mark.publisher)
         let expected = next[index]

@@ -1,6 +1,6 @@
 // Whether one subscriber was given every event once, in order, judged by the event ids alone.
-// What ids cannot show (nchan's change of second hides a lost tail) the marks and the final
-// count show: see `MarkLedger` and `Fanout`.
+// Ids cannot show everything (nchan's change of second hides a lost tail); the marks and the final
+// count do: see `MarkLedger` and `Fanout`.
 
 /// Follows the ids of one subscriber's stream.
 struct OrderChecker {
@@ -17,7 +17,7 @@ struct OrderChecker {
     /// A missing id is passed as nil and is malformed. After a gap the checker continues from the
     /// new id, so that one loss is counted once.
     @inline(__always)
-    mutating func take(_ id: EventID?, scheme: IDScheme) -> OrderVerdict {
+    mutating func receive(_ id: EventID?, scheme: IDScheme) -> OrderVerdict {
         guard let id else { return .malformed }
         guard let last else {
             self.last = id

@@ -1,4 +1,4 @@
-/// What one place of a pool sent and heard last, so that somebody can do it again.
+/// The last bytes that one connection of a pool sent and received, so that a failure can be repeated.
 struct ClientMemory {
     /// How much of a request, and of an answer, is kept.
     static let keptBytes = 600
@@ -15,7 +15,7 @@ struct ClientMemory {
     private var kept: [Line] = []
     private let start = Clock.now()
 
-    mutating func note(_ text: String) {
+    mutating func record(_ text: String) {
         keep(Line(time: Clock.now(), text: text, bytes: [], count: 0))
     }
 

@@ -52,8 +52,8 @@
             memories = [ClientMemory](repeating: ClientMemory(), count: count)
         }
 
-        /// One more place for a connection.
-        mutating func addPlace() {
+        /// One more connection.
+        mutating func addConnection() {
             connections.append(Connection())
             memories.append(ClientMemory())
         }
@@ -68,7 +68,7 @@
             target = (
                 try Address(host: endpoint.host, port: endpoint.port), endpoint.authority
             )
-            for index in memories.indices { memories[index].note("the server is another") }
+            for index in memories.indices { memories[index].record("the server is another") }
         }
 
         /// Nobody connects again from now on; what is connected is still read.
@@ -94,7 +94,7 @@
             let token = UInt64(serial) << 32 | UInt64(index)
             try poller.add(descriptor, token: token, for: .readingAndWriting)
             connectionsMade += 1
-            memories[index].note("connects")
+            memories[index].record("connects")
         }
 
         mutating func close(_ index: Int, hard: Bool = false) {
@@ -107,7 +107,7 @@
             connections[index].descriptor = -1
             connections[index].isConnected = false
             connections[index].outstanding = 0
-            memories[index].note(hard ? "resets" : "closes")
+            memories[index].record(hard ? "resets" : "closes")
         }
 
         /// Sets how a connection behaves: before it is connected.
@@ -213,7 +213,7 @@
         private mutating func lose(
             _ index: Int, _ loss: ClientLoss, _ driver: inout some ClientDriver
         ) throws(BenchError) {
-            memories[index].note("\(loss)")
+            memories[index].record("\(loss)")
             close(index)
             try driver.lost(index, loss, &self)
         }
@@ -235,11 +235,11 @@
                 var received: [UInt8] = []
                 swap(&received, &buffer)
                 defer { swap(&received, &buffer) }
-                try take(index, received.span.extracting(0..<count), &driver)
+                try receive(index, received.span.extracting(0..<count), &driver)
             }
         }
 
-        private mutating func take(
+        private mutating func receive(
             _ index: Int, _ bytes: Span<UInt8>, _ driver: inout some ClientDriver
         ) throws(BenchError) {
             let serial = connections[index].serial

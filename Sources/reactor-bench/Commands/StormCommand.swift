@@ -21,7 +21,7 @@ struct StormCommand: ParsableCommand {
 
             The server must never end by itself, never answer a 5xx but 503, 504 and 507, send \
             nothing malformed, stay below --memory-limit, and answer the hot session's clients. \
-            What they were told must be there after every kill, and a key answered as before. \
+            Acknowledged data must be there after every kill, and a key must get the same answer again. \
             `journal check` must find nothing, in a backup and in an import of an export neither. \
             The exit status is 1 if not; the report then has the server's arguments and what \
             those concerned sent last. An hour: --duration 60m.

@@ -18,5 +18,5 @@ protocol EventSink {
     mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int?
 
     /// Takes one block, which is `range` of `bytes`; all ranges are valid only during the call.
-    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>)
+    mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>)
 }

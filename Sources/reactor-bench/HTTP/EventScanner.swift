@@ -55,7 +55,7 @@ struct EventScanner {
             if lineEnd == lineStart {
                 // A blank line behind a blank line ends no block: there is none.
                 if lineStart > start {
-                    sink.take(block, in: bytes, range: start..<newline + 1)
+                    sink.receive(block, in: bytes, range: start..<newline + 1)
                 }
                 return newline + 1
             }

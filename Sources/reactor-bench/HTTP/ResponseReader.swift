@@ -42,17 +42,17 @@ struct ResponseReader {
                 return .end
             case .sized(let rest):
                 guard position < bytes.count else { return .needMore }
-                let piece = take(rest, bytes, &position)
+                let piece = consume(rest, bytes, &position)
                 phase = .sized(rest - piece.count)
                 return .body(piece)
             case .chunkData(let rest):
                 guard position < bytes.count else { return .needMore }
-                let piece = take(rest, bytes, &position)
+                let piece = consume(rest, bytes, &position)
                 phase = rest == piece.count ? .chunkEnd : .chunkData(rest - piece.count)
                 return .body(piece)
             case .untilClose:
                 guard position < bytes.count else { return .needMore }
-                return .body(take(.max, bytes, &position))
+                return .body(consume(.max, bytes, &position))
             case .chunkSize, .chunkEnd, .trailers:
                 guard position < bytes.count else { return .needMore }
                 try chunkFraming(bytes[position])
@@ -73,7 +73,7 @@ struct ResponseReader {
         return false
     }
 
-    private func take(_ rest: Int, _ bytes: Span<UInt8>, _ position: inout Int) -> Range<Int> {
+    private func consume(_ rest: Int, _ bytes: Span<UInt8>, _ position: inout Int) -> Range<Int> {
         let start = position
         position += min(rest, bytes.count - position)
         return start..<position
@@ -186,7 +186,7 @@ struct ResponseReader {
         while let start = lineStart, start < range.upperBound,
             let newline = bytes.firstOffset(of: 0x0A, from: start)
         {
-            try fields.take(bytes, start..<newline)
+            try fields.append(bytes, start..<newline)
             lineStart = newline + 1
         }
         if status >= 200 { begin(status: status, fields) }
@@ -216,7 +216,7 @@ struct ResponseReader {
         init(closes: Bool) { self.closes = closes }
 
         @inline(__always)
-        mutating func take(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ResponseFault) {
+        mutating func append(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ResponseFault) {
             guard let first = line.first else { return }
             let initial = bytes[first] | 0x20
             guard initial == 0x63 || initial == 0x74 else { return }

@@ -51,12 +51,12 @@ struct DeliveryLedger: EventSink {
         received[current] = ordinal &+ 1
         tally.deliveries &+= 1
         if let after = entry.after { orders[current].rebase(to: after) }
-        if let mark = entry.mark { tally.count(take(mark)) }
+        if let mark = entry.mark { tally.count(receive(mark)) }
         return position + entry.length
     }
 
     /// Takes a block that had to be parsed.
-    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+    mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
         guard let data = block.data else {
             if let id = block.id { rebase(bytes, id) }
             return
@@ -70,12 +70,12 @@ struct DeliveryLedger: EventSink {
         var verdict = OrderVerdict.inOrder
         if checks.ids != .none {
             let id = block.id.flatMap { EventID(bytes, range: $0, scheme: checks.ids) }
-            verdict = orders[current].take(id, scheme: checks.ids)
+            verdict = orders[current].receive(id, scheme: checks.ids)
         }
         let mark = checks.marks ? Mark.find(in: bytes, range: data) : nil
         if checks.marks {
             // One event, one verdict: a loss that both checks see is one loss.
-            let marked = mark.map { take($0) } ?? .malformed
+            let marked = mark.map { receive($0) } ?? .malformed
             if verdict == .inOrder { verdict = marked }
         }
         tally.count(verdict)
@@ -91,9 +91,9 @@ struct DeliveryLedger: EventSink {
     }
 
     @inline(__always)
-    private mutating func take(_ mark: Mark) -> OrderVerdict {
+    private mutating func receive(_ mark: Mark) -> OrderVerdict {
         tally.latency.record(mark.age(atNanoseconds: now))
-        return marks.take(mark, subscriber: current)
+        return marks.receive(mark, subscriber: current)
     }
 
     private mutating func rebase(_ bytes: Span<UInt8>, _ id: Range<Int>) {

@@ -255,7 +255,7 @@
                 if requesters[index].reader.endsAtClose { complete(index, at: Clock.now()) }
                 try reconnect(index, poller)
             case .bytes(let count):
-                let isUsable = take(index, buffer.span.extracting(0..<count))
+                let isUsable = receive(index, buffer.span.extracting(0..<count))
                 guard isUsable else { return try reconnect(index, poller) }
                 if !isStopped, !requesters[index].isWaitingToWrite {
                     try ready(index, poller)
@@ -265,7 +265,7 @@
 
         /// Takes received bytes; false when the connection is used up.
         @inline(__always)
-        private mutating func take(_ index: Int, _ bytes: Span<UInt8>) -> Bool {
+        private mutating func receive(_ index: Int, _ bytes: Span<UInt8>) -> Bool {
             let now = Clock.now()
             var position = 0
             do {

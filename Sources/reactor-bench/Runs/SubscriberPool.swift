@@ -170,7 +170,7 @@
             case .failed:
                 try ended(index, inOrder: false, poller)
             case .bytes(let count):
-                switch take(index, buffer.span.extracting(0..<count)) {
+                switch receive(index, buffer.span.extracting(0..<count)) {
                 case .goesOn: break
                 case .ended: try ended(index, inOrder: true, poller)
                 case .unusable: try ended(index, inOrder: false, poller)
@@ -191,7 +191,7 @@
         }
 
         @inline(__always)
-        private mutating func take(_ index: Int, _ received: Span<UInt8>) -> Continuation {
+        private mutating func receive(_ index: Int, _ received: Span<UInt8>) -> Continuation {
             ledger.begin(subscriber: index, at: Clock.now())
             var position = 0
             do {

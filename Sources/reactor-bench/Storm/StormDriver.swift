@@ -57,7 +57,7 @@
         var places: Int { roles.count }
         var hunted: Int { hunts.reduce(0) { $0 + $1.completed } }
 
-        mutating func note(_ text: String, places: [Int] = []) {
+        mutating func record(_ text: String, places: [Int] = []) {
             faults.append(StormFault(text: text, places: places))
         }
 
@@ -84,7 +84,7 @@
 
         mutating func serverIsStopping() { isStopping = true }
 
-        /// What the crew has no answer to, it gets none to any more.
+        /// The crew gets no answers to requests that are still open.
         mutating func serverIsGone() {
             for member in asked.indices { crew.lost(member) }
             asked = [Bool](repeating: false, count: asked.count)
@@ -186,10 +186,10 @@
             let status = pool.connections[place].status
             switch roles[place] {
             case .noise:
-                if let fault = noise[place]?.began(status) { note(fault, places: [place]) }
+                if let fault = noise[place]?.began(status) { record(fault, places: [place]) }
                 if status == 410, let session = noise[place]?.session { requests.retire(session) }
             case .crew, .hunter:
-                if AnswerRules.isFault(status) { note("\(status)", places: others(place)) }
+                if AnswerRules.isFault(status) { record("\(status)", places: others(place)) }
             }
         }
 
@@ -212,7 +212,7 @@
             case .crew(let member):
                 asked[member] = false
                 for fault in crew.answered(member, status, body) {
-                    note(fault, places: others(place))
+                    record(fault, places: others(place))
                 }
                 if let told = AnswerRules.text(after: "\"position\":\"", in: body) {
                     requests.learn(told, of: crew.session)
@@ -221,7 +221,7 @@
                 try ask(place, &pool)
             case .hunter(let hunt, let part):
                 let fault = hunts[hunt].answered(part, status, body, now: Clock.now(), &random)
-                if let fault { note(fault, places: others(place)) }
+                if let fault { record(fault, places: others(place)) }
                 if pool.connections[place].closes { pool.close(place) }
             }
         }
@@ -231,7 +231,7 @@
         ) throws(BenchError) {
             if case .unreadable(let fault) = loss {
                 let line = place < noise.count ? noise[place].map { $0.line($0.answers) } : nil
-                note("\(fault) in the answer to \(line ?? "a request")", places: others(place))
+                record("\(fault) in the answer to \(line ?? "a request")", places: others(place))
             }
             switch roles[place] {
             case .noise: noise[place] = nil
@@ -239,7 +239,7 @@
                 asked[member] = false
                 crew.lost(member)
                 if loss == .closed(inAnswer: true), !isStopping {
-                    note("an answer is cut short", places: others(place))
+                    record("an answer is cut short", places: others(place))
                 }
             case .hunter(let hunt, let part): hunts[hunt].lost(part, &random)
             }

@@ -26,7 +26,7 @@ struct StormHunt {
     /// The response to its first post.
     private var firstAnswer: [UInt8] = []
     private var isDeleted = false
-    /// Parts that are connected, and parts whose answers are due.
+    /// Connected parts, and parts that wait for their answers.
     private var present: Set<Part> = []
     private var due: Set<Part> = []
     private(set) var completed = 0

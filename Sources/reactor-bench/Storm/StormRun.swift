@@ -63,7 +63,7 @@
             let before = crew.acknowledged
             var server = try VictimProcess(words)
             guard let url = server.address(timeout: TimeSpan(seconds: 60)) else {
-                return driver.note("the server does not start")
+                return driver.record("the server does not start")
             }
             try pool.serverStarted(at: url)
             driver.serverStarted(settings, crew: crew, host: pool.host)
@@ -76,7 +76,7 @@
             let isStopped = Int.random(in: 0..<4, using: &random) == 0
             if isStopped { try finish(&server) }
             if server.hasEnded(), let code = server.endCode {
-                driver.note("the server ended by itself with status \(code)", places: allPlaces)
+                driver.record("the server ended by itself with status \(code)", places: allPlaces)
             } else if isStopped {
                 try stop(&server)
             } else {
@@ -84,7 +84,8 @@
                 let code = server.waitForEnd()
                 kills += 1
                 if code != 128 + SIGKILL {
-                    driver.note("the server ended by itself with status \(code)", places: allPlaces)
+                    driver.record(
+                        "the server ended by itself with status \(code)", places: allPlaces)
                 }
             }
             pool.serverIsGone()
@@ -113,7 +114,7 @@
             let resident = server.residentBytes
             highestResident = max(highestResident, resident)
             if resident > UInt64(options.memoryLimit) << 20 {
-                driver.note("the server has \(resident >> 20) MiB", places: allPlaces)
+                driver.record("the server has \(resident >> 20) MiB", places: allPlaces)
             }
         }
 
@@ -124,7 +125,7 @@
             let deadline = Clock.now() + options.timeout.nanoseconds
             while !driver.waiting.isEmpty, driver.faults.isEmpty, !server.hasEnded() {
                 guard Clock.now() < deadline else {
-                    return driver.note("no answer within the timeout", places: driver.waiting)
+                    return driver.record("no answer within the timeout", places: driver.waiting)
                 }
                 try turn(&server, until: Clock.now() + 20_000_000)
             }
@@ -143,9 +144,9 @@
             guard let code = server.endCode else {
                 server.send(SIGKILL)
                 _ = server.waitForEnd()
-                return driver.note("it does not end after SIGTERM")
+                return driver.record("it does not end after SIGTERM")
             }
-            if code != 0 { driver.note("status \(code) after SIGTERM", places: allPlaces) }
+            if code != 0 { driver.record("status \(code) after SIGTERM", places: allPlaces) }
         }
 
         /// `journal check` finds nothing, in copies of the file neither.
@@ -159,7 +160,7 @@
             faults += try files.check()
             checks += 1
             if rounds % 9 == 7 { faults += try files.checkExport() }
-            for fault in faults { driver.note(fault) }
+            for fault in faults { driver.record(fault) }
         }
 
         // MARK: The reckoning

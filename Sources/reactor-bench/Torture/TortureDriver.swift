@@ -62,7 +62,7 @@
             try connect(place, &pool)
         }
 
-        /// What has no answer yet gets none any more.
+        /// Requests without an answer will get none.
         mutating func serverIsGone(_ pool: inout ClientPool) {
             for place in posters.indices where pool.connections[place].isOpen {
                 posters[place].lost(&ledger)
@@ -94,7 +94,7 @@
         mutating func began(_ place: Int, _ pool: inout ClientPool) {
             guard place >= posters.count, pool.connections[place].status != 200 else { return }
             let stream = readers[place - posters.count].stream
-            ledger.note(.answer, "\(pool.connections[place].status) to \(stream)")
+            ledger.record(.answer, "\(pool.connections[place].status) to \(stream)")
         }
 
         mutating func read(
@@ -104,7 +104,7 @@
             let reader = place - posters.count
             var sink = TortureEvents()
             _ = scanners[reader].scan(bytes, range: range, into: &sink)
-            for event in sink.events { readers[reader].take(event, &ledger) }
+            for event in sink.events { readers[reader].receive(event, &ledger) }
         }
 
         mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
@@ -121,7 +121,7 @@
         mutating func lost(
             _ place: Int, _ loss: ClientLoss, _ pool: inout ClientPool
         ) throws(BenchError) {
-            if case .unreadable(let fault) = loss { ledger.note(.answer, "not HTTP: \(fault)") }
+            if case .unreadable(let fault) = loss { ledger.record(.answer, "not HTTP: \(fault)") }
             if place < posters.count { posters[place].lost(&ledger) }
             try connect(place, &pool)
         }
@@ -134,7 +134,7 @@
             let sessions = (readers.map(\.session) + posters.map(\.session)).max() ?? 0
             for session in 0...sessions {
                 add(TortureReader(session: session, stream: .log, keepsActions: true))
-                pool.addPlace()
+                pool.addConnection()
             }
             try connect(&pool)
         }
@@ -146,7 +146,7 @@
 
         mutating func noteWhoIsBehind() {
             for reader in readers where reader.number < ledger.version(of: reader.session) {
-                ledger.note(
+                ledger.record(
                     .gap,
                     "\(reader.stream) of session \(reader.session) ends at \(reader.number) of "
                         + "\(ledger.version(of: reader.session))")

@@ -26,7 +26,7 @@ struct TortureLedger {
         self.sessions = [Session](repeating: Session(), count: sessions)
     }
 
-    mutating func note(_ fault: TortureFault, _ message: String) {
+    mutating func record(_ fault: TortureFault, _ message: String) {
         counts[fault, default: 0] += 1
         if messages.count < Self.messageLimit { messages.append("\(fault.rawValue): \(message)") }
     }
@@ -51,7 +51,7 @@ struct TortureLedger {
     mutating func heard(_ position: EventID, of session: Int, floor: UInt64) {
         heardGeneration(position.epoch, of: session)
         if position.number < floor {
-            note(.backwards, "session \(session) is at \(position.number), was at \(floor)")
+            record(.backwards, "session \(session) is at \(position.number), was at \(floor)")
         }
         sessions[session].version = max(sessions[session].version, position.number)
     }
@@ -59,20 +59,20 @@ struct TortureLedger {
     private mutating func heardGeneration(_ epoch: UInt64, of session: Int) {
         if sessions[session].epoch == 0 { sessions[session].epoch = epoch }
         guard sessions[session].epoch == epoch else {
-            return note(.generation, "session \(session) has another generation")
+            return record(.generation, "session \(session) has another generation")
         }
     }
 
     /// The post was answered; asked again, it must be answered the same.
     mutating func acknowledged(_ index: Int, at version: UInt64) {
         if case .acknowledged(let before) = posts[index].outcome, before != version {
-            note(.answer, "\(posts[index].key): version \(version), at first \(before)")
+            record(.answer, "\(posts[index].key): version \(version), at first \(before)")
         }
         if case .acknowledged = posts[index].outcome { return }
         posts[index].outcome = .acknowledged(version)
         let (session, count) = (posts[index].session, UInt64(posts[index].count))
-        if version < count || !sessions[session].claims.take(version - count..<version) {
-            note(.doubled, "\(posts[index].key): another has version \(version) or one before it")
+        if version < count || !sessions[session].claims.claim(version - count..<version) {
+            record(.doubled, "\(posts[index].key): another has version \(version) or one before it")
         }
     }
 
@@ -83,12 +83,12 @@ struct TortureLedger {
     /// A reader was shown this action under this number.
     mutating func shown(_ action: UInt64, at number: UInt64, of session: Int) {
         guard let index = Int(exactly: number), index > 0 else {
-            return note(.rolledBack, "session \(session) shows an event with the number 0")
+            return record(.rolledBack, "session \(session) shows an event with the number 0")
         }
         sessions[session].version = max(sessions[session].version, number)
         while sessions[session].shown.count < index { sessions[session].shown.append(nil) }
         if let before = sessions[session].shown[index - 1], before != action {
-            note(.rolledBack, "session \(session) showed two actions as number \(number)")
+            record(.rolledBack, "session \(session) showed two actions as number \(number)")
         }
         sessions[session].shown[index - 1] = action
     }
@@ -102,7 +102,7 @@ struct TortureLedger {
         for (session, history) in histories.enumerated() {
             for (index, action) in history.enumerated() {
                 let old = places.updateValue((session, UInt64(index) + 1), forKey: action)
-                if old != nil { note(.doubled, "action \(Self.name(action))") }
+                if old != nil { record(.doubled, "action \(Self.name(action))") }
             }
         }
         checkOrder(histories)
@@ -114,14 +114,14 @@ struct TortureLedger {
         for (index, action) in sessions[session].shown.enumerated() {
             guard let action else { continue }
             guard index < history.count, history[index] == action else {
-                note(
+                record(
                     .rolledBack,
                     "session \(session) showed number \(index + 1), which is another now")
                 continue
             }
         }
         if UInt64(history.count) < sessions[session].version {
-            note(
+            record(
                 .backwards,
                 "session \(session) ends at \(history.count), was at \(sessions[session].version)")
         }
@@ -134,7 +134,7 @@ struct TortureLedger {
             for action in history {
                 let poster = action >> 32
                 if let before = last[poster], before > action {
-                    note(.reordered, "\(Self.name(action)) behind \(Self.name(before))")
+                    record(.reordered, "\(Self.name(action)) behind \(Self.name(before))")
                 }
                 last[poster] = action
             }
@@ -147,14 +147,14 @@ struct TortureLedger {
         let found = post.actions.compactMap { places[$0] }
         if case .acknowledged(let version) = post.outcome {
             guard found.count == post.count else {
-                return note(.lost, "\(post.key) of \(post.count): \(found.count) are there")
+                return record(.lost, "\(post.key) of \(post.count): \(found.count) are there")
             }
             guard found.last?.version == version else {
-                return note(.lost, "\(post.key) is not at version \(version)")
+                return record(.lost, "\(post.key) is not at version \(version)")
             }
         }
         if post.outcome == .refused, !found.isEmpty {
-            return note(.invented, "\(post.key) was refused and is there")
+            return record(.invented, "\(post.key) was refused and is there")
         }
         guard let first = found.first else { return }
         let isWhole =
@@ -162,13 +162,13 @@ struct TortureLedger {
             && found.enumerated().allSatisfy { index, place in
                 place.session == post.session && place.version == first.version + UInt64(index)
             }
-        if !isWhole { note(.torn, "\(post.key) of \(post.count): \(found.count) are there") }
+        if !isWhole { record(.torn, "\(post.key) of \(post.count): \(found.count) are there") }
     }
 
     private mutating func checkOrigins(_ places: [UInt64: (session: Int, version: UInt64)]) {
         let posted = Set(posts.flatMap(\.actions))
         for action in places.keys where !posted.contains(action) {
-            note(.invented, "\(Self.name(action)) was never posted")
+            record(.invented, "\(Self.name(action)) was never posted")
         }
     }
 

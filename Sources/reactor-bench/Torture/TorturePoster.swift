@@ -127,7 +127,7 @@ struct TorturePoster {
 
     /// The answer is there.
     mutating func answered(_ status: Int, _ body: [UInt8], _ ledger: inout TortureLedger) {
-        guard let errand else { return ledger.note(.answer, "\(status) that nobody asked for") }
+        guard let errand else { return ledger.record(.answer, "\(status) that nobody asked for") }
         if AnswerRules.isRefusal(status) { return refused(errand, &ledger) }
         // Of a request whose commit failed too late nobody knows more than without an answer.
         if AnswerRules.isUnknown(status) { return lost(&ledger) }
@@ -135,7 +135,7 @@ struct TorturePoster {
         guard status != 409 else { return }
         self.errand = nil
         guard status / 100 == 2, let position = AnswerRules.position(in: body) else {
-            return ledger.note(
+            return ledger.record(
                 .answer, "\(status) to \(errand): \(String(decoding: body, as: UTF8.self))")
         }
         if isRepeat { repeats += 1 }

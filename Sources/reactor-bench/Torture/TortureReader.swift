@@ -12,7 +12,7 @@ struct TortureEvents: EventSink {
 
     mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? { nil }
 
-    mutating func take(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+    mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
         guard let data = block.data else { return }
         let name = block.event ?? 0..<0
         events.append(
@@ -69,18 +69,18 @@ struct TortureReader {
     }
 
     /// Reads the next event and enters it in the ledger.
-    mutating func take(_ event: TortureEvent, _ ledger: inout TortureLedger) {
+    mutating func receive(_ event: TortureEvent, _ ledger: inout TortureLedger) {
         count += 1
         guard !event.beginsAnew else {
-            return ledger.note(.reset, "\(stream) of session \(session) behind \(number)")
+            return ledger.record(.reset, "\(stream) of session \(session) behind \(number)")
         }
         let before = order.last
-        switch order.take(event.id, scheme: .consecutive) {
+        switch order.receive(event.id, scheme: .consecutive) {
         case .inOrder: break
-        case .gap: ledger.note(.gap, describe(event.id, after: before))
-        case .double, .reordered: ledger.note(.repeated, describe(event.id, after: before))
-        case .otherEpoch: ledger.note(.generation, describe(event.id, after: before))
-        case .malformed: ledger.note(.answer, describe(event.id, after: before))
+        case .gap: ledger.record(.gap, describe(event.id, after: before))
+        case .double, .reordered: ledger.record(.repeated, describe(event.id, after: before))
+        case .otherEpoch: ledger.record(.generation, describe(event.id, after: before))
+        case .malformed: ledger.record(.answer, describe(event.id, after: before))
         }
         // The log also has received actions, under a part of their record's number.
         guard let id = event.id, id.part == EventID.whole, let mark = event.mark else { return }

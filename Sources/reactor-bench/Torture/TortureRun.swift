@@ -66,7 +66,7 @@
                 server.send(SIGTERM)
                 try readToTheEnd()
                 let code = server.waitForEnd()
-                if code != 0 { driver.ledger.note(.answer, "exit \(code) after SIGTERM") }
+                if code != 0 { driver.ledger.record(.answer, "exit \(code) after SIGTERM") }
                 stops += 1
             } else {
                 server.send(SIGKILL)
@@ -133,7 +133,7 @@
             while !driver.areDone, Clock.now() < deadline {
                 try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
             }
-            if !driver.areDone { driver.ledger.note(.answer, "posts without an answer") }
+            if !driver.areDone { driver.ledger.record(.answer, "posts without an answer") }
             try driver.addHistorians(&pool)
             while !driver.haveReadAll, Clock.now() < deadline {
                 try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)

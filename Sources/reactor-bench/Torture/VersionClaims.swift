@@ -6,7 +6,7 @@ struct VersionClaims {
     private(set) var ranges: [Range<UInt64>] = []
 
     /// Takes a range; false if a part of it was taken.
-    mutating func take(_ range: Range<UInt64>) -> Bool {
+    mutating func claim(_ range: Range<UInt64>) -> Bool {
         guard !range.isEmpty else { return true }
         // The first that begins behind it.
         var low = 0
