@@ -54,8 +54,8 @@ struct crash_slot *crash_slot_at(struct crash_record *record, int index) {
 
 // MARK: On the loops
 
-// A stack that has run over has no room for a handler. So each thread that calls reactors' code has
-// another one for that, until the thread ends.
+// A thread whose stack has overflowed has no room for a handler. So each thread that calls
+// reactors' code has a separate stack for it, until the thread ends.
 
 #define STACK_BYTES 65536
 
@@ -186,7 +186,7 @@ static void caught(int signal, siginfo_t *info, void *context) {
     write_all();
     for (size_t i = 0; i < SIGNALS; i++)
         if (signals[i] == signal) sigaction(signal, &before[i], NULL);
-    // A fault comes again by itself, where it was; what was sent has to be sent again.
+    // A fault recurs by itself at the same instruction; a sent signal has to be raised again.
     if (info->si_code <= 0 || signal == SIGABRT) raise(signal);
     errno = code;
 }

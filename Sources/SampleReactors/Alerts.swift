@@ -1,13 +1,12 @@
 public import Reactors
 
-/// The seeds' reactor: a message that is shown once for every time it is set, also when it is the
-/// same message again.
+/// The seeds' reactor: a message that is shown once each time it is set, even to an equal message.
 public final class Alerts: Reactor {
     /// `{"type":"alert","message":"Hello"}`, `{"type":"doSomeAction"}`
     public enum Action: TaggedCodable, Sendable {
         /// Shows a message; nil takes it away.
         case alert(message: String?)
-        /// Does something that has nothing to do with messages.
+        /// Does something unrelated to messages.
         case doSomeAction
     }
 
@@ -23,7 +22,7 @@ public final class Alerts: Reactor {
     public struct State: Codable, Sendable {
         /// The message to show.
         @Pulse public var alertMessage: String?
-        /// How often `doSomeAction` came: another field, whose changes show no message.
+        /// The number of `doSomeAction` so far: another field, whose changes show no message.
         public var actions = 0
     }
 
@@ -33,7 +32,7 @@ public final class Alerts: Reactor {
     /// Makes one for a session.
     public init() {}
 
-    /// Every action leads to one mutation.
+    /// Maps every action to one mutation.
     public func mutate(action: Action) -> Effect<Mutation> {
         switch action {
         case .alert(let message): .just(.setAlertMessage(message: message))

@@ -1,10 +1,10 @@
 public import Reactors
 
-/// A room: messages are state, who is typing is an activity, which is sent and not stored.
+/// A room: messages are state, typing is an activity, which is sent and not stored.
 public struct Chat: Reactor {
     /// `{"type":"say","author":"ada","text":"Hi"}`, `{"type":"typing","author":"ada"}`
     public enum Action: TaggedCodable, Sendable {
-        /// Says something. An empty text is turned down.
+        /// Says something. An empty text is rejected.
         case say(author: String, text: String)
         /// Reports that somebody is typing.
         case typing(author: String)
@@ -20,15 +20,15 @@ public struct Chat: Reactor {
 
     /// An event that is not stored in the state.
     public enum Activity: TaggedCodable, Sendable {
-        /// Somebody is typing.
+        /// A participant is typing.
         case typing(author: String)
     }
 
-    /// One thing that was said.
+    /// One message.
     public struct Message: Codable, Sendable, Equatable {
         /// Counts from 1.
         public var number: Int
-        /// Who said it.
+        /// The author of the message.
         public var author: String
         /// The text.
         public var text: String
@@ -40,7 +40,7 @@ public struct Chat: Reactor {
         @Pulse public var newest: Message?
         /// The last hundred, oldest first.
         public var messages: [Message] = []
-        /// How many there have been.
+        /// The number of messages so far.
         public var count = 0
     }
 
@@ -50,13 +50,13 @@ public struct Chat: Reactor {
     /// Makes one for a session.
     public init() {}
 
-    /// Turns down what says nothing.
+    /// Rejects an empty message.
     public func transform(action: Action) -> Action? {
         if case .say(_, let text) = action, text.allSatisfy(\.isWhitespace) { return nil }
         return action
     }
 
-    /// A message is numbered by the state it is added to.
+    /// Numbers a message by the state to which it is added.
     public func mutate(state: State, action: Action) -> Effect<Mutation> {
         switch action {
         case .say(let author, let text):

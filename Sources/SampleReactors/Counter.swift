@@ -5,15 +5,15 @@ public import Reactors
 public final class Counter: ActionCycler {
     /// `{"type":"increment","number":5}`, `{"type":"decrement","number":5}`
     public enum Action: TaggedCodable, Sendable {
-        /// Adds; stops at the greatest number there is.
+        /// Adds; saturates at the greatest number.
         case increment(number: Int)
-        /// Subtracts; stops at the least number there is.
+        /// Subtracts; saturates at the least number.
         case decrement(number: Int)
     }
 
     /// An event that is sent and not stored.
     public enum Activity: TaggedCodable, Sendable {
-        /// It was incremented, and is beyond ten.
+        /// It was incremented beyond ten.
         case didReachBigNumber
     }
 
@@ -57,7 +57,7 @@ public final class Counter: ActionCycler {
     }
 }
 
-// Numbers saturate instead of trapping: they come from strangers.
+// Numbers saturate instead of trapping, because they come from clients.
 extension Int {
     fileprivate func adding(_ number: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(number)

@@ -1,15 +1,16 @@
 public import Reactors
 
-/// A long-running piece of work that reports its progress, can be cancelled, and comes in two
-/// manners: the latest start wins, or the first one does.
+/// Long-running work that reports its progress, can be cancelled, and has two policies: the latest
+/// start wins, or the first one does.
 public struct Job: Reactor {
     /// `{"type":"start","steps":10}`, `{"type":"startIfIdle","steps":10}`, `{"type":"cancel"}`
     public enum Action: TaggedCodable, Sendable {
-        /// Starts a job of the given number of steps, 1 to 1000 of 100 ms each; one under way is cancelled.
+        /// Starts a job of the given number of steps, 1 to 1000 of 100 ms each; cancels a running
+        /// one.
         case start(steps: Int)
-        /// Starts one only if none is under way.
+        /// Starts one only if none is running.
         case startIfIdle(steps: Int)
-        /// Cancels what is under way.
+        /// Cancels the running job.
         case cancel
     }
 
@@ -21,17 +22,17 @@ public struct Job: Reactor {
         case advance(done: Int)
         /// All steps are done.
         case finish
-        /// The job was given up.
+        /// The job was cancelled.
         case giveUp
     }
 
-    /// How a job stands.
+    /// The phase of a job.
     public enum Phase: String, Codable, Sendable {
         /// None was started yet.
         case idle
-        /// It is under way.
+        /// It is running.
         case running
-        /// It came to its end.
+        /// It has ended by itself.
         case finished
         /// It was cancelled.
         case cancelled
@@ -39,7 +40,7 @@ public struct Job: Reactor {
 
     /// The state.
     public struct State: Codable, Sendable {
-        /// How the present job stands; an event each time one begins or ends.
+        /// The phase of the present job; an event each time one begins or ends.
         @Pulse public var phase = Phase.idle
         /// Steps done; an event for each.
         @Pulse public var progress = 0

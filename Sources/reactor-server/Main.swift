@@ -1,7 +1,7 @@
 internal import ReactorHosting
 internal import SampleReactors
 
-/// The server with the sample reactors: something to try, and to learn from.
+/// The server with the sample reactors, to try and to learn from.
 @main
 enum Main {
     static func main() async {
