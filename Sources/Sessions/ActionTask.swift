@@ -113,7 +113,7 @@ final class LoopExecutor: SerialExecutor {
         session.carryOnWhenCommitted(tag, act)
     }
 
-    /// Called by the runtime where it can't tell by itself that this is the loop.
+    /// Called by the runtime where it cannot determine by itself that this is the loop.
     func checkIsolated() { isolation.check() }
 }
 

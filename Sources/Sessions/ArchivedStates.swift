@@ -42,7 +42,7 @@ struct ArchivedStates {
             let state = ArchivedState(fold: fold, number: version == 0 ? 0 : snapshot.number)
             advance(state, after: HistoryPosition(snapshot.number), to: version, then: act)
         } catch {
-            session.note(.unreadable("\(error.place): \(error.reason)"))
+            session.report(.unreadable("\(error.place): \(error.reason)"))
             act(.success(nil))
         }
     }
@@ -83,7 +83,7 @@ struct ArchivedStates {
                     else { return act(.success(nil)) }
                     advance(state, after: reached, to: version, then: act)
                 } catch {
-                    session.note(.unreadable("\(error.place): \(error.reason)"))
+                    session.report(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
                 }
             }

@@ -213,7 +213,7 @@ final class CatchUp {
         switch result {
         case .success(let value): return value
         case .failure(let failure):
-            session.note(.unreadable(failure.detail))
+            session.report(.unreadable(failure.detail))
             abandon()
             return nil
         }
@@ -245,7 +245,7 @@ final class CatchUp {
             for entry in entries { try frame(entry, to: &framed) }
             return framed
         } catch {
-            session.note(.unreadable("\(error.place): \(error.reason)"))
+            session.report(.unreadable("\(error.place): \(error.reason)"))
             abandon()
             return nil
         }

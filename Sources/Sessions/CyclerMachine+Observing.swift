@@ -39,18 +39,18 @@ extension CyclerMachine: CyclerObserver {
         session.enterReceived(.actionReceived, action, of: tag)
     }
 
-    func willDispatch(_ call: CyclerCall) { tell(.willDispatch, call) }
+    func willDispatch(_ call: CyclerCall) { recordCall(.willDispatch, call) }
 
     func didDispatch(_ call: CyclerCall, error: (any Error)?) {
-        tell(.didDispatch, call) { append(error, to: &$0) }
+        recordCall(.didDispatch, call) { append(error, to: &$0) }
     }
 
-    func willMutate(_ call: CyclerCall) { tell(.willMutate, call) }
+    func willMutate(_ call: CyclerCall) { recordCall(.willMutate, call) }
 
     func didMutate(_ call: CyclerCall, outcome: CommitOutcome) {
         var isOfSuccess = false
         if case .committed = outcome { isOfSuccess = true }
-        tell(.didMutate, call, isOfSuccess: isOfSuccess) { out in
+        recordCall(.didMutate, call, isOfSuccess: isOfSuccess) { out in
             out.append(contentsOf: ",\"outcome\":".utf8)
             switch outcome {
             case .committed(let version):
@@ -82,16 +82,18 @@ extension CyclerMachine: CyclerObserver {
     }
 
     func didEmit<Told: Sendable>(_ activity: Told, _ call: CyclerCall) {
-        tell(.didEmit, call, isOfSuccess: true)
+        recordCall(.didEmit, call, isOfSuccess: true)
     }
 
     func didDrop(_ dropped: DroppedCall, _ call: CyclerCall) {
-        tell(.didDrop, call) { $0.append(contentsOf: ",\"dropped\":\"\(dropped.rawValue)\"".utf8) }
+        recordCall(.didDrop, call) {
+            $0.append(contentsOf: ",\"dropped\":\"\(dropped.rawValue)\"".utf8)
+        }
     }
 
     /// `{"dispatch":…,"name":…,"description":…,"file":…,"function":…,"line":…}` and what `more`
     /// adds.
-    private func tell(
+    private func recordCall(
         _ kind: ActionLogLine.Kind, _ call: CyclerCall, isOfSuccess: Bool = false,
         _ more: (inout [UInt8]) -> Void = { _ in }
     ) {

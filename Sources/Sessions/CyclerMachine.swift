@@ -372,7 +372,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         open(cycler.sources, in: session) { _ in true }
     }
 
-    func take(_ element: C.Source.Element) {
+    func receive(_ element: C.Source.Element) {
         guard case .action(let action) = element else { return }
         var receipt = Receipt()
         // Other errors are in the action log; this one keeps the action out of it.
@@ -434,7 +434,7 @@ extension CyclerMachine: ActionRunner {
     /// has no JSON, the action fails, and nothing that it did since it last waited has happened.
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         let (state, version) = (cycler.state.value, cycler.version)
-        // Asked before: it is forgotten when it ends.
+        // Read first: `muted` forgets the action when it ends.
         let isMuted = muted.contains(tag)
         present = tag
         pendingEvents = []

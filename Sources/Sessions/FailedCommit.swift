@@ -22,7 +22,7 @@ struct FailedCommit {
     func skip() {
         // It may have had one; another one follows after the usual number of records.
         session.persistence?.snapshotNumber = 0
-        session.note(.commitFailed(failure.detail))
+        session.report(.commitFailed(failure.detail))
     }
 
     /// Rolls back a step and all that are newer.
@@ -48,7 +48,7 @@ struct FailedCommit {
             }
         }
         failWaits(rolledBack)
-        session.note(.commitFailed(failure.detail))
+        session.report(.commitFailed(failure.detail))
         // Cancelled, and of a Cycler that was replaced: they end, and their results are discarded.
         for step in rolledBack {
             for case .carryOn(let go) in step.effects { go(session) }

@@ -16,16 +16,16 @@ final class IdempotencyKeys {
 
     /// Invariant: every key in `order` is in `entries`.
     private var entries: [String: Entry] = [:]
-    /// The answered ones, oldest first.
+    /// Keys with a reply, oldest first.
     private var order: Deque<(key: String, time: Int64)> = []
-    /// Whose answer is under way, by the token it goes to.
+    /// Keys whose request is in progress, by the token of its reply.
     private var running: [UInt64: String] = [:]
-    /// What is committed of those that wait for effects to end: their answer if nothing better
-    /// comes.
+    /// The committed replies of requests that wait for effects to end, used if no later reply
+    /// replaces them.
     private var preliminary: [UInt64: StoredAnswer] = [:]
     /// The requests whose keys are being looked up in the journal, and how each of them waits.
     private var lookUps: [UInt64: LookUp] = [:]
-    /// There may be answers in the journal that are not here.
+    /// The journal may hold replies that are not in `entries`.
     private(set) var isPartial: Bool
 
     /// Precedent: Stripe keeps keys for 24 hours; so does the contract.

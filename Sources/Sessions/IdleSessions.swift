@@ -63,7 +63,7 @@ struct IdleSessions {
     }
 
     /// Takes out one that was last used in `tick` or before.
-    mutating func take(through tick: UInt64) -> Session? {
+    mutating func dequeue(through tick: UInt64) -> Session? {
         while firstTick <= tick {
             if let session = lists.first?.last {
                 remove(session)

@@ -39,11 +39,11 @@ private final class Waiter: Sendable {
     }
 
     /// The code that dequeues it resumes it.
-    func take() -> CheckedContinuation<Bool, Never>? {
+    func claim() -> CheckedContinuation<Bool, Never>? {
         continuation.withLock { $0.take() }
     }
 
-    deinit { take()?.resume(returning: false) }
+    deinit { claim()?.resume(returning: false) }
 }
 
 extension CyclerMachine {
@@ -70,7 +70,7 @@ extension CyclerMachine {
                         if let error = machine.begin(action, &receipt) {
                             return fault.withLock { $0 = error }
                         }
-                        waiter.take().map { session.answer(.applied($0)) }
+                        waiter.claim().map { session.answer(.applied($0)) }
                     }
                 }
             }

@@ -92,7 +92,7 @@ extension ReactorMachine {
             session.append(mutation, "a mutation", to: &out)
             out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
         }
-        if reason == .ended { session.note(.dropped("a mutation")) }
+        if reason == .ended { session.report(.dropped("a mutation")) }
     }
 
     @usableFromInline
@@ -102,7 +102,7 @@ extension ReactorMachine {
             session.append(activity, "an activity", to: &out)
             out.append(contentsOf: ",\"reason\":\"ended\"}".utf8)
         }
-        session.note(.dropped("an activity"))
+        session.report(.dropped("an activity"))
     }
 
     // MARK: Content

@@ -2,9 +2,9 @@ internal import JSONCoding
 public import Reactors
 internal import Storage
 
-// What has no JSON, or none that could be read back, is taken back before anybody sees it (contract
-// §5). A request is refused as a whole. What comes from an effect or a source has nobody to refuse
-// it to: the mutation is dropped, and a record of a failure says so.
+// A value without JSON, or whose JSON cannot be decoded, is rolled back before it is published
+// (contract §5). A request is refused as a whole. A mutation of an effect or a source has no caller
+// to refuse it to: it is dropped, and a failure record is written.
 
 /// Which values of a reactor are encoded as they are made.
 ///
@@ -166,7 +166,7 @@ extension ReactorMachine {
     func isUndecorated(_ version: UInt64, because error: String) {
         if let undecorated, version <= undecorated { return }
         undecorated = version
-        session.note(
+        session.report(
             .failed(place: "transformState", error: "version \(version) is shown bare: \(error)"))
     }
 }

@@ -12,7 +12,7 @@ extension ReactorMachine {
     @usableFromInline
     struct Compiled: Sendable {
         @usableFromInline
-        let take:
+        let receive:
             @Sendable (ReactorMachine, [UInt8], Int, Bool, Session) throws(ActionRefusal)
                 -> Receipt?
         @usableFromInline
@@ -22,8 +22,9 @@ extension ReactorMachine {
 
         @inlinable
         init() {
-            take = { (machine, body, batchLimit, mayApply, session) throws(ActionRefusal) in
-                try machine.take(body, batchLimit: batchLimit, mayApply: mayApply, in: session)
+            receive = { (machine, body, batchLimit, mayApply, session) throws(ActionRefusal) in
+                try machine.decodeAndReceive(
+                    body, batchLimit: batchLimit, mayApply: mayApply, in: session)
             }
             fold = { $0.fold($1) }
             checks = ReactorChecks(state: R.State.self, mutation: R.Mutation.self)
@@ -32,7 +33,7 @@ extension ReactorMachine {
 
     /// As ``Machine/receive(_:batchLimit:mayApply:in:)``.
     @inlinable
-    func take(
+    func decodeAndReceive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
         guard isBatch(body) else {

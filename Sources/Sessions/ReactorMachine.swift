@@ -73,7 +73,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
-        try compiled.take(self, body, batchLimit, mayApply, session)
+        try compiled.receive(self, body, batchLimit, mayApply, session)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
@@ -200,15 +200,15 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     // MARK: What tasks bring in, on the session's loop
 
-    func take(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
+    func receive(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
         core.receive(mutation, from: run, observer: self)
     }
 
-    func take(_ activity: R.Activity, from run: EffectRun<R>) -> Bool {
+    func receive(_ activity: R.Activity, from run: EffectRun<R>) -> Bool {
         core.receive(activity: activity, from: run, observer: self)
     }
 
-    func take(_ element: R.Source.Element) {
+    func receive(_ element: R.Source.Element) {
         switch element {
         case .mutation(let mutation):
             core.receive(fromSource: mutation, observer: self)

@@ -36,7 +36,7 @@ extension Session {
     func append(_ fold: any StateFold, to out: inout [UInt8]) -> JSONEncodingFailure? {
         do throws(JSONEncodingFailure) {
             if let error = try fold.encodeShown(to: &out) {
-                note(
+                report(
                     .failed(
                         place: "transformState",
                         error: "version \(fold.version) and others are shown bare: \(error)"))
@@ -44,7 +44,7 @@ extension Session {
             return nil
         } catch {
             out.append(contentsOf: EventFramer.null)
-            note(.unencodable("the state", error.description))
+            report(.unencodable("the state", error.description))
             return error
         }
     }

@@ -22,7 +22,7 @@ extension Session {
         do {
             try machine.encodeState(.raw, at: nil, in: self, to: &state)
         } catch {
-            return note(.unencodable("the state", String(describing: error)))
+            return report(.unencodable("the state", String(describing: error)))
         }
         persistence?.snapshotNumber = history.newest.number
         persistence?.bytesSince = 0

@@ -22,10 +22,10 @@ extension Session {
     func admits(stateBytes count: Int) -> Bool {
         let limit = table.limits.stateBytes
         guard count > limit else {
-            stateMeter.note(count)
+            stateMeter.recordMeasurement(count)
             return true
         }
-        stateMeter.noteRefusal()
+        stateMeter.recordRefusal()
         refuse(.stateTooLarge(limit: limit))
         return false
     }

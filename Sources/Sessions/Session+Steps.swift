@@ -46,7 +46,7 @@ extension Session {
     func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
         let name = ActivityNames.name(of: encoded)
         guard let index = name.flatMap({ activities.index(named: $0, in: registration) }) else {
-            return note(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
+            return report(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
         }
         beginRecord(.activity, of: action)
         record(.activity(index), encoded)
@@ -65,13 +65,13 @@ extension Session {
         beginRecord(.failure, of: action)
         record(.content, content)
         if keepsRecords { recordContent(content) }
-        note(.failed(place: place, error: error))
+        report(.failed(place: place, error: error))
     }
 
     /// A session that comes back has told it before.
     private func noteUnrecorded(_ place: String, _ error: String) {
         guard !isAsleep else { return }
-        note(.failed(place: place, error: error))
+        report(.failed(place: place, error: error))
     }
 
     /// Adds work of an effect that is due when this is committed. After the end, and while a step is
@@ -202,13 +202,13 @@ extension Session {
             return nil
         } catch {
             out.append(contentsOf: EventFramer.null)
-            note(.unencodable(what, String(describing: error)))
+            report(.unencodable(what, String(describing: error)))
             return error
         }
     }
 
-    func note(_ note: SessionNote) {
-        table.output.note(note, of: self)
+    func report(_ failure: SessionFailure) {
+        table.output.report(failure, of: self)
     }
 
     private func name(of source: EventSource) -> String {

@@ -15,7 +15,7 @@ struct Weighing {
 
     private static let longestInterval = 31
 
-    fileprivate mutating func note(_ bytes: Int) {
+    fileprivate mutating func recordMeasurement(_ bytes: Int) {
         interval = bytes <= 2 * last + 64 ? min(2 * interval + 1, Self.longestInterval) : 0
         rest = interval
         last = bytes
@@ -43,7 +43,7 @@ extension Session {
         // A value without JSON weighs as much as was written of it; the refusal is reported elsewhere.
         try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
         if weighing.arrived == nil { stateMeter.bring(scratch.count) }
-        weighing.note(scratch.count)
+        weighing.recordMeasurement(scratch.count)
         history.weigh(scratch.count)
         table.giveBack(scratch)
     }

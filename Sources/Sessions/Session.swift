@@ -158,7 +158,7 @@ package final class Session {
         step.creates = true
         if keepsRecords {
             table.finishRecord()
-            // Whatever looking at the initial state left comes behind it.
+            // Records that reading the initial state wrote follow the creation.
             let left = step.batch.runs
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
@@ -172,7 +172,7 @@ package final class Session {
         answer(content(.created(isNew: true)), token)
     }
 
-    /// Answers a request to create a session that exists already.
+    /// Replies to a request to create a session that exists already.
     package func acknowledgeExisting(for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
         answer(content(.created(isNew: false)), token)

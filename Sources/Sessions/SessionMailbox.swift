@@ -58,9 +58,10 @@ extension SessionMailbox {
         Task {
             let sink = Sink<R.Mutation, R.Activity>(
                 clock: clock,
-                send: { mutation in await enter(for: run.action) { $0.take(mutation, from: run) } },
+                send: { mutation in await enter(for: run.action) { $0.receive(mutation, from: run) }
+                },
                 emit: { activity in
-                    await enter(for: run.action) { $0.take(activity, from: run) }
+                    await enter(for: run.action) { $0.receive(activity, from: run) }
                 })
             do {
                 try await run.work(sink)
@@ -77,7 +78,7 @@ protocol SourcedMachine: Machine {
     associatedtype Action: Sendable
     associatedtype Mutation: Sendable
 
-    func take(_ element: ReactorSource<Action, Mutation>.Element)
+    func receive(_ element: ReactorSource<Action, Mutation>.Element)
 
     /// A source's stream is over.
     func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
@@ -94,14 +95,14 @@ extension SourcedMachine {
         // All of them listen before the first element is taken.
         let openings = sources.map { ($0, $0.open(session.table.topics)) }
         for (_, opening) in openings {
-            if let present = opening.present, takes(present) { take(present) }
+            if let present = opening.present, takes(present) { receive(present) }
         }
         let mailbox = SessionMailbox<Self>(session)
         return openings.map { source, opening in
             {
                 Task {
                     do {
-                        try await opening.read { element in await mailbox.take(element) }
+                        try await opening.read { element in await mailbox.receive(element) }
                         mailbox.ended(source, failure: nil)
                     } catch {
                         mailbox.ended(source, failure: error)
@@ -115,9 +116,9 @@ extension SourcedMachine {
 extension SessionMailbox where M: SourcedMachine {
     /// Brings in what a source gave; false once the session is gone. A commit that fails loses
     /// the element and not the source.
-    func take(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
+    func receive(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
         let isTaken = await enter(for: .none) { machine in
-            machine.take(element)
+            machine.receive(element)
             return true
         }
         return isTaken ? true : await sessionExists()

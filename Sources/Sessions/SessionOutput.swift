@@ -13,11 +13,11 @@ package protocol SessionOutput: AnyObject {
     func finish(_ subscriber: Subscriber)
 
     /// Something that a person who runs this should be able to read.
-    func note(_ note: SessionNote, of session: Session)
+    func report(_ failure: SessionFailure, of session: Session)
 }
 
 /// A failure in a session that does not end it.
-package enum SessionNote {
+package enum SessionFailure {
     /// User code failed.
     case failed(place: String, error: String)
     /// A value can't be written as JSON, so it is missing where it belongs.

@@ -159,7 +159,7 @@ extension SessionTable {
         guard ticks >= IdleSessions.ticks else { return false }
         let due = ticks - IdleSessions.ticks
         for _ in 0..<limit {
-            guard let session = idle.take(through: due) else { return false }
+            guard let session = idle.dequeue(through: due) else { return false }
             if session.isAtRest, session.isSaved {
                 putToSleep(session)
             } else {

@@ -31,7 +31,7 @@ struct StateMeter {
     }
 
     /// The state was measured, and fits.
-    mutating func note(_ bytes: Int) {
+    mutating func recordMeasurement(_ bytes: Int) {
         let isMultiplied = bytes - size > max(2 * brought + 64, size / 4)
         let longest = max(
             Self.intervals.lowerBound,
@@ -43,7 +43,7 @@ struct StateMeter {
     }
 
     /// The state was measured and did not fit: the one before it is there again, of unknown size.
-    mutating func noteRefusal() {
+    mutating func recordRefusal() {
         self = StateMeter()
     }
 }

@@ -167,7 +167,7 @@ struct StateReader {
         switch encoded {
         case .success(let state): return .state(state, version: version)
         case .failure(let failure):
-            session.note(.unencodable("the state", failure.description))
+            session.report(.unencodable("the state", failure.description))
             return .unencodable(failure)
         }
     }
@@ -198,7 +198,7 @@ struct StateReader {
             try session.machine?.encodeState(.shown, at: version, in: session, to: &state)
             return state
         } catch {
-            session.note(.unencodable("the state", error.description))
+            session.report(.unencodable("the state", error.description))
             return EventFramer.null
         }
     }

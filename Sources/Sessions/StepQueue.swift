@@ -1,11 +1,11 @@
 /// A session's steps that are not committed, oldest first.
 ///
-/// Why a list of links: a session mostly has one step at a time, and an array would be allocated for
-/// each anew.
+/// Why a linked list: a session mostly has one step at a time, and an array would be allocated for
+/// each.
 final class StepQueue {
-    /// The one that the journal ends next.
+    /// The step that the journal commits next.
     private(set) var first: Step?
-    /// The one that gathers, or would be the last to be handed in; answers attach to it.
+    /// The step that still collects, or the last one submitted; replies attach to it.
     private(set) var last: Step?
 
     var isEmpty: Bool { first == nil }

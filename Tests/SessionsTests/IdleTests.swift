@@ -85,18 +85,20 @@ struct IdleTests {
         for (tick, session) in sessions.enumerated() { idle.put(session, at: UInt64(tick)) }
         // Used again: it moves to another list.
         idle.put(sessions[0], at: 5)
-        #expect(idle.take(through: 1) === sessions[1])
-        #expect(idle.take(through: 1) == nil)
+        #expect(idle.dequeue(through: 1) === sessions[1])
+        #expect(idle.dequeue(through: 1) == nil)
         idle.remove(sessions[2])
-        #expect(idle.take(through: 2) == nil)
+        #expect(idle.dequeue(through: 2) == nil)
         // Its list is gone: the oldest remaining list takes it.
         idle.put(sessions[2], at: 0)
-        #expect(idle.take(through: 3) === sessions[2])
-        #expect(idle.take(through: 3) === sessions[3])
-        #expect(idle.take(through: 4) === sessions[4])
+        #expect(idle.dequeue(through: 3) === sessions[2])
+        #expect(idle.dequeue(through: 3) === sessions[3])
+        #expect(idle.dequeue(through: 4) === sessions[4])
         #expect(
-            [idle.take(through: 9), idle.take(through: 9)].map { $0?.id.text } == ["s0", "s5"])
-        #expect(idle.take(through: 9) == nil)
+            [idle.dequeue(through: 9), idle.dequeue(through: 9)].map { $0?.id.text } == [
+                "s0", "s5",
+            ])
+        #expect(idle.dequeue(through: 9) == nil)
         var start = IdleSessions.Place(tick: 0, index: 0)
         #expect(idle.next(&start) == nil)
     }

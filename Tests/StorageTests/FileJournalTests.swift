@@ -49,14 +49,15 @@ struct FileJournalTests {
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         let wrong: [[HistoryEntry]] = [
             [.mutation("s", 2)], [.mutation("s", 3, generation: "g2")], [.created("s", "g2")],
-            [.mutation("t", 1)], [.note("s", before: 3, 2, version: 2)],
-            [.note("s", before: 2, 1, version: 2)], [.created("t"), .created("t", "g2")],
+            [.mutation("t", 1)], [.noteEntry("s", before: 3, 2, version: 2)],
+            [.noteEntry("s", before: 2, 1, version: 2)], [.created("t"), .created("t", "g2")],
         ]
         for records in wrong {
             #expect(await rig.commit(records) != nil, "\(records)")
         }
         #expect(try await rig.load("t") == nil)
-        #expect(await rig.commit([.note("s", before: 3, 1, version: 2), .mutation("s", 3)]) == nil)
+        #expect(
+            await rig.commit([.noteEntry("s", before: 3, 1, version: 2), .mutation("s", 3)]) == nil)
     }
 
     @Test func `a snapshot of records that are not in the file is refused`() async throws {

@@ -18,7 +18,8 @@ struct HeadTests {
         let rig = try JournalRig(Self.moving)
         #expect(try await rig.head("s") == nil)
         #expect(
-            await rig.commit(HistoryEntry.life("s", 2) + [.note("s", before: 3, 1, version: 2)])
+            await rig.commit(
+                HistoryEntry.life("s", 2) + [.noteEntry("s", before: 3, 1, version: 2)])
                 == nil)
         var expected = SavedHead(key: .of("s"), reactor: "alerts")
         expected.end = HistoryEnd(number: 2, version: 2, notes: 1)

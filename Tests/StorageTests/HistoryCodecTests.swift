@@ -17,7 +17,7 @@ struct RecordTextTests {
                 HistoryEntry.Event(name: "", data: []),
                 HistoryEntry.Event(name: "a b\n", data: Array("\n0 0 0\n".utf8)),
             ], traceparent: "00-aa-bb-01")
-        return [.created("s"), .mutation("s", 9), .note("s", before: 10, 1, version: 9), odd]
+        return [.created("s"), .mutation("s", 9), .noteEntry("s", before: 10, 1, version: 9), odd]
     }()
 
     private func read(_ text: [UInt8]) throws -> [HistoryEntry] {
@@ -54,7 +54,9 @@ struct RecordTextTests {
     @Test func `records of several generations are read from a batch in order`() {
         var records: [HistoryEntry] = [.created("s"), .mutation("s", 1), .created("t")]
         records.append(.mutation("s", 2))
-        records += [.note("s", before: 3, 1, version: 2), .note("s", before: 3, 2, version: 2)]
+        records += [
+            .noteEntry("s", before: 3, 1, version: 2), .noteEntry("s", before: 3, 2, version: 2),
+        ]
         records += [.deleted("s", 3), .created("s", "g2"), .mutation("t", 1), .mutation("t", 3)]
         let batch = Batch(records: records)
         #expect(batch.records == records)

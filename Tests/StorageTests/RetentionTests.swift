@@ -142,7 +142,7 @@ struct RetentionTests {
     @Test func `a session whose newest record was trimmed continues where it stood`() async throws {
         let rig = try JournalRig(Self.keeping(100))
         var batch = Batch(records: HistoryEntry.life("s", 30))
-        batch.records.append(.note("s", before: 31, 1, version: 30))
+        batch.records.append(.noteEntry("s", before: 31, 1, version: 30))
         batch.snapshots = [.of("s", 30, time: rig.clock.now)]
         #expect(await rig.commit(batch) == nil)
         rig.clock.advance(by: 1_000_001)
@@ -155,7 +155,8 @@ struct RetentionTests {
         #expect(saved.end.notes == 1)
         #expect(saved.lastAction == 30)
         #expect(
-            await rig.commit([.note("s", before: 31, 2, version: 30), .mutation("s", 31)]) == nil)
+            await rig.commit([.noteEntry("s", before: 31, 2, version: 30), .mutation("s", 31)])
+                == nil)
     }
 
     @Test func `a deleted session leaves a tombstone and nothing else`() async throws {

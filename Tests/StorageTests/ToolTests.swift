@@ -121,7 +121,7 @@ struct CheckTests {
         }
         for (depth, problems) in [(128, 0), (129, 1)] {
             let rig = try JournalRig()
-            var note = HistoryEntry.note("s", before: 1, 1, version: 0)
+            var note = HistoryEntry.noteEntry("s", before: 1, 1, version: 0)
             note.content = Array(
                 #"{"kind":"action.received","content":{"received":\#(deep(depth))}}"#.utf8)
             let batch = Batch(records: [.created("s"), note])
@@ -240,7 +240,7 @@ extension JournalRig {
         let rig = try JournalRig(JournalRetention(records: 10))
         var batch = Batch(records: HistoryEntry.life("a", 2))
         batch.records[1].traceparent = "00-aa-bb-01"
-        batch.records.append(.note("a", before: 3, 1, version: 2))
+        batch.records.append(.noteEntry("a", before: 3, 1, version: 2))
         batch.records.append(.mutation("a", 3))
         batch.snapshots = [.of("a", 2)]
         batch.answers = [.of("a", "k")]

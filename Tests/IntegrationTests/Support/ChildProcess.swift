@@ -57,7 +57,13 @@ enum ChildProcess {
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // Tests that run under nohup(1) or in the background of a shell inherit ignored signals; a
+        // server keeps ignoring those.
+        var defaults = noSignals
+        for signal in [SIGHUP, SIGINT, SIGTERM] { unsafe sigaddset(&defaults, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var pid: pid_t = 0
         let code = unsafe withStrings([path] + arguments) { argv in
             unsafe withStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in

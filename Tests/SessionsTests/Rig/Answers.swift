@@ -49,7 +49,7 @@ extension Rig {
     }
 
     var notes: [String] {
-        output.notes.map { note in
+        output.failures.map { note in
             switch note {
             case .failed(let place, let error): "failed \(place) \(error)"
             case .unencodable(let what, _): "unencodable \(what)"

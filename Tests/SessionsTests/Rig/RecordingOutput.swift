@@ -11,7 +11,7 @@ final class RecordingOutput: SessionOutput {
     }
 
     private(set) var answers: [Answer] = []
-    private(set) var notes: [SessionNote] = []
+    private(set) var failures: [SessionFailure] = []
     private(set) var finished: [UInt64] = []
     private var bytes: [UInt64: [UInt8]] = [:]
     private var capacities: [UInt64: Int] = [:]
@@ -49,8 +49,8 @@ final class RecordingOutput: SessionOutput {
         subscribers[subscriber.id] = nil
     }
 
-    func note(_ note: SessionNote, of session: Session) {
-        notes.append(note)
+    func report(_ failure: SessionFailure, of session: Session) {
+        failures.append(failure)
     }
 
     // MARK: Actions of the test

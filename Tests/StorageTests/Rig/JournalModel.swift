@@ -70,7 +70,7 @@ struct BatchMaker {
                 .deleted(session, life.number + 1, generation: life.generation)
             ]
         case 1..<10:
-            var note = HistoryEntry.note(
+            var note = HistoryEntry.noteEntry(
                 session, before: life.number + 1, life.trailingNotes + 1, version: life.version)
             note.generation = life.generation
             batch.records = [note]

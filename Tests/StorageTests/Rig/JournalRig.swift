@@ -162,7 +162,7 @@ extension HistoryEntry {
             events: [Event(name: "alertMessage", data: Array("\"\(number)\"".utf8))])
     }
 
-    static func note(
+    static func noteEntry(
         _ session: String, before number: UInt64, _ part: UInt32, version: UInt64
     ) -> HistoryEntry {
         HistoryEntry(

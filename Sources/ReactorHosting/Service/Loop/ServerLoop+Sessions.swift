@@ -22,12 +22,12 @@ extension ServerLoop: SessionOutput {
         connection(ConnectionID(subscriber.id))?.stream?.finish(subscriber)
     }
 
-    func note(_ note: SessionNote, of session: Session) {
+    func report(_ failure: SessionFailure, of session: Session) {
         let metadata: Logger.Metadata = [
             "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
         ]
         let logger = resources.service.logger
-        switch note {
+        switch failure {
         case .failed(let place, let error):
             resources.counters.failures += 1
             logger.warning("\(place) failed: \(error)", metadata: metadata)
