@@ -64,7 +64,7 @@ final class LoopExecutor: SerialExecutor {
 
     private let id: SessionID
     private let incarnation: UInt64
-    private let hop: SessionTable.Hop
+    private let hop: LoopServices.Hop
     private let isolation: LoopIsolation
     private let tag: ActionTag
     // Why a lock: what wakes the action up comes from any thread, and may come while the loop is
@@ -74,8 +74,8 @@ final class LoopExecutor: SerialExecutor {
     init(_ tag: ActionTag, of session: Session) {
         id = session.id
         incarnation = session.incarnation
-        hop = session.table.hop
-        isolation = session.table.isolation
+        hop = session.table.services.hop
+        isolation = session.table.services.isolation
         self.tag = tag
     }
 

@@ -154,7 +154,7 @@ extension Session {
     /// Sets the mark that ``takeBack(to:)`` goes back to.
     func attemptMark() -> AttemptMark {
         // The entry that is being written belongs to the time before the mark.
-        table.finishRecord()
+        table.records.finish()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
@@ -180,7 +180,7 @@ extension Session {
     ///
     /// - Precondition: no answer was attached since, nothing was handed to the journal.
     func takeBack(to mark: AttemptMark) {
-        table.dropRecord(of: self)
+        table.records.discard(of: self)
         history.rollBack(to: mark.end)
         persistence?.snapshotNumber = mark.snapshotNumber
         attempt.hasSettled = mark.hasSettled

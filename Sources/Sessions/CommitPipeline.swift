@@ -8,7 +8,7 @@ internal import Storage
 final class CommitPipeline {
     private let journal: any Journal
     private let limits: SessionLimits
-    private let hop: SessionTable.Hop
+    private let hop: LoopServices.Hop
     private var gathering: [Step] = []
     private var inFlight: Deque<Flight> = []
     /// Replies that wait for the journal.
@@ -18,7 +18,7 @@ final class CommitPipeline {
     private var committed: (() -> Void)?
     private var isStopped = false
 
-    init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping SessionTable.Hop) {
+    init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
         self.journal = journal
         self.limits = limits
         self.hop = hop
@@ -89,7 +89,7 @@ final class CommitPipeline {
     }
 
     private func commitBatch(in table: SessionTable) {
-        table.finishRecord()
+        table.records.finish()
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
         for step in batch { step.isGathering = false }
@@ -143,7 +143,7 @@ final class CommitPipeline {
         let batch: [Step]
         switch flight {
         case .steps(let steps): batch = steps
-        case .deletion(let id): return table.deletionEnded(id, failure)
+        case .deletion(let id): return SessionDeleter(table: table).batchEnded(id, failure)
         }
         for step in batch where !step.isRolledBack {
             if let failure {

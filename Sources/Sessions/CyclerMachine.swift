@@ -277,7 +277,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         var encoded: [UInt8] = []
         do {
-            try JSON.encode(state, into: &encoded, with: &session.table.encodingSpace)
+            try JSON.encode(state, into: &encoded, with: &session.table.buffers.space)
         } catch {
             return session.refuse(.notEncodable("the state", error))
         }
@@ -313,7 +313,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     ) throws(JSONEncodingFailure) {
         let version = version ?? newestVersion
         let state = form == .shown ? shownState(at: version) : state(at: version)
-        try JSON.encode(state, into: &out, with: &session.table.encodingSpace)
+        try JSON.encode(state, into: &out, with: &session.table.buffers.space)
     }
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {

@@ -1,63 +1,138 @@
-/// Which sessions leave memory for others that come back, when as many are awake as may be.
+/// Removes sessions from memory: those that were not used for some ticks, and the least recently used
+/// ones when as many are awake as may be.
 ///
-/// Design: each request that wakes a session in the last sixteenth of the limit looks at some of the
-/// sessions, the least recently used first, and saves those that are at rest: so as a rule one that
-/// can leave at once is there when the limit is reached. Otherwise the request is refused, and the
-/// next one finds it. A table in which nothing is at rest costs each of them these looks and no
-/// more; the next one continues where this one stopped.
-struct Eviction {
-    /// Saved, or their snapshots are under way; the least recently used first.
-    var leaving: [Session] = []
-    /// Where the last look stopped.
-    var cursor = IdleSessions.Place(tick: 0, index: 0)
+/// Design: each request that loads a session within the last sixteenth of the limit examines some of
+/// the sessions, the least recently used first, and saves those that are at rest. So there usually is
+/// one that can leave at once when the limit is reached. Otherwise the request is refused, and the
+/// next one finds a session that has been saved. In a table in which no session is at rest each such
+/// request costs these examinations and no more; the next one continues after the last of them.
+final class Eviction {
+    /// The number of calls of ``beginTick()``.
+    private(set) var ticks: UInt64 = 0
+    /// The sessions by their last use. Empty without an archive: sessions never sleep then.
+    var idle = IdleSessions()
+    /// The sessions that are saved or whose snapshots are under way, the least recently used first.
+    private var candidates: [Session] = []
+    /// The place in `idle` after the session that was examined last.
+    private var cursor = Eviction.start
+    /// The number of sessions that have left memory, asleep or ended, since the heap was trimmed.
+    private var evictedCount = 0
 
-    static let leavingLimit = 32
+    private static let candidateLimit = 32
+    /// The number of sessions that one request examines.
+    private static let examinationLimit = 64
+    /// The number of sessions that have to leave memory before the heap is trimmed.
+    private static let trimThreshold = 10_000
+    private static let start = IdleSessions.Place(tick: 0, index: 0)
 
-    /// Sessions that are looked at for one request.
-    static let looks = 64
+    // MARK: Uses
 
-    /// Others may be at rest by now; and those that have ended are not held any longer.
-    mutating func tickBegan() {
-        self = Eviction()
+    /// Adds a session that has come into memory.
+    func add(_ session: Session) {
+        session.persistence?.lastUse = ticks
+        idle.put(session, at: ticks)
     }
-}
 
-extension SessionTable {
-    /// Puts a session to sleep if one more would be more than may be awake.
-    /// Returns whether there is room for one.
-    func makeRoom() -> Bool {
-        guard awakeCount >= limits.sessions - max(1, limits.sessions / 16) else { return true }
-        prepareEviction()
-        guard !hasRoomForSession else { return true }
-        guard let index = eviction.leaving.firstIndex(where: { $0.isAtRest && $0.isSaved }) else {
+    /// Records that a session is used: it stays awake for some more ticks. Called for every request;
+    /// the first one in a tick costs a move within `idle`.
+    func recordUse(of session: Session) {
+        guard let persistence = session.persistence, persistence.lastUse != ticks else { return }
+        persistence.lastUse = ticks
+        idle.put(session, at: ticks)
+    }
+
+    func remove(_ session: Session) { idle.remove(session) }
+
+    // MARK: Ticks
+
+    /// Begins a tick. The candidates are released: some of them may have ended, and other sessions
+    /// may be at rest by now.
+    func beginTick() {
+        ticks += 1
+        removeCandidates()
+    }
+
+    func removeCandidates() {
+        candidates = []
+        cursor = Self.start
+    }
+
+    /// Examines up to `limit` idle sessions.
+    ///
+    /// - Returns: whether there may be more.
+    func evictIdle(_ limit: Int, in table: SessionTable) -> Bool {
+        guard ticks >= IdleSessions.ticks else { return false }
+        let due = ticks - IdleSessions.ticks
+        for _ in 0..<limit {
+            guard let session = idle.dequeue(through: due) else { return false }
+            if session.isAtRest, session.isSaved {
+                evict(session, from: table)
+            } else {
+                // Examined again at the next tick: its snapshot may be committed by then, or its work
+                // may have ended.
+                if session.isAtRest { session.takeSnapshot() }
+                idle.put(session, at: due + 1)
+            }
+        }
+        return true
+    }
+
+    // MARK: The limit
+
+    /// Puts a session to sleep if one more would exceed the limit.
+    ///
+    /// - Returns: whether there is room for one more.
+    func makeRoom(in table: SessionTable) -> Bool {
+        let limit = table.limits.sessions
+        guard table.awakeCount >= limit - max(1, limit / 16) else { return true }
+        findCandidates(in: table)
+        guard !table.hasRoomForSession else { return true }
+        guard let index = candidates.firstIndex(where: { $0.isAtRest && $0.isSaved }) else {
             return false
         }
-        putToSleep(eviction.leaving.remove(at: index))
-        return hasRoomForSession
+        evict(candidates.remove(at: index), from: table)
+        return table.hasRoomForSession
     }
 
-    private func prepareEviction() {
-        // Those that were used since stay.
-        eviction.leaving.removeAll { $0.uncommitted.isEmpty && !($0.isAtRest && $0.isSaved) }
-        let wanted = min(Eviction.leavingLimit, max(1, awakeCount / 8))
-        var isAround = false
-        for _ in 0..<Eviction.looks where eviction.leaving.count < wanted {
-            if let session = idle.next(&eviction.cursor) {
-                considerLeaving(session)
-            } else if isAround {
+    private func findCandidates(in table: SessionTable) {
+        // A session that was used since stays awake.
+        candidates.removeAll { $0.uncommitted.isEmpty && !($0.isAtRest && $0.isSaved) }
+        let wanted = min(Self.candidateLimit, max(1, table.awakeCount / 8))
+        var hasRestarted = false
+        for _ in 0..<Self.examinationLimit where candidates.count < wanted {
+            if let session = idle.next(&cursor) {
+                examine(session)
+            } else if hasRestarted {
                 return
             } else {
-                isAround = true
-                eviction.cursor = IdleSessions.Place(tick: 0, index: 0)
+                hasRestarted = true
+                cursor = Self.start
             }
         }
     }
 
-    private func considerLeaving(_ session: Session) {
-        guard session.isAtRest, !eviction.leaving.contains(where: { $0 === session }) else {
-            return
-        }
+    private func examine(_ session: Session) {
+        guard session.isAtRest, !candidates.contains(where: { $0 === session }) else { return }
         if !session.isSaved { session.takeSnapshot() }
-        eviction.leaving.append(session)
+        candidates.append(session)
+    }
+
+    // MARK: Leaving memory
+
+    /// - Precondition: the session is at rest, and saved.
+    private func evict(_ session: Session, from table: SessionTable) {
+        session.fallAsleep()
+        countEvicted()
+        if session.streams.isEmpty { table.forget(session) }
+    }
+
+    func countEvicted() { evictedCount += 1 }
+
+    /// Whether enough sessions have left memory, since this last returned true, that the heap should
+    /// be trimmed.
+    func claimHeapTrim() -> Bool {
+        guard evictedCount >= Self.trimThreshold else { return false }
+        evictedCount = 0
+        return true
     }
 }

@@ -27,7 +27,7 @@ extension SessionTable {
         guard let archive = journal.archive else {
             preconditionFailure("only sessions of a journal that keeps records ask for them")
         }
-        let hop = hop
+        let hop = services.hop
         let bound = LoopBound(act)
         question(archive) { result in _ = hop { table in bound.open(on: table)(result) } }
     }

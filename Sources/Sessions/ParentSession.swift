@@ -50,7 +50,7 @@ extension CyclerMachine {
     /// The way to this Cycler in the session that `session` is a part of, on whatever loop it is.
     static func mailbox(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }
-        let reach = session.table.reach
+        let reach = session.table.services.reach
         return ParentDoor { action in
             // The other loop may answer before this one has begun to wait: whether the action has
             // waited, and so how a failure is reported, must not depend on that.

@@ -103,10 +103,10 @@ extension ReactorMachine {
 
     private func check(_ value: some Encodable, _ what: String) {
         let table = session.table
-        var scratch = table.takeScratch()
-        defer { table.giveBack(scratch) }
+        var scratch = table.buffers.takeScratch()
+        defer { table.buffers.releaseScratch(scratch) }
         do {
-            try JSON.encode(value, into: &scratch, with: &table.encodingSpace)
+            try JSON.encode(value, into: &scratch, with: &table.buffers.space)
         } catch {
             session.refuse(.notEncodable(what, error))
         }

@@ -164,15 +164,16 @@ extension ReactorMachine {
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
         let table = session.table
-        assert(table.isWriting(for: session), "it would go into another session's record")
+        assert(table.records.isWriting(for: session), "it would go into another session's record")
         guard !session.attempt.isRefused else { return }
         do {
-            try JSON.encode(mutation, into: &table.encoder.content, with: &table.encodingSpace)
+            try JSON.encode(
+                mutation, into: &table.records.encoder.content, with: &table.buffers.space)
         } catch {
             return session.refuse(.notEncodable("a mutation", error))
         }
-        session.history.weigh(table.encoder.content.count)
-        session.stateMeter.bring(table.encoder.content.count)
+        session.history.weigh(table.records.encoder.content.count)
+        session.stateMeter.bring(table.records.encoder.content.count)
         session.considerSnapshot()
     }
 }

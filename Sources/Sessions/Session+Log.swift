@@ -17,16 +17,16 @@ extension Session {
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
         guard history.keepsNotes, mayDecide, !attempt.isRollback else { return }
-        var body = table.takeScratch()
+        var body = table.buffers.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)
         history.appendNote(action: action.number, time: time, body)
         step.end = history.newest
         if keepsRecords {
-            table.write(.note, at: step.end, action: action, time: time, in: step)
-            table.encoder.content.append(contentsOf: body)
+            table.records.begin(.note, at: step.end, action: action, time: time, in: step)
+            table.records.encoder.content.append(contentsOf: body)
         }
-        table.giveBack(body)
+        table.buffers.releaseScratch(body)
     }
 
     // MARK: Reading
@@ -34,7 +34,7 @@ extension Session {
     /// A page of the log. The answer shows what is committed then.
     package func readLog(_ request: LogPageRequest) {
         guard isRunning else { return answer(content(absence), request.token) }
-        noteUse()
+        table.eviction.recordUse(of: self)
         keepNotes()
         LogReader(session: self).read(request)
     }

@@ -6,7 +6,7 @@ extension Session {
     /// last is in the encoder.
     func considerSnapshot() {
         guard let persistence else { return }
-        persistence.bytesSince += table.encoder.content.count
+        persistence.bytesSince += table.records.encoder.content.count
         guard
             history.newest.number - persistence.snapshotNumber >= UInt64(table.limits.snapshotEvery)
                 || persistence.bytesSince
@@ -89,7 +89,11 @@ extension Session {
         guard listens, let persistence else { return }
         // The present values of its sources may be those that could not be committed: a session that has
         // committed nothing since it woke would wake and fail as fast as the disk does.
-        if persistence.hasCommitted { table.listenAgain(id) } else { table.listenLater(id) }
+        if persistence.hasCommitted {
+            SessionLoader(table: table).reopenSources(of: id)
+        } else {
+            table.reopenings.addForNextTick(id)
+        }
     }
 
     /// Precondition: memory holds nothing that is not decided or rolled back.

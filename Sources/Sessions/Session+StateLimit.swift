@@ -8,10 +8,10 @@ extension Session {
     /// Measures a state, and refuses what is being decided if the state is larger than
     /// `--state-limit`.
     func measure(_ state: some Encodable) {
-        var scratch = table.takeScratch()
-        defer { table.giveBack(scratch) }
+        var scratch = table.buffers.takeScratch()
+        defer { table.buffers.releaseScratch(scratch) }
         do {
-            try JSON.encode(state, into: &scratch, with: &table.encodingSpace)
+            try JSON.encode(state, into: &scratch, with: &table.buffers.space)
         } catch {
             return refuse(.notEncodable("the state", error))
         }

@@ -21,7 +21,7 @@ extension Session {
         let step = step()
         step.end = history.newest
         guard keepsRecords else { return }
-        table.write(kind, at: step.end, action: action, time: time, in: step)
+        table.records.begin(kind, at: step.end, action: action, time: time, in: step)
     }
 
     @usableFromInline
@@ -33,13 +33,13 @@ extension Session {
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
         guard keepsRecords, source != .state, source != .content else { return }
-        assert(table.isWriting(for: self), "it would go into another session's record")
-        table.encoder.write(name(of: source), data)
+        assert(table.records.isWriting(for: self), "it would go into another session's record")
+        table.records.encoder.write(name(of: source), data)
     }
 
     func recordContent(_ content: [UInt8]) {
-        assert(table.isWriting(for: self), "it would go into another session's record")
-        table.encoder.content.append(contentsOf: content)
+        assert(table.records.isWriting(for: self), "it would go into another session's record")
+        table.records.encoder.content.append(contentsOf: content)
     }
 
     /// An activity, encoded; it is an event if its form gives it a name.
@@ -176,7 +176,7 @@ extension Session {
         persistence?.readers = []
         for wait in waits.removeAll() { table.output.reply(content(.gone), to: wait.token) }
         for stream in streams.all {
-            stream.appendEnd(position, scratch: &table.scratch)
+            stream.appendEnd(position, scratch: &table.buffers.scratch)
             for subscriber in stream.subscribers { subscriber.drain() }
         }
         streams = SessionStreams()
@@ -198,7 +198,7 @@ extension Session {
         _ value: some Encodable, _ what: String, to out: inout [UInt8]
     ) -> JSONEncodingFailure? {
         do {
-            try JSON.encode(value, into: &out, with: &table.encodingSpace)
+            try JSON.encode(value, into: &out, with: &table.buffers.space)
             return nil
         } catch {
             out.append(contentsOf: EventFramer.null)

@@ -39,12 +39,12 @@ extension Session {
 
     /// Charges the newest record with what is kept for it.
     func weigh(_ value: some Encodable) {
-        var scratch = table.takeScratch()
+        var scratch = table.buffers.takeScratch()
         // A value without JSON weighs as much as was written of it; the refusal is reported elsewhere.
-        try? JSON.encode(value, into: &scratch, with: &table.encodingSpace)
+        try? JSON.encode(value, into: &scratch, with: &table.buffers.space)
         if weighing.arrived == nil { stateMeter.bring(scratch.count) }
         weighing.recordMeasurement(scratch.count)
         history.weigh(scratch.count)
-        table.giveBack(scratch)
+        table.buffers.releaseScratch(scratch)
     }
 }

@@ -44,7 +44,7 @@ package final class Session {
     private(set) var life = Life.asleep {
         didSet {
             guard life.isAsleep != oldValue.isAsleep else { return }
-            table.noteSleep(of: self, life.isAsleep)
+            table.sessions.sleepChanged(of: self, life.isAsleep)
         }
     }
     /// Why a constant: a reference that may be set is retained for each use.
@@ -102,7 +102,7 @@ package final class Session {
 
     private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
-        incarnation = table.nextIncarnation()
+        incarnation = table.sessions.nextIncarnation()
         begins(.rebuilding)
         defer { ends() }
         life = .starting(isNew: isNew)
@@ -112,21 +112,20 @@ package final class Session {
             life = .asleep
             throw error
         }
-        persistence?.lastUse = table.ticks
-        table.idle.put(self, at: table.ticks)
+        table.eviction.add(self)
     }
 
     /// The state leaves memory: whatever comes for this incarnation finds nothing.
     func fallAsleepAtOnce() {
         history.restart(at: history.committed, keepsNotes: keepsRecords)
-        table.idle.remove(self)
+        table.eviction.remove(self)
         life = .asleep
         incarnation = 0
     }
 
     /// The end is committed, or the process ends.
     func end(_ act: () -> Void) {
-        table.idle.remove(self)
+        table.eviction.remove(self)
         let machine = machine
         life = .ended
         machine?.end(in: self)
@@ -157,13 +156,13 @@ package final class Session {
         let step = step()
         step.creates = true
         if keepsRecords {
-            table.finishRecord()
+            table.records.finish()
             // Records that reading the initial state wrote follow the creation.
             let left = step.batch.runs
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
-            table.write(.created, at: start, action: .none, time: table.time, in: step)
-            table.finishRecord()
+            table.records.begin(.created, at: start, action: .none, time: table.time, in: step)
+            table.records.finish()
             for run in left { step.batch.runs[0].append(run) }
         }
         if persistence != nil { takeSnapshot() }
@@ -183,7 +182,7 @@ package final class Session {
     package func post(_ post: ActionPost) throws(ActionRefusal) {
         guard isRunning else { return answer(content(absence), post.token) }
         guard table.commits.hasRoom else { throw .overloaded }
-        noteUse()
+        table.eviction.recordUse(of: self)
         if let key = post.key {
             let keys = keys ?? makeKeys()
             guard try KeyedRequests(session: self, keys: keys).admits(post, key) else { return }
@@ -252,7 +251,7 @@ package final class Session {
     /// Reads the state as it is now, or as it was at `version`.
     package func read(version: UInt64?, for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
-        noteUse()
+        table.eviction.recordUse(of: self)
         StateReader(session: self).read(version: version, for: token)
     }
 
@@ -261,14 +260,6 @@ package final class Session {
         _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
     ) {
         StateReader(session: self).export(version, then: act)
-    }
-
-    /// Notes that the session is used: it stays awake for some ticks more. Called for every
-    /// request; the first in a tick costs a move in the table's list.
-    func noteUse() {
-        guard let persistence, persistence.lastUse != table.ticks else { return }
-        persistence.lastUse = table.ticks
-        table.idle.put(self, at: table.ticks)
     }
 
     /// Ends the session; from the commit on it is gone.

@@ -7,12 +7,12 @@ internal import Reactors
 struct SessionMailbox<M: Machine>: Sendable {
     private let id: SessionID
     private let incarnation: UInt64
-    private let hop: SessionTable.Hop
+    private let hop: LoopServices.Hop
 
     init(_ session: Session) {
         id = session.id
         incarnation = session.incarnation
-        hop = session.table.hop
+        hop = session.table.services.hop
     }
 
     /// Waits until what the closure did is committed. That is the bound on how far a task can run
@@ -93,7 +93,7 @@ extension SourcedMachine {
         where takes: (ReactorSource<Action, Mutation>.Element) -> Bool
     ) -> [SourceLaunch] {
         // All of them listen before the first element is taken.
-        let openings = sources.map { ($0, $0.open(session.table.topics)) }
+        let openings = sources.map { ($0, $0.open(session.table.services.topics)) }
         for (_, opening) in openings {
             if let present = opening.present, takes(present) { receive(present) }
         }

@@ -58,7 +58,7 @@ extension Session {
     /// Opens a stream. The answer brings the opening bytes and the subscriber.
     package func subscribe(_ request: SubscriptionRequest) {
         guard isRunning else { return answer(content(absence), request.token) }
-        noteUse()
+        table.eviction.recordUse(of: self)
         if request.selection.log { keepNotes() }
         StreamOpener(session: self).subscribe(request)
     }
@@ -88,7 +88,7 @@ extension Session {
     func frame(_ stream: SharedStream) {
         let end = committedPosition(for: stream.selection)
         guard stream.framedThrough < end else { return }
-        stream.frame(through: end, of: self, scratch: &table.scratch)
+        stream.frame(through: end, of: self, scratch: &table.buffers.scratch)
     }
 
     /// Makes a stream cover everything after `position`, if it may keep as much.

@@ -1,307 +1,229 @@
-internal import JSONCoding
-package import Reactors
 package import Storage
 
 /// The sessions of one loop.
 package final class SessionTable {
-    /// Brings a job to the table's loop, from any thread, in order. Returns false when the loop has
-    /// stopped: the job is let go of and never done, so the waiting task must be resumed.
-    package typealias Hop =
-        @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Bool
-
-    /// Brings a job to the table that owns the session, from any thread, in order. Returns false as
-    /// ``Hop`` does.
-    package typealias Reach =
-        @Sendable (SessionID, @escaping @Sendable (SessionTable) -> Void) -> Bool
-
     package let journal: any Journal
     package let limits: SessionLimits
-    /// Milliseconds since 1970 (UTC), for records.
-    private let now: () -> Int64
-    let hop: Hop
-    /// The proof that something runs on this loop.
-    let isolation: LoopIsolation
-    /// Brings a job to the loop that owns a session.
-    let reach: Reach
-    /// Values that administrators publish, to the sessions of all loops.
-    let topics: TopicBus
-    private let registrations: [Registration]
-    // Why implicitly unwrapped: the owner of the table is its output and sets it at once.
+    let services: LoopServices
+    // Why implicitly unwrapped: the owner of the table is its output, and sets it at once.
     package unowned var output: (any SessionOutput)!
 
-    /// Those in memory, and those asleep that somebody reads.
-    private var sessions: [SessionID: Session] = [:]
-    /// Calls that are due when a session has come from the journal.
-    var waking: [SessionID: [(SessionLookup) -> Void]] = [:]
-    /// Those whose sources nobody listens to: they are fetched in this tick.
-    var deaf: Set<SessionID> = []
-    /// The same, for the next tick: the journal could not be read.
-    var deafUntilTick: Set<SessionID> = []
-    /// Sessions that today's code can't rebuild, 10 000 at the most; others are tried again.
-    private var quarantined: [SessionID: RecoveryFault] = [:]
-    /// Sessions that are not in memory and are being deleted.
-    ///
-    /// Invariant: none of them is in `waking`: what was read of a session before its deletion must
-    /// not bring it back afterwards.
-    var deletions: [SessionID: PendingDeletion] = [:]
-    /// Counts calls of ``tick()``.
-    var ticks: UInt64 = 0
-    /// Invariant: how many of `sessions` are asleep.
-    private var asleepCount = 0
-    var eviction = Eviction()
-    /// By their last use. Without an archive sessions never sleep, and none is here.
-    var idle = IdleSessions()
-    /// Counted as they come and go: `/metrics` asks for it, and must not look at every stream.
+    var sessions = ResidentSessions()
+    var absent: AbsentSessions
+    var operations = PendingOperations()
+    var reopenings = SourceReopenings()
+    let eviction = Eviction()
+    /// Counts subscribers as they come and leave: `/metrics` reads the count, and must not examine
+    /// every stream.
     let subscribers = SubscriberTally()
     /// The large state that was read last.
     var shown: ShownState?
-    /// How many have left memory, asleep or ended, since it was given back.
-    var evictedCount = 0
-    private var ended = EndedSessions()
-    private var randomness = SystemRandomNumberGenerator()
-    var scratch: [UInt8] = []
-    var encodingSpace = JSONEncodingSpace()
-    /// Writes the records of all sessions, one at a time.
-    var encoder = RecordEncoder()
-    /// Where it is said what is carried out; see ``Session/begins(_:_:)``.
+    let buffers = EncodingBuffers()
+    let records = RecordWriter()
+    /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
     let crashSlot: CrashSlot
     let commits: CommitPipeline
     /// Reads of the journal by streams.
     let background: BackgroundQueue
-    /// Whose record is being written.
-    private var writing: Step?
-    private var lastIncarnation: UInt64 = 0
 
-    /// - Parameters:
-    ///   - registrations: the reactors that sessions in the journal may be of.
-    ///   - isolation: how tasks are kept on the loop that `hop` leads to.
-    ///   - reach: default: this table owns every session.
-    ///   - now: milliseconds since 1970 (UTC); asked for every record.
+    /// - Parameter registrations: the reactors that sessions in the journal may have.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
-        topics: TopicBus = TopicBus(), now: @escaping () -> Int64, hop: @escaping Hop,
-        isolation: LoopIsolation,
-        reach: Reach? = nil
+        services: LoopServices
     ) {
         self.journal = journal
-        crashSlot = journal.takeCrashSlot()
         self.limits = limits
-        self.registrations = registrations
-        self.now = now
-        self.hop = hop
-        self.isolation = isolation
-        self.reach = reach ?? { _, job in hop(job) }
-        self.topics = topics
+        self.services = services
+        absent = AbsentSessions(registrations)
+        crashSlot = journal.takeCrashSlot()
+        let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
     }
 
     /// Milliseconds since 1970 (UTC).
-    var time: Int64 { now() }
+    var time: Int64 { services.now() }
 
-    // MARK: Sessions
+    // MARK: Counts
 
     package var count: Int { sessions.count }
-    /// Those in memory: one that is asleep and only read does not count.
-    package var awakeCount: Int { sessions.count - asleepCount }
-    /// Subscribers of all sessions.
+
+    /// The number of sessions in memory; sessions that are asleep and have subscribers do not count.
+    package var awakeCount: Int { sessions.awakeCount }
+
+    /// The number of subscribers of all sessions.
     package var subscriberCount: Int { subscribers.count }
+
+    /// Whether one more session fits.
+    package var hasRoomForSession: Bool { awakeCount < limits.sessions }
+
+    // MARK: Look-up
 
     package func find(_ id: SessionID) -> SessionLookup {
         if let session = sessions[id] {
             return session.isAsleep ? .notInMemory : .session(session)
         }
-        if deletions[id] != nil { return .notInMemory }
-        if ended.contains(id) { return .ended }
-        if let fault = quarantined[id] { return .quarantined(fault) }
-        return journal.archive == nil ? .nothing : .notInMemory
+        if operations.isDeleting(id) { return .notInMemory }
+        return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
-    /// The session, if this stay in memory is not over.
+    /// The result of ``find(_:)``; nil if that is `notInMemory`. Checked after a wait: a caller that was called
+    /// back before may have created the session.
+    func present(_ id: SessionID) -> SessionLookup? {
+        let found = find(id)
+        if case .notInMemory = found { return nil }
+        return found
+    }
+
+    /// The session; nil if this incarnation of it has left memory.
     func session(_ id: SessionID, _ incarnation: UInt64) -> Session? {
         guard let session = sessions[id], session.incarnation == incarnation else { return nil }
         return session
     }
 
-    /// Whether one more session fits.
-    package var hasRoomForSession: Bool { awakeCount < limits.sessions }
-
-    /// One of the sessions falls asleep, or wakes.
-    func noteSleep(of session: Session, _ isAsleep: Bool) {
-        guard sessions[session.id] === session else { return }
-        asleepCount += isAsleep ? 1 : -1
-    }
-
-    /// It is no longer one of the table's.
-    private func drop(_ session: Session) {
-        sessions[session.id] = nil
-        if session.isAsleep { asleepCount -= 1 }
-    }
-
-    /// Creates a session; the answer comes when that is committed.
-    /// Precondition: there is none with this id, and there is room.
-    ///
-    /// - Parameter saved: what it begins with, instead of the initial state.
-    /// - Throws: ``RecoveryFault`` if today's code can't use that.
-    package func create(
-        _ id: SessionID, _ registration: Registration, for token: UInt64,
-        from saved: SavedSession? = nil
-    ) throws(RecoveryFault) {
-        let generation = Generation(using: &randomness)
-        let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
-        keep(session)
-        session.create(for: token)
-    }
-
-    // MARK: Sessions that come and go
-
-    func registration(_ name: String) -> Registration? {
-        registrations.first { $0.name == name }
-    }
-
-    /// The session of this id of which only the readers are in memory.
+    /// The session if only its subscribers are in memory.
     func asleep(_ id: SessionID) -> Session? {
         sessions[id].flatMap { $0.isAsleep ? $0 : nil }
     }
 
-    /// A number that no incarnation of any session here has had.
-    func nextIncarnation() -> UInt64 {
-        lastIncarnation += 1
-        return lastIncarnation
+    /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
+    /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
+    package func wake(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        SessionLoader(table: self).load(id, then: act)
     }
 
-    func keep(_ session: Session) { sessions[session.id] = session }
-
-    /// It leaves memory; the journal has it.
-    func forget(_ session: Session) {
-        guard sessions[session.id] === session else { return }
-        drop(session)
+    /// Finds a session: at once in memory, or later in the journal.
+    func fetch(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        if let found = present(id) { act(found) } else { wake(id, then: act) }
     }
 
-    func remember(_ ended: SessionID) {
-        self.ended.insert(ended, limit: limits.remembered)
-    }
+    /// Why today's code cannot rebuild the session, if that is known.
+    package func fault(of line: SavedLine) -> RecoveryFault? { absent.fault(of: line) }
 
-    func quarantine(_ id: SessionID, _ fault: RecoveryFault) {
-        if quarantined.count >= 10_000 { quarantined.removeAll() }
-        quarantined[id] = fault
-    }
+    // MARK: Pages
 
-    /// Nobody knows any more whether it can't be rebuilt.
-    func forgetFault(of id: SessionID) { quarantined[id] = nil }
-
-    /// Why today's code can't rebuild the session, if that is known: somebody has asked for it since
-    /// the process began, or nothing is hosted under its reactor's name.
-    package func fault(of line: SavedLine) -> RecoveryFault? {
-        if let id = SessionID(line.session), let fault = quarantined[id] { return fault }
-        return registration(line.reactor) == nil ? .notHosted(line.reactor) : nil
-    }
-
-    /// Every session of the table, in no order.
-    var all: some Collection<Session> { sessions.values }
-
-    func takeSnapshots() {
-        for session in sessions.values where session.isRunning && !session.isSaved {
-            session.takeSnapshot()
-        }
-    }
-
-    /// The first `limit` sessions after `id` in the order of their ids.
-    ///
-    /// For journals without an archive. Looks at every session, some 20 ns each, so 20 ms for a
-    /// million on one loop; it keeps no order, which every creation and deletion would have to pay
-    /// for.
+    /// The first `limit` sessions in memory after `id`, in the order of their ids. For journals without an
+    /// archive.
     package func page(after id: String?, limit: Int, reactor: String?) -> [Session] {
-        var page: [Session] = []
-        for session in sessions.values {
-            if let id, session.id.text <= id { continue }
-            if let reactor, session.registration.name != reactor { continue }
-            if page.count == limit, let last = page.last, session.id.text >= last.id.text {
-                continue
-            }
-            let place = page.firstIndex { $0.id.text > session.id.text } ?? page.count
-            page.insert(session, at: place)
-            if page.count > limit { page.removeLast() }
+        sessions.page(after: id, limit: limit, reactor: reactor)
+    }
+
+    /// Reads a page of all sessions that the journal has.
+    ///
+    /// - Returns: false if the journal has no archive: `act` is not called, and the sessions in memory are
+    ///   all there are.
+    package func page(
+        after id: String?, limit: Int, reactor: String?,
+        then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
+    ) -> Bool {
+        guard journal.archive != nil else { return false }
+        ask(
+            { archive, answer in
+                archive.page(after: id, limit: limit, reactor: reactor, answer)
+            }, then: act)
+        return true
+    }
+
+    // MARK: Creation and deletion
+
+    /// Creates a session. The answer is sent when the creation is committed.
+    ///
+    /// - Precondition: there is no session with this id, and there is room for one more.
+    /// - Parameter saved: the state that the session begins with; nil: the initial state.
+    /// - Throws: ``RecoveryFault`` if today's code cannot use `saved`.
+    package func create(
+        _ id: SessionID, _ registration: Registration, for token: UInt64,
+        from saved: SavedSession? = nil
+    ) throws(RecoveryFault) {
+        var randomness = SystemRandomNumberGenerator()
+        let generation = Generation(using: &randomness)
+        let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
+        sessions.insert(session)
+        session.create(for: token)
+    }
+
+    /// Deletes a session that ``find(_:)`` or ``wake(_:then:)`` found quarantined or unreadable.
+    /// Calls `act` later, on this loop.
+    package func delete(_ id: SessionID, then act: @escaping (DeletionOutcome) -> Void) {
+        SessionDeleter(table: self).delete(id, then: act)
+    }
+
+    /// Remembers that a session has ended, so that requests for it get 410.
+    func rememberEnded(_ id: SessionID) { absent.insertEnded(id, limit: limits.remembered) }
+
+    // MARK: Leaving memory
+
+    /// Removes a session that the journal has.
+    func forget(_ session: Session) { _ = sessions.remove(session) }
+
+    /// Removes a session that has ended, or that was never created because its first commit failed.
+    func remove(_ session: Session) {
+        guard sessions.remove(session) else { return }
+        eviction.countEvicted()
+        if session.hasEnded { rememberEnded(session.id) }
+    }
+
+    /// Begins a tick: puts sessions to sleep that have not been used for four ticks, and loads sessions
+    /// whose sources have to be opened again. Called at a fixed interval; a quarter of the idle time
+    /// is a good one.
+    ///
+    /// - Returns: whether there is more to do, with ``continueTick()``.
+    @discardableResult
+    package func tick() -> Bool {
+        eviction.beginTick()
+        reopenings.tickBegan()
+        shown = nil
+        return continueTick()
+    }
+
+    /// Continues the tick with up to 500 idle sessions and up to 100 loads: each may cost a snapshot
+    /// or a read of the journal.
+    ///
+    /// - Returns: whether there is more to do.
+    package func continueTick() -> Bool {
+        for _ in 0..<100 {
+            guard let id = reopenings.first else { break }
+            SessionLoader(table: self).reopenSources(of: id)
         }
-        return page
+        let mayHaveMore = eviction.evictIdle(500, in: self)
+        return mayHaveMore || reopenings.first != nil
+    }
+
+    /// Whether enough sessions have left memory, since this last returned true, that the heap should
+    /// be trimmed.
+    package func claimHeapTrim() -> Bool {
+        guard eviction.claimHeapTrim() else { return false }
+        sessions.shrink()
+        return true
+    }
+
+    // MARK: Commits
+
+    /// Submits the steps of this round to the journal, as one batch. Called once a round.
+    package func commit() { commits.commit(in: self) }
+
+    /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
+    /// ended everything that was submitted, with success or without.
+    package func save(then act: @escaping () -> Void) {
+        if journal.archive != nil {
+            for session in sessions.all where session.isRunning && !session.isSaved {
+                session.takeSnapshot()
+            }
+        }
+        commit()
+        commits.whenCommitted(act)
     }
 
     /// The process ends: every task of every session is cancelled.
     package func stop() {
-        for session in sessions.values { session.stop() }
+        for session in sessions.all { session.stop() }
         commits.giveUp()
-        // They hold the table, and what comes in late finds nobody.
-        sessions = [:]
-        asleepCount = 0
+        // The sessions refer to the table. A late job finds none of them.
+        sessions.removeAll()
         shown = nil
-        eviction = Eviction()
-        waking = [:]
-        deletions = [:]
+        eviction.removeCandidates()
+        operations.removeAll()
         background.removeAll()
         commits.stop()
     }
-
-    func remove(_ session: Session) {
-        guard sessions[session.id] === session else { return }
-        drop(session)
-        evictedCount += 1
-        if session.hasEnded { ended.insert(session.id, limit: limits.remembered) }
-    }
-
-    /// A dictionary keeps the room for as many as it ever had.
-    func shrink() {
-        guard sessions.capacity > 4 * sessions.count else { return }
-        sessions = Dictionary(uniqueKeysWithValues: sessions.map { ($0, $1) })
-    }
-
-    // MARK: Records
-
-    /// Begins a record for the journal; what it holds goes to the encoder.
-    ///
-    /// - Parameter end: of the history, with the record.
-    func write(
-        _ kind: HistoryEntry.Kind, at end: HistoryEnd, action: ActionTag, time: Int64,
-        in step: Step
-    ) {
-        finishRecord()
-        let head = HistoryEntry.Head(
-            kind, at: end.position, version: end.version, action: action.number, time: time)
-        encoder.begin(head, traceparent: step.session.arrival.traceparent)
-        writing = step
-    }
-
-    /// Whether the record that is being written is one of this session's.
-    func isWriting(for session: Session) -> Bool { writing?.session === session }
-
-    /// Adds the record that is being written to its step.
-    func finishRecord() {
-        guard let step = writing else { return }
-        writing = nil
-        if step.batch.runs.last?.isFull ?? true {
-            step.batch.runs.append(
-                RecordBatch(of: step.session.key, step.session.registration.name))
-        }
-        encoder.finish(in: &step.batch.runs[step.batch.runs.count - 1])
-    }
-
-    /// Forgets the record that is being written, if it is one of this session's.
-    func dropRecord(of session: Session) {
-        if isWriting(for: session) { writing = nil }
-    }
-
-    /// Memory to put something together in, empty.
-    func takeScratch() -> [UInt8] {
-        var taken: [UInt8] = []
-        swap(&taken, &scratch)
-        taken.removeAll(keepingCapacity: true)
-        return taken
-    }
-
-    func giveBack(_ taken: consuming [UInt8]) {
-        // A rush's memory is not kept for ever.
-        if taken.capacity <= 65_536 { scratch = taken }
-    }
-
-    /// Hands what has gathered to the journal, as one batch. Called once a round.
-    package func commit() { commits.commit(in: self) }
 }

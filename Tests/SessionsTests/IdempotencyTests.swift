@@ -182,7 +182,7 @@ struct SleepTests {
         #expect(rig.table.continueTick())
         #expect(!rig.table.continueTick())
         #expect(rig.table.awakeCount == 1)
-        #expect(!rig.table.takeRelief())
+        #expect(!rig.table.claimHeapTrim())
     }
 
     @Test func `case 138: a woken session has the same version, with nothing lost and nothing new`()

@@ -81,7 +81,7 @@ struct IdleTests {
         let rig = Rig(answers: true, registrations: [try .ledger()])
         let sessions = try (0..<6).map { try rig.create("s\($0)", .ledger()) }
         rig.settleAll()
-        for session in sessions { rig.table.idle.remove(session) }
+        for session in sessions { rig.table.eviction.idle.remove(session) }
         for (tick, session) in sessions.enumerated() { idle.put(session, at: UInt64(tick)) }
         // Used again: it moves to another list.
         idle.put(sessions[0], at: 5)

@@ -32,7 +32,7 @@ struct QuarantineExitTests {
         }
     }
 
-    private func word(_ deletion: SessionTable.Deletion) -> String {
+    private func word(_ deletion: DeletionOutcome) -> String {
         switch deletion {
         case .deleted: "deleted"
         case .overtaken(let found): word(found)

@@ -47,10 +47,12 @@ final class Rig {
         let inbox = inbox
         let clock = clock
         table = SessionTable(
-            journal: self.journal, limits: limits, registrations: registrations, topics: topics,
-            now: { clock.milliseconds }, hop: { inbox.put($0) },
-            isolation: LoopIsolation(
-                check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }))
+            journal: self.journal, limits: limits, registrations: registrations,
+            services: LoopServices(
+                now: { clock.milliseconds }, hop: { inbox.put($0) },
+                isolation: LoopIsolation(
+                    check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
+                topics: topics))
         table.output = output
     }
 

@@ -3,7 +3,7 @@
 // The counters of the table equal a count over everything.
 extension WholeLife {
     func checkCounts() {
-        let sessions = Array(rig.table.all)
+        let sessions = Array(rig.table.sessions.all)
         let awake = sessions.filter { !$0.isAsleep }
         if rig.table.awakeCount != awake.count {
             blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")
@@ -17,7 +17,7 @@ extension WholeLife {
     private func checkIdleSessions(_ kept: [Session]) {
         var (place, idle) = (IdleSessions.Place(tick: 0, index: 0), Set<ObjectIdentifier>())
         var count = 0
-        while let session = rig.table.idle.next(&place) {
+        while let session = rig.table.eviction.idle.next(&place) {
             count += 1
             guard let own = session.persistence?.idlePosition, own.tick == place.tick,
                 own.index == place.index - 1

@@ -24,13 +24,14 @@ final class ServerLoop: LoopHandler {
         let sessions = SessionTable(
             journal: service.journal,
             limits: SessionLimits(service.configuration, loops: peers.count),
-            registrations: service.reactors, topics: service.topics,
-            now: { [unowned table] in table.wallClockMilliseconds },
-            hop: { job in loop.enqueue { job($0.sessions) } },
-            isolation: LoopIsolation(loop.queue),
-            reach: { id, job in
-                peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
-            })
+            registrations: service.reactors,
+            services: LoopServices(
+                now: { [unowned table] in table.wallClockMilliseconds },
+                hop: { job in loop.enqueue { job($0.sessions) } },
+                reach: { id, job in
+                    peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
+                },
+                isolation: LoopIsolation(loop.queue), topics: service.topics))
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
@@ -91,7 +92,7 @@ final class ServerLoop: LoopHandler {
         if areMore {
             resources.table.setTimer(
                 token: Self.eviction, at: resources.now + .milliseconds(20))
-        } else if sessions.takeRelief() {
+        } else if sessions.claimHeapTrim() {
             HeapTrimmer.trim()
         }
     }

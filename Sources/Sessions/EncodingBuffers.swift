@@ -1,0 +1,25 @@
+internal import JSONCoding
+
+/// Memory that the encoders of a loop reuse.
+///
+/// Why a class: `scratch` and `space` are passed inout at the same time. In a struct both would be
+/// one access to the table's property.
+final class EncodingBuffers {
+    /// Bytes that are used within one call.
+    var scratch: [UInt8] = []
+    var space = JSONEncodingSpace()
+
+    /// Removes the scratch memory from here, empty. The caller returns it to
+    /// ``releaseScratch(_:)``; a call in between gets new memory.
+    func takeScratch() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &scratch)
+        taken.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    func releaseScratch(_ taken: consuming [UInt8]) {
+        // A buffer that grew under peak load is not kept.
+        if taken.capacity <= 65_536 { scratch = taken }
+    }
+}

@@ -1,0 +1,37 @@
+package import Reactors
+
+/// The services that a loop provides to its sessions.
+package struct LoopServices {
+    /// Sends a job to the loop, from any thread. Jobs run in the order in which they were sent.
+    /// Returns false when the loop has stopped: the job is released and never runs, so the caller
+    /// must resume the task that waits for it.
+    package typealias Hop =
+        @Sendable (@escaping @Sendable (SessionTable) -> Void) -> Bool
+
+    /// Sends a job to the loop that owns the session. Otherwise the same as ``Hop``.
+    package typealias Reach =
+        @Sendable (SessionID, @escaping @Sendable (SessionTable) -> Void) -> Bool
+
+    /// Milliseconds since 1970 (UTC), for records.
+    let now: () -> Int64
+    let hop: Hop
+    let reach: Reach
+    /// Keeps the tasks of sessions on the loop that `hop` leads to.
+    let isolation: LoopIsolation
+    /// The values that administrators publish to the sessions of all loops.
+    let topics: TopicBus
+
+    /// - Parameters:
+    ///   - now: milliseconds since 1970 (UTC); called for every record.
+    ///   - reach: nil: this loop owns every session.
+    package init(
+        now: @escaping () -> Int64, hop: @escaping Hop, reach: Reach? = nil,
+        isolation: LoopIsolation, topics: TopicBus = TopicBus()
+    ) {
+        self.now = now
+        self.hop = hop
+        self.reach = reach ?? { _, job in hop(job) }
+        self.isolation = isolation
+        self.topics = topics
+    }
+}

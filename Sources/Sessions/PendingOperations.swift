@@ -1,0 +1,57 @@
+package import Storage
+
+/// The loads and the deletions of sessions that are not in memory, while they wait for the journal.
+///
+/// Invariant: a session has at most one operation. So a session that was read before its deletion
+/// cannot be brought back after it.
+struct PendingOperations {
+    struct Operation {
+        /// The callers that want the session deleted; the first one began the deletion. Empty for a
+        /// load.
+        fileprivate(set) var deleters: [(DeletionOutcome) -> Void] = []
+        /// The callers that want the session.
+        fileprivate(set) var followers: [(SessionLookup) -> Void] = []
+    }
+
+    private var byID: [SessionID: Operation] = [:]
+
+    func isLoading(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == true }
+
+    func isDeleting(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == false }
+
+    /// Adds a caller that wants the session.
+    ///
+    /// - Returns: whether the caller has to begin the load: no operation is under way.
+    mutating func addFollower(_ act: @escaping (SessionLookup) -> Void, of id: SessionID) -> Bool {
+        let isFirst = byID[id] == nil
+        byID[id, default: Operation()].followers.append(act)
+        return isFirst
+    }
+
+    /// Adds a caller that wants the session deleted.
+    ///
+    /// - Precondition: the session is not being loaded.
+    /// - Returns: whether the caller has to begin the deletion.
+    mutating func addDeleter(_ act: @escaping (DeletionOutcome) -> Void, of id: SessionID) -> Bool {
+        let isFirst = byID[id] == nil
+        byID[id, default: Operation()].deleters.append(act)
+        return isFirst
+    }
+
+    /// Ends the operation.
+    mutating func remove(_ id: SessionID) -> Operation? { byID.removeValue(forKey: id) }
+
+    mutating func removeAll() { byID = [:] }
+}
+
+/// The outcome of a deletion.
+package enum DeletionOutcome {
+    /// The end is committed.
+    case deleted
+    /// Another caller was first, or the session is in memory by now.
+    case overtaken(SessionLookup)
+    /// The session's position in the journal cannot be read; nothing happened.
+    case unreadable(JournalFailure)
+    /// The commit failed.
+    case failed(JournalFailure)
+}

@@ -1,0 +1,91 @@
+internal import Storage
+
+/// Deletes sessions that cannot be loaded: today's code cannot rebuild them, or their records cannot
+/// be read.
+///
+/// Design: a record of the end needs only the session's position, which the journal has. While a
+/// deletion is under way the session is not loaded: requests for it wait for the outcome.
+struct SessionDeleter {
+    let table: SessionTable
+
+    /// Deletes a session that ``SessionTable/find(_:)`` or a load found quarantined or unreadable.
+    /// Calls `act` later, on this loop.
+    func delete(_ id: SessionID, then act: @escaping (DeletionOutcome) -> Void) {
+        guard !table.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
+        guard table.operations.addDeleter(act, of: id) else { return }
+        table.ask { archive, answer in
+            archive.head(of: id.text, answer)
+        } then: { result in
+            switch result {
+            case .failure(let failure): finish(id, .unreadable(failure))
+            case .success(nil):
+                table.asleep(id)?.abandonReaders()
+                finish(id, .overtaken(.nothing))
+            case .success(let head?) where head.isDeleted:
+                recordEnd(of: id)
+                finish(id, .overtaken(.ended))
+            case .success(let head?): commitEnd(of: id, head)
+            }
+        }
+    }
+
+    /// Another request is loading the session just now.
+    private func deleteAfterLoad(
+        _ id: SessionID, then act: @escaping (DeletionOutcome) -> Void
+    ) {
+        SessionLoader(table: table).load(id) { loaded in
+            switch loaded {
+            case .quarantined, .unreadable: delete(id, then: act)
+            case .session, .ended, .nothing, .noRoom, .notInMemory: act(.overtaken(loaded))
+            }
+        }
+    }
+
+    private func commitEnd(of id: SessionID, _ head: SavedHead) {
+        let end = HistoryEntry(
+            session: head.key.session, reactor: head.reactor, generation: head.key.generation,
+            head: .init(
+                .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
+                time: table.time))
+        table.commits.handIn(Batch(records: [end]), deleting: id, in: table)
+    }
+
+    /// The journal has ended the batch of a deletion.
+    func batchEnded(_ id: SessionID, _ failure: JournalFailure?) {
+        guard let failure else {
+            recordEnd(of: id)
+            return finish(id, .deleted)
+        }
+        // The end may be written all the same: the next request reads the journal again.
+        table.absent.removeFault(of: id)
+        finish(id, .failed(failure))
+    }
+
+    private func recordEnd(of id: SessionID) {
+        table.absent.removeFault(of: id)
+        table.reopenings.remove(id)
+        table.rememberEnded(id)
+        // The subscribers reconnect, and are refused because the session has ended.
+        table.asleep(id)?.abandonReaders()
+    }
+
+    /// Calls all callers back. The first deleter gets the outcome; for the others the session had
+    /// ended before.
+    private func finish(_ id: SessionID, _ outcome: DeletionOutcome) {
+        guard let operation = table.operations.remove(id) else { return }
+        for (index, act) in operation.deleters.enumerated() {
+            if case .deleted = outcome, index > 0 {
+                act(.overtaken(.ended))
+            } else {
+                act(outcome)
+            }
+        }
+        for act in operation.followers {
+            if let found = table.present(id) {
+                act(found)
+            } else {
+                SessionLoader(table: table).load(id, then: act)
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Storage
+
+/// Loads sessions from the journal.
+struct SessionLoader {
+    let table: SessionTable
+
+    /// Loads a session. Calls `act` later, on this loop, with the result that
+    /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
+    func load(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        guard table.operations.addFollower(act, of: id) else { return }
+        table.ask { archive, answer in
+            archive.load(id.text, answer)
+        } then: { result in
+            let loaded = table.present(id) ?? insert(id, result)
+            let callers = table.operations.remove(id)?.followers ?? []
+            for act in callers { act(table.present(id) ?? loaded) }
+        }
+    }
+
+    /// Loads a session whose sources have to be opened again, after a commit that failed. While the
+    /// journal cannot be read or memory is full, the load is repeated with each tick.
+    func reopenSources(of id: SessionID) {
+        table.reopenings.remove(id)
+        // A request may have loaded the session meanwhile.
+        guard case .notInMemory = table.find(id) else { return }
+        load(id) { loaded in
+            switch loaded {
+            case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
+            case .session, .ended, .nothing, .notInMemory, .quarantined: break
+            }
+        }
+    }
+
+    /// Makes the session that the journal has a session of the table.
+    private func insert(
+        _ id: SessionID, _ result: Result<SavedSession?, JournalFailure>
+    ) -> SessionLookup {
+        switch result {
+        case .failure(let failure): return .unreadable(failure)
+        case .success(nil):
+            table.asleep(id)?.abandonReaders()
+            return .nothing
+        case .success(let saved?):
+            guard !saved.isDeleted else {
+                table.asleep(id)?.abandonReaders()
+                table.rememberEnded(id)
+                return .ended
+            }
+            guard table.eviction.makeRoom(in: table) else { return .noRoom }
+            do {
+                let session = try restore(id, saved)
+                session.resume(saved)
+                return .session(session)
+            } catch {
+                table.absent.quarantine(id, error)
+                return .quarantined(error)
+            }
+        }
+    }
+
+    private func restore(
+        _ id: SessionID, _ saved: SavedSession
+    ) throws(RecoveryFault) -> Session {
+        if let session = table.asleep(id) {
+            guard session.generation.text != saved.key.generation else {
+                do {
+                    try session.wake(saved)
+                    return session
+                } catch {
+                    // The subscribers reconnect and get the reason then, without another read of
+                    // the session for each of them.
+                    session.abandonReaders()
+                    throw error
+                }
+            }
+            session.abandonReaders()
+        }
+        guard let registration = table.absent.registration(saved.reactor) else {
+            throw .notHosted(saved.reactor)
+        }
+        guard let generation = Generation(saved.key.generation.utf8) else {
+            throw RecoveryFault(place: "the generation", reason: saved.key.generation)
+        }
+        let session = try Session(id, registration, generation, table, saved: saved, isNew: false)
+        table.sessions.insert(session)
+        return session
+    }
+}
