@@ -4,6 +4,9 @@ extension EventLoop {
     /// How many passes a round has at most. Then the queue's other work has its turn: the listener,
     /// timers, actor jobs.
     private static var passLimit: Int { 64 }
+    /// How many times a pass polls at most. Peers of more connections than one poll reports could
+    /// send all the time: then a pass without a limit would never end, and nothing be flushed.
+    private static var pollLimit: Int { 4 }
 
     /// A round: passes, until one finds nothing to do or the handler yields.
     func round() {
@@ -31,12 +34,12 @@ extension EventLoop {
         return true
     }
 
-    /// Reads what is there now. Events that it causes are for the next pass.
+    /// Reads what is there now. Events that it causes, and those beyond its limit, are for the next
+    /// pass.
     private func pass(_ handler: Handler) {
-        var mayHaveMore = true
-        while mayHaveMore {
+        for _ in 0..<Self.pollLimit {
             events.removeAll(keepingCapacity: true)
-            mayHaveMore = table.poller.poll(into: &events)
+            let mayHaveMore = table.poller.poll(into: &events)
             for event in events { table.record(event) }
             var served = 0
             while served < events.count {
@@ -44,6 +47,7 @@ extension EventLoop {
                 serveGroup(group, handler)
                 served = group.upperBound
             }
+            guard mayHaveMore else { break }
         }
         serveContinuing(handler)
         runInbox(handler)
