@@ -66,6 +66,27 @@ struct DrainTests {
         }
     }
 
+    // Without the rule: it waits for the whole grace time, and is cut off without a response.
+    @Test func `a request that is complete only then does not wait for effects`() async throws {
+        try await withServer(.fixtures, "--grace", "10m") { server in
+            let session = try await server.client().session("held")
+            let connection = try RawConnection(port: server.port)
+            let body = #"{"type":"hold","text":"x"}"#
+            await connection.send(
+                "POST \(session.path)/actions?wait=settled&timeout=10m HTTP/1.1\r\nHost: a\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+                    + "Expect: 100-continue\r\n\r\n")
+            #expect(await connection.answers(1).first?.head.status == 100)
+            server.signal(SIGTERM)
+            while (try? RawConnection(port: server.port)) != nil {}
+            await connection.send(body)
+            let (answers, ending) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [202])
+            #expect(ending == .finished)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
+
     @Test func `idle connections do not delay the exit`() async throws {
         try await withServer { server in
             let idle = try RawConnection(port: server.port)

@@ -46,7 +46,9 @@ enum PostActions: SessionEndpoint {
         guard wait == "settled" else {
             throw Problem(400, "bad_wait", "wait is \(wait); send settled")
         }
-        let deadline = connection.loop.now + timeout
+        let loop = connection.loop
+        // A server that drains has ended the waits of all earlier requests already.
+        let deadline = loop.service.isDraining ? loop.now : loop.now + timeout
         connection.setOptions { options in
             options.waitDeadline = deadline
             options.waitingIn = session
