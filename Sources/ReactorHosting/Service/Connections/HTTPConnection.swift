@@ -106,9 +106,7 @@ final class HTTPConnection {
         requestBegan = nil
         peerIsFinished = false
         loop.openCount -= 1
-        if loop.openCount == 0, loop.service.isDraining {
-            loop.service.drain.report(loop.index)
-        }
+        loop.reportIfDrained()
     }
 
     func peerFinished() {

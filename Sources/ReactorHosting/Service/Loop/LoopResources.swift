@@ -19,6 +19,9 @@ final class LoopResources {
     var counters = Counters()
     /// Connections that are open.
     var openCount = 0
+    /// Invariant: only ever goes from false to true, when every accepted connection has come to its
+    /// loop.
+    private var isDraining = false
     private var randomness = SystemRandomNumberGenerator()
 
     init(
@@ -36,6 +39,19 @@ final class LoopResources {
     var now: LoopInstant { table.now }
 
     var configuration: Configuration { service.configuration }
+
+    // MARK: The drain
+
+    /// From here on the loop reports when it has no connection. Not before: the listener may have
+    /// accepted one that has not come to the loop.
+    func beginDraining() {
+        isDraining = true
+        reportIfDrained()
+    }
+
+    func reportIfDrained() {
+        if openCount == 0, isDraining { service.drain.report(index) }
+    }
 
     /// The value of `Date`.
     var date: [UInt8] { heads.date(at: table.wallClockMilliseconds) }

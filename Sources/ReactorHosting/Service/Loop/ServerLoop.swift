@@ -129,7 +129,7 @@ final class ServerLoop: LoopHandler {
     /// response that is under way.
     func beginDraining() {
         for connection in connections { connection.beginDraining() }
-        if resources.openCount == 0 { resources.service.drain.report(resources.index) }
+        resources.beginDraining()
     }
 
     // MARK: Slots
