@@ -1,3 +1,4 @@
+import ReactorHosting
 import Testing
 
 @Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(5)))
@@ -267,6 +268,31 @@ struct ConnectionTests {
             connection = nil
         }
         #expect(try await session.alert("alive").version == 1)
+    }
+
+    // Without the rule: the connection is closed as idle at once.
+    @Test func `the idle time begins with a late response though requests wait behind it`()
+        async throws
+    {
+        let journal = HeldJournal()
+        try await LocalServer.with(journal) {
+            $0.idleTimeout = .seconds(1)
+            $0.requestTimeout = .milliseconds(10)
+        } _: { server in
+            let body = #"{"reactor":"alerts"}"#
+            let connection = try server.connect()
+            await connection.send(
+                "PUT /v1/sessions/late HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)\(get)")
+            let end = try await journal.next()
+            try await Task.sleep(for: .milliseconds(1_100))
+            let responded = ContinuousClock.now
+            end(nil)
+            let (answers, ending) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [201, 200])
+            #expect(ending == .finished)
+            #expect(.now - responded >= .seconds(1))
+        }
     }
 
     @Test func `empty lines before a request are skipped`() async throws {

@@ -85,7 +85,7 @@ extension HTTPConnection {
         state = closes ? .closing : .reading
         // The time until the next request counts from the response, however late that was. (While
         // responses are unsent the connection waits for the peer to accept them.)
-        if buffers == nil { lastProgress = loop.now }
+        if !hasUnsent { lastProgress = loop.now }
         loop.counters.count(status: status)
         loop.service.logRequest(
             request, status: status, code: code, traceparent: options?.traceparent, at: loop.now)
