@@ -74,7 +74,7 @@ extension Loops {
 
         #if os(Linux)
             // Without the limit of polls the pass would end only with the flood.
-            @Test func `a round ends though more connections than a poll reports send all the time`()
+            @Test func `a round ends though more connections than one poll reports send on`()
                 async throws
             {
                 try allowDescriptors(2_048)
