@@ -71,6 +71,29 @@ package struct RequestReader: Sendable {
         }
     }
 
+    /// As ``next(_:at:head:body:)``; a head that the connection sent before is not read again.
+    package mutating func next(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8],
+        repeated: inout RepeatedHead
+    ) throws(RequestRefusal) -> Progress {
+        // Not behind a part of an empty line: that is judged together with the next byte.
+        guard isBetweenRequests, leadingBytes == 0, let known = repeated.match(input, at: offset)
+        else {
+            let progress = try next(input, at: &offset, head: &head, body: &body)
+            if progress == .complete { repeated.record(head) }
+            return progress
+        }
+        head = known
+        body.removeAll(keepingCapacity: true)
+        offset += known.bytes.count
+        do {
+            return try beginBody(input, at: &offset, head: &head, body: &body)
+        } catch {
+            state = .refused(error)
+            throw error
+        }
+    }
+
     private mutating func advance(
         _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
     ) throws(RequestRefusal) -> Progress {
@@ -195,6 +218,12 @@ package struct RequestReader: Sendable {
         _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
     ) throws(RequestRefusal) -> Progress {
         try head.conclude(limits: limits)
+        return try beginBody(input, at: &offset, head: &head, body: &body)
+    }
+
+    private mutating func beginBody(
+        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
+    ) throws(RequestRefusal) -> Progress {
         switch head.body {
         case .none, .sized(0):
             state = .between

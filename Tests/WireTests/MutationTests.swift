@@ -52,6 +52,21 @@ struct MutationTests {
     ].map { Array($0.utf8) }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `repeated requests give the same result with and without a kept head`(seed: UInt64) {
+        var mutator = Mutator(generator: SeededGenerator(seed: seed))
+        for _ in 0..<300 {
+            let once = mutator.mutate(requests)
+            let bytes = once + once + once + mutator.mutate(requests) + once + once
+            for cuts in [[], mutator.cuts(in: bytes)] {
+                let plain = feed(bytes, cutAt: cuts)
+                if feed(bytes, cutAt: cuts, remembers: true) != plain {
+                    Issue.record("\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `requests give the same result in any pieces`(seed: UInt64) {
         var mutator = Mutator(generator: SeededGenerator(seed: seed))
         var limits = RequestLimits()

@@ -42,9 +42,13 @@ struct Reading: Equatable {
 }
 
 /// Feeds bytes to a reader in pieces that end at `cuts` (rising offsets) and at the end.
+///
+/// - Parameter remembers: whether heads that are repeated are recognised.
 func feed(
-    _ bytes: [UInt8], cutAt cuts: [Int] = [], limits: RequestLimits = RequestLimits()
+    _ bytes: [UInt8], cutAt cuts: [Int] = [], limits: RequestLimits = RequestLimits(),
+    remembers: Bool = false
 ) -> Reading {
+    var repeated = RepeatedHead()
     var reader = RequestReader(limits: limits)
     var head = RequestHead()
     var body: [UInt8] = []
@@ -58,8 +62,13 @@ func feed(
             var progress = RequestReader.Progress.complete
             while offset < piece.count || progress == .complete {
                 let before = offset
-                progress = try reader.next(
-                    piece.span, at: &offset, head: &head, body: &body)
+                if remembers {
+                    progress = try reader.next(
+                        piece.span, at: &offset, head: &head, body: &body, repeated: &repeated)
+                } else {
+                    progress = try reader.next(
+                        piece.span, at: &offset, head: &head, body: &body)
+                }
                 if offset < before || offset > piece.count { reading.offsetsWereSound = false }
                 if progress == .complete { reading.requests.append(ReadRequest(head, body)) }
                 if progress != .complete, offset != piece.count {

@@ -46,6 +46,8 @@ final class EventStream {
         }
         connection.state = .streaming(
             EventStream(subscriber, on: connection, request, options))
+        // No request follows.
+        connection.repeatedHead = RepeatedHead()
         loop.counters.streamsOpened += 1
         loop.counters.count(status: 200)
         loop.schedule.count(opening.snapshot.count)

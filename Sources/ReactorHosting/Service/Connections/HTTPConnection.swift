@@ -44,6 +44,7 @@ final class HTTPConnection {
     var peerIsFinished = false
     // Last, because it is the largest: a delivery reads what is above, within two cache lines.
     var reader: RequestReader
+    var repeatedHead = RepeatedHead()
 
     init(_ loop: LoopResources) {
         self.loop = loop
@@ -102,6 +103,7 @@ final class HTTPConnection {
         buffers = nil
         id = ConnectionID(slot: 0, generation: 0)
         reader = RequestReader(limits: loop.service.limits)
+        repeatedHead = RepeatedHead()
         state = .vacant
         requestBegan = nil
         peerIsFinished = false

@@ -58,7 +58,9 @@ enum RequestTurn {
         // access to a property.
         var reader = connection.reader
         defer { connection.reader = reader }
-        return try reader.next(bytes, at: &offset, head: &request.head, body: &request.body)
+        return try reader.next(
+            bytes, at: &offset, head: &request.head, body: &request.body,
+            repeated: &connection.repeatedHead)
     }
 
     /// Keeps the part of a request that has arrived; refuses it when all bodies together take too
