@@ -130,9 +130,9 @@ extension Session {
 
     private func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
-        begins(.effect, tag.number)
+        beginWork(.effect, tag.number)
         machine.carryOn(tag, act)
-        ends()
+        endWork()
         if attempt.hasSettled { answerSettled() }
     }
 }

@@ -1,9 +1,9 @@
 /// The action, or the batch of actions, that is being received.
 struct Arrival {
-    /// Of its request; it goes into the records that it leaves.
+    /// The `traceparent` of its request, for the records that it leaves.
     var traceparent: String?
-    /// The action as it came, if it came alone and on one line.
+    /// The action as the client sent it, if it was sent alone and on one line.
     var line: ArraySlice<UInt8>?
-    /// How often it was begun by earlier processes.
+    /// The number of times that earlier processes began it.
     var begunBefore = 0
 }

@@ -1,29 +1,29 @@
 internal import Storage
 
-/// The decision that is being made: a request, or one mutation of an effect or a source. It can be taken
-/// back before anybody has seen anything of it.
+/// The decision that is being made: a request, or one mutation of an effect or a source. It can be undone
+/// before any of it is visible.
 ///
-/// Design: a value that has no JSON, or that passes a limit, shows itself in the middle of a turn: a
-/// mutation has been applied, records are begun, effects are ordered. The place that finds it calls
-/// ``Session/refuse(_:)`` and continues; the machine looks at ``isRefused`` where its turn, or the
-/// mutation, ends, and takes everything back to the mark that it set before. The step also has
-/// decisions of other requests of the same round: those stay.
+/// Design: a value that has no JSON or exceeds a limit is found in the middle of a turn: a mutation
+/// has been applied, records are begun, effects are ordered. The code that finds it calls
+/// ``Session/refuse(_:)`` and continues. The machine checks ``isRefused`` at the end of its turn, or of
+/// the mutation, and undoes everything back to the mark that it set before. Decisions of other requests
+/// in the same step stay.
 struct Attempt {
     enum Scope {
-        /// Nothing is being decided, or the machine keeps its mark itself.
+        /// No decision is being made, or the machine keeps the mark itself.
         case none
         /// A request, which is refused as a whole.
         case request
-        /// A mutation that no request has made; where it began.
+        /// A mutation that no request has made, with the mark of its begin.
         case mutation(AttemptMark)
-        /// No decision: a step is being rolled back, and what is cancelled with it is cancelled at once.
+        /// No decision: a step is being rolled back, and its effects are cancelled at once.
         case rollback
     }
 
     private(set) var scope = Scope.none
-    /// The first reason why the decision has to be taken back.
+    /// The first reason to undo the decision.
     private var refusal: ActionRefusal?
-    /// Something that an action started has ended. Requests may wait for it, which are answered when the
+    /// Whether an effect of an action has ended. Requests that wait for it are answered when the
     /// decision is made.
     var hasSettled = false
 
@@ -35,7 +35,7 @@ struct Attempt {
 
     mutating func begin(_ scope: Scope) { self.scope = scope }
 
-    /// The first reason counts.
+    /// Later reasons are ignored.
     mutating func refuse(_ refusal: ActionRefusal) {
         if self.refusal == nil { self.refusal = refusal }
     }
@@ -46,7 +46,7 @@ struct Attempt {
     }
 }
 
-/// Where a session stood before a decision that may have to be taken back.
+/// A session's position before a decision that may have to be undone.
 @usableFromInline
 struct AttemptMark {
     fileprivate let end: HistoryEnd
@@ -54,11 +54,11 @@ struct AttemptMark {
     var version: UInt64 { end.version }
     fileprivate let snapshotNumber: UInt64
     fileprivate let hasSettled: Bool
-    /// The step that gathered then; nil if there was none.
+    /// The step that was collecting decisions; nil if there was none.
     fileprivate let step: StepMark?
 }
 
-/// How much a step had.
+/// The number of items that a step has.
 struct StepMark {
     let step: Step
     let end: HistoryEnd
@@ -82,8 +82,8 @@ struct StepMark {
 }
 
 extension Step {
-    /// Takes back what was added since the mark. Answers to other requests are no part of it: none
-    /// is attached in the middle of a turn.
+    /// Removes the items that were added since the mark. Replies stay: none is attached in the middle of
+    /// a turn.
     fileprivate func takeBack(to mark: StepMark) {
         end = mark.end
         batch.runs.removeLast(batch.runs.count - mark.runs)
@@ -94,9 +94,9 @@ extension Step {
         effects.removeLast(effects.count - mark.effects)
     }
 
-    /// Takes back everything, for a step that was begun since the mark.
+    /// Removes all items, for a step that was begun since the mark.
     ///
-    /// - Parameter end: of the history before it.
+    /// - Parameter end: the end of the history before the step.
     fileprivate func takeBackAll(to end: HistoryEnd) {
         self.end = end
         batch.runs = []
@@ -107,33 +107,33 @@ extension Step {
     }
 }
 
-// The attempt is read and changed by calls, although the callers are inlined elsewhere: a property that
-// only this module touches needs no check for overlapping access at run time, some 85 instructions a
-// time (ADR-0013).
+// The attempt is read and changed through functions, because their callers are inlined into other
+// modules: a property that is used in this module alone needs no check for overlapping access at run
+// time, which costs about 85 instructions (ADR-0013).
 extension Session {
-    /// A request begins that is refused as a whole.
+    /// Begins a request, which is refused as a whole if any part of it is refused.
     @usableFromInline
     func beginRequest() -> AttemptMark {
         attempt.begin(.request)
         return attemptMark()
     }
 
-    /// The request's turns are over.
+    /// Ends the request.
     ///
-    /// - Returns: why everything since its mark has to be taken back; nil if it stays.
+    /// - Returns: why everything since its mark has to be undone; nil if it stays.
     @usableFromInline
     func endRequest() -> ActionRefusal? {
         attempt.begin(.none)
         return takeRefusal()
     }
 
-    /// Whether the request that is being received is refused already: what follows in it is dropped.
+    /// Whether the request that is being received is refused already: the rest of it is dropped.
     @usableFromInline
     func isRequestRefused() -> Bool { attempt.isRefused }
 
-    /// A mutation begins, of a request or on its own.
+    /// Begins a mutation of a request, of an effect or of a source.
     ///
-    /// - Returns: false where it is part of a request that is refused already.
+    /// - Returns: false if the mutation is part of a request that is refused already.
     @usableFromInline
     func admitsMutation() -> Bool {
         guard !attempt.isRequest else { return !attempt.isRefused }
@@ -141,7 +141,7 @@ extension Session {
         return true
     }
 
-    /// The mutation has been entered.
+    /// Ends the mutation.
     ///
     /// - Returns: whether it stays.
     @usableFromInline
@@ -151,9 +151,9 @@ extension Session {
         return true
     }
 
-    /// Sets the mark that ``takeBack(to:)`` goes back to.
+    /// The mark for ``takeBack(to:)``.
     func attemptMark() -> AttemptMark {
-        // The entry that is being written belongs to the time before the mark.
+        // The open record precedes the mark.
         table.records.finish()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
@@ -161,30 +161,30 @@ extension Session {
             hasSettled: attempt.hasSettled, step: step)
     }
 
-    /// Refuses the present decision: this request, or this mutation, is taken back as a whole.
+    /// Refuses the present decision: the request, or the mutation, is undone as a whole, with everything
+    /// that is added after this call.
     ///
-    /// Callable from wherever a machine decides, between the mark and the end of the turn or
-    /// mutation. Nothing that is entered after it stays.
+    /// May be called anywhere between the mark and the end of the turn or mutation.
     func refuse(_ refusal: ActionRefusal) { attempt.refuse(refusal) }
 
-    /// The decision is made.
+    /// Ends the decision.
     ///
-    /// - Returns: why it has to be taken back; nil if it stays.
+    /// - Returns: why it has to be undone; nil if it stays.
     func takeRefusal() -> ActionRefusal? {
-        // Two accesses: one that lasts while it branches would be checked at run time.
+        // Two accesses: a single one that spans the branch would be checked at run time.
         attempt.isRefused ? attempt.takeRefusal() : nil
     }
 
-    /// Takes back what was decided since the mark: records, notes, events, what is to be committed
-    /// and done. The machine takes back its own.
+    /// Undoes the decisions since the mark: records, notes, events, and the items of the step. The
+    /// machine undoes its own changes.
     ///
-    /// - Precondition: no answer was attached since, nothing was handed to the journal.
+    /// - Precondition: since the mark no reply was attached and no step was submitted to the journal.
     func takeBack(to mark: AttemptMark) {
         table.records.discard(of: self)
         history.rollBack(to: mark.end)
         persistence?.snapshotNumber = mark.snapshotNumber
         attempt.hasSettled = mark.hasSettled
-        // It may have measured a state that is no more.
+        // It may have measured a state that is undone.
         stateMeter = StateMeter()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {

@@ -24,7 +24,7 @@ final class BackgroundQueue {
 
     /// Calls `act` once the queue is empty.
     ///
-    /// - Precondition: it is not empty now.
+    /// - Precondition: the queue is not empty.
     func whenEmpty(_ act: @escaping () -> Void) { completions.append(act) }
 
     func run() {
@@ -38,7 +38,7 @@ final class BackgroundQueue {
         completions = []
     }
 
-    /// The loop has stopped.
+    /// Drops the work because the loop has stopped.
     func removeAll() {
         waiting = []
         completions = []

@@ -1,21 +1,23 @@
 internal import DequeModule
 internal import Storage
 
-/// The way of a table's steps through the journal.
+/// Commits the steps of a table's sessions.
 ///
-/// Design: steps of all sessions that gather in one round go to the journal as one batch. Batches
-/// end in the order in which they were handed in, so the first in flight is the one that ended.
+/// Design: the steps that all sessions collect in one round are submitted to the journal as one batch.
+/// Batches end in the order in which they were submitted, so the first one in flight is the one that
+/// ended.
 final class CommitPipeline {
     private let journal: any Journal
     private let limits: SessionLimits
     private let hop: LoopServices.Hop
     private var gathering: [Step] = []
     private var inFlight: Deque<Flight> = []
-    /// Replies that wait for the journal.
+    /// The number of replies that wait for the journal.
     private var unanswered = 0
-    /// Bytes of posted bodies in steps that are not committed, and of those that wait for their key.
+    /// The bytes of posted bodies in uncommitted steps and in requests whose key is being looked up.
     private var uncommittedBytes = 0
-    private var committed: (() -> Void)?
+    /// Called when no batch is in flight.
+    private var completion: (() -> Void)?
     private var isStopped = false
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
@@ -26,13 +28,13 @@ final class CommitPipeline {
 
     // MARK: Within a round
 
-    /// Whether one more answer may wait for the journal.
+    /// Whether one more reply may wait for the journal.
     var hasRoom: Bool {
         unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
     }
 
-    /// A request waits for the journal to say whether it knows its key: it counts as one whose
-    /// commit is under way.
+    /// Counts a request whose key is looked up in the journal. It counts as one whose commit is under
+    /// way.
     func beginLookUp(ofBytes bytes: Int) {
         unanswered += 1
         uncommittedBytes += bytes
@@ -43,7 +45,7 @@ final class CommitPipeline {
         uncommittedBytes -= bytes
     }
 
-    /// A body that was posted is part of the step.
+    /// Counts the bytes of a posted body until the step is committed.
     func charge(_ bytes: Int, to step: Step) {
         step.postedBytes += bytes
         uncommittedBytes += bytes
@@ -56,7 +58,7 @@ final class CommitPipeline {
         unanswered += 1
     }
 
-    /// A step that was rolled back is not handed in.
+    /// Removes a step that was rolled back, so that it is not submitted.
     func withdraw(_ step: Step) {
         step.isRolledBack = true
         release(step)
@@ -64,7 +66,7 @@ final class CommitPipeline {
         gathering.removeAll { $0 === step }
     }
 
-    /// Nothing of the step waits for the journal any more.
+    /// Uncounts the replies and the bytes of a step.
     private func release(_ step: Step) {
         unanswered -= step.replies.count
         uncommittedBytes -= step.postedBytes
@@ -72,14 +74,14 @@ final class CommitPipeline {
 
     // MARK: Committing
 
-    /// Batches that one ``commit(in:)`` hands in at the most.
+    /// The most batches that one ``commit(in:)`` submits.
     private static let batchesInARound = 8
 
-    /// Hands what has gathered to the journal, as one batch. Called once a round.
+    /// Submits the collected steps to the journal, as one batch. Called once a round.
     ///
-    /// A journal that ends a batch at once lets actions continue that waited for it, and what they
-    /// decide gathers when the round is over: it is handed in here too. An action that decides
-    /// without end does so in later rounds, so that others have their turn.
+    /// If the journal ends the batch at once, actions that waited for it continue, and their decisions
+    /// are submitted here too. After the limit of batches the rest is left for later rounds, so that
+    /// an action that decides without end cannot starve other requests.
     func commit(in table: SessionTable) {
         for _ in 0..<Self.batchesInARound {
             guard !gathering.isEmpty else { return }
@@ -96,39 +98,39 @@ final class CommitPipeline {
         var whole = Batch()
         if journal.keepsRecords {
             for step in batch {
-                // Handed over, not copied: nothing is added to a step from here on.
+                // Moved, not copied: nothing is added to a step after this.
                 var part = Batch()
                 swap(&part, &step.batch)
                 if whole.isEmpty { whole = part } else { whole.append(part) }
             }
         }
-        handIn(whole, .steps(batch), table)
+        submit(whole, .steps(batch), table)
     }
 
-    /// One batch on its way to the journal.
+    /// A batch that the journal has not ended yet.
     private enum Flight {
         case steps([Step])
-        /// The end of a session that is not in memory: it is not decided in a step, and whatever
-        /// is wrong with it fails nobody else.
+        /// The end of a session that is not in memory. It is not part of a step: its failure does not
+        /// fail the commits of other sessions.
         case deletion(SessionID)
 
         var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
     }
 
-    /// Hands in the end of a session that is not in memory.
-    func handIn(_ batch: Batch, deleting id: SessionID, in table: SessionTable) {
-        handIn(batch, .deletion(id), table)
+    /// Submits the end of a session that is not in memory.
+    func submit(_ batch: Batch, deleting id: SessionID, in table: SessionTable) {
+        submit(batch, .deletion(id), table)
     }
 
-    private func handIn(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
-        // Batches that were given up may end yet: what is handed in now would be taken for one.
+    private func submit(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
+        // Batches that were abandoned may still end: their ends would be taken for that of this one.
         guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
-        let ending = journal.commit(batch) { failure in
+        let result = journal.commit(batch) { failure in
             _ = hop { table in table.commits.batchEnded(failure, in: table) }
         }
-        switch ending {
+        switch result {
         case .done: batchEnded(nil, in: table)
         case .pending: break
         }
@@ -163,30 +165,28 @@ final class CommitPipeline {
 
     // MARK: The end
 
-    /// `act` comes when everything that was handed in has ended, well or not.
+    /// Calls `act` when all submitted batches have ended, with success or without.
     func whenCommitted(_ act: @escaping () -> Void) {
         guard !inFlight.isEmpty else { return act() }
-        committed = act
+        completion = act
     }
 
     private func finishWait() {
-        guard inFlight.isEmpty, let act = committed else { return }
-        committed = nil
-        act()
+        if inFlight.isEmpty { complete() }
     }
 
-    /// The process ends: no step is committed any more.
-    func giveUp() {
-        for step in inFlight.flatMap(\.steps) + gathering { step.giveUp() }
+    /// Abandons all uncommitted steps because the process ends.
+    func abandonSteps() {
+        for step in inFlight.flatMap(\.steps) + gathering { step.abandon() }
         gathering = []
         inFlight = []
         isStopped = true
     }
 
-    /// Its caller waits for commits that end nowhere any more.
-    func stop() {
-        let act = committed
-        committed = nil
+    /// Calls the completion: the end of an abandoned batch does not call it.
+    func complete() {
+        let act = completion
+        completion = nil
         act?()
     }
 }

@@ -133,7 +133,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if let full { return full }
         lastTag += 1
         let tag = ActionTag(lastTag)
-        session.begins(nextAction: lastTag)
+        session.beginAction(lastTag)
         guard !isStubbed else {
             record(action, tag)
             return nil

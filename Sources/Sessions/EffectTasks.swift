@@ -1,20 +1,20 @@
 internal import Reactors
 
-/// The tasks that run beside a session: steps of effects, and readers of sources.
+/// The tasks of a session: steps of effects, and readers of sources.
 ///
-/// Invariant: all of them belong to the session's present stay in memory. What leaves this value is
-/// cancelled by its owner: a cancellation handler is user code, which must not run while the value is
-/// being changed.
+/// Invariant: all tasks belong to the session's present incarnation. The caller that removes tasks
+/// cancels them: a cancellation handler is user code, which must not run while this value is being
+/// changed.
 struct EffectTasks {
     private var steps: [RunID: Task<Void, Never>] = [:]
     private var sources: [Task<Void, Never>] = []
-    /// How many of `sources` have not ended.
+    /// The number of `sources` that have not ended.
     private var listening = 0
-    /// Sources that listen, and are read once the session's creation is committed. Letting go of them
-    /// ends the listening.
+    /// Sources that are subscribed, and are read once the session's creation is committed. Releasing a
+    /// launch ends its subscription.
     private var opened: [SourceLaunch] = []
 
-    /// Nothing is brought in from outside any more.
+    /// Whether no task is left that may send something to the session.
     var isIdle: Bool { steps.isEmpty && !isListening }
 
     var isListening: Bool { listening > 0 }
@@ -23,7 +23,7 @@ struct EffectTasks {
 
     mutating func add(_ task: Task<Void, Never>, for run: RunID) { steps[run] = task }
 
-    /// The step has ended, or is to be cancelled.
+    /// Removes a step that has ended or is to be cancelled.
     @discardableResult
     mutating func remove(_ run: RunID) -> Task<Void, Never>? { steps.removeValue(forKey: run) }
 
@@ -47,7 +47,7 @@ struct EffectTasks {
         listening = tasks.count
     }
 
-    /// One source has ended.
+    /// Counts a source that has ended.
     mutating func endSource() { listening -= 1 }
 
     // MARK: The end

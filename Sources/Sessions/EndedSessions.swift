@@ -2,8 +2,8 @@ internal import DequeModule
 
 /// Ids of sessions that have ended, up to a limit; the oldest are forgotten first.
 ///
-/// An id that lives again stays here: a look finds the living session first, and if its
-/// creation fails it is still the id of one that has ended.
+/// The id of a session that is created again stays here: a look-up finds the session in memory first,
+/// and if its creation fails the id is still that of an ended session.
 struct EndedSessions {
     private var ids: Set<SessionID> = []
     private var order: Deque<SessionID> = []

@@ -1,26 +1,26 @@
 internal import Storage
 
-/// A commit of a session that failed: nothing after the last committed record has happened.
+/// Handles a failed commit of a session: everything after the last committed record is undone.
 ///
-/// Later steps were decided upon the one that failed, and are rolled back with it. Effects are cancelled,
-/// and requests that were decided are answered with the failure; those that depend on nothing that
-/// failed are answered again, about what is committed.
+/// Later steps depend on the one that failed, and are rolled back with it. Effects are cancelled.
+/// Requests that were decided get the failure as their answer; requests that depend on none of the
+/// steps are answered again, from the committed state.
 struct FailedCommit {
     let session: Session
     let failure: JournalFailure
 
     private var history: History { session.history }
 
-    /// Whether nothing of what happened is lost with a step that the journal did not take: it has no
-    /// record and no note, so later steps do not depend on it, and the journal may take them.
+    /// Whether nothing is lost with the step: it has no record and no note, so later steps do not depend
+    /// on it and may be committed.
     func isHarmless(for step: Step) -> Bool {
         session.uncommitted.first === step && !step.creates
             && step.end.position == history.committed.position && step.effects.isEmpty
     }
 
-    /// Continues without a step of which nothing is lost.
+    /// Continues without a harmless step.
     func skip() {
-        // It may have had one; another one follows after the usual number of records.
+        // The step may have had the newest snapshot: 0 makes another one due.
         session.persistence?.snapshotNumber = 0
         session.report(.commitFailed(failure.detail))
     }
@@ -29,12 +29,12 @@ struct FailedCommit {
     func rollBack(from step: Step) {
         let rolledBack = session.uncommitted.removeAll(from: step)
         guard !rolledBack.isEmpty else { return }
-        // The numbers of what failed are used again.
+        // The record numbers of the failed steps are used again.
         session.table.shown = nil
-        // To the very end: a look at the state on the way may fail, and decides nothing.
+        // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
         session.attempt.begin(.rollback)
         defer { session.attempt.begin(.none) }
-        // It may be among the steps that were rolled back; another one follows.
+        // The newest snapshot may be in a step that is rolled back: 0 makes another one due.
         session.persistence?.snapshotNumber = 0
         history.rollBack(to: history.committed)
         cancelEffects()
@@ -49,26 +49,53 @@ struct FailedCommit {
         }
         failWaits(rolledBack)
         session.report(.commitFailed(failure.detail))
-        // Cancelled, and of a Cycler that was replaced: they end, and their results are discarded.
+        // The waiting actions are cancelled. They have to be resumed to end; their results are
+        // discarded, because their Cycler was replaced.
         for step in rolledBack {
-            for case .carryOn(let go) in step.effects { go(session) }
+            for case .carryOn(let resume) in step.effects { resume(session) }
         }
         guard !wasNeverCreated else {
-            // Other references to the session may remain; it listens no more.
+            // Other references to the session may remain: its sources must end now.
             session.cancelTasks()
             session.fallAsleepAtOnce()
             return session.table.remove(session)
         }
-        if session.persistence != nil { session.invalidate() }
+        invalidate()
     }
 
-    /// Takes the machine back to what is committed. No effect continues: what the machine thinks
-    /// is running and what has been launched would differ from now on.
+    /// Rolls the machine back to the committed version and cancels all effects: the machine's list of
+    /// running effects could differ from the tasks that were launched.
     private func cancelEffects() {
         session.machine?.rollBack(to: history.committed.version, in: session)
         let steps = session.tasks.removeSteps()
         steps.cancel()
         session.attempt.hasSettled = false
+    }
+
+    /// Removes the session from memory, if the journal can restore it. A flush that failed may have
+    /// written the records all the same, so memory may differ from the journal; the next request loads
+    /// the session from the journal. A session that listens to sources is loaded at once or, if that
+    /// fails, at the next tick.
+    private func invalidate() {
+        guard let persistence = session.persistence else { return }
+        let table = session.table
+        let listens = session.tasks.isListening
+        session.cancelTasks()
+        // A subscriber that reads from the journal and not from the stream yet needs a machine to
+        // continue.
+        for stream in session.streams.all {
+            for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
+        }
+        session.leaveMemory()
+        guard !session.streams.isEmpty || listens else { return table.forget(session) }
+        guard listens else { return }
+        // The present values of its sources may be those that could not be committed: a session that
+        // has committed nothing since it woke would wake and fail in a loop as fast as the disk fails.
+        if persistence.hasCommitted {
+            SessionLoader(table: table).reopenSources(of: session.id)
+        } else {
+            table.reopenings.addForNextTick(session.id)
+        }
     }
 
     // MARK: Answers
@@ -91,8 +118,8 @@ struct FailedCommit {
         session.table.output.reply(session.content(.failed(failure)), to: token)
     }
 
-    /// Replies to requests that waited for effects to end: they have, being cancelled. Only those whose
-    /// own actions were rolled back have failed.
+    /// Replies to the requests that waited for effects to end: the effects are cancelled. Only the
+    /// requests whose own actions were rolled back have failed.
     private func failWaits(_ rolledBack: [Step]) {
         for wait in rolledBack.flatMap(\.waited) + session.waits.removeAll() {
             guard !rolledBack.contains(where: { $0 === wait.step }) else {

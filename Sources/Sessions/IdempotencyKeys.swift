@@ -1,15 +1,15 @@
 internal import DequeModule
 internal import Storage
 
-/// The requests with an `Idempotency-Key` that a session has seen (contract §3.1).
+/// The requests with an `Idempotency-Key` that a session has received (contract §3.1).
 ///
-/// Design: an entry exists from the moment a request is received. Its answer goes to the journal
-/// in the commit of what it did; where the journal keeps answers, this is a cache of the newest.
-/// Without such a journal it is all there is: then entries are kept for 24 hours, and at the limit
-/// a new key is refused instead of an old one being forgotten early.
+/// Design: an entry exists from the moment a request is received. Its answer is committed together
+/// with its decisions. If the journal stores answers, this is a cache of the newest ones. Otherwise
+/// entries are kept for 24 hours, and at the limit a new key is refused, because an old key must not
+/// be forgotten early.
 final class IdempotencyKeys {
     enum Entry {
-        /// It was received and not answered yet.
+        /// The request was received and is not answered yet.
         case running(digest: [UInt8])
         case answered(StoredAnswer)
     }
@@ -23,22 +23,23 @@ final class IdempotencyKeys {
     /// The committed replies of requests that wait for effects to end, used if no later reply
     /// replaces them.
     private var preliminary: [UInt64: StoredAnswer] = [:]
-    /// The requests whose keys are being looked up in the journal, and how each of them waits.
+    /// The requests whose keys are being looked up in the journal.
     private var lookUps: [UInt64: LookUp] = [:]
-    /// The journal may hold replies that are not in `entries`.
+    /// Whether the journal may have replies that are not in `entries`.
     private(set) var isPartial: Bool
 
     /// Precedent: Stripe keeps keys for 24 hours; so does the contract.
     static let keptMilliseconds: Int64 = 86_400_000
     static let limit = 10_000
-    /// With a journal that keeps answers.
+    /// The limit of answers in memory if the journal stores answers.
     static let cacheLimit = 1_000
 
-    /// Who waits for the answer to a request whose key is being looked up.
+    /// The state of a request whose key is being looked up.
     enum LookUp {
         case waits
-        /// `?wait=settled`: the time is over.
+        /// The time of `?wait=settled` is over.
         case expired
+        /// The connection is closed.
         case disconnected
     }
 
@@ -48,7 +49,10 @@ final class IdempotencyKeys {
 
     func entry(_ key: String) -> Entry? { entries[key] }
 
-    /// Makes room for one more; false if there is none.
+    /// Makes room for one more entry.
+    ///
+    /// - Parameter isKeptElsewhere: whether the journal stores answers.
+    /// - Returns: false if there is no room.
     func makeRoom(at now: Int64, isKeptElsewhere: Bool) -> Bool {
         if isKeptElsewhere {
             while order.count >= Self.cacheLimit { dropOldest() }
@@ -71,7 +75,7 @@ final class IdempotencyKeys {
 
     func beginLookUp(for token: UInt64) { lookUps[token] = .waits }
 
-    /// Changes nothing if no key is being looked up for it.
+    /// Changes nothing if the request's key is not being looked up.
     func setLookUp(_ token: UInt64, _ state: LookUp) {
         if lookUps[token] != nil { lookUps[token] = state }
     }
@@ -86,18 +90,19 @@ final class IdempotencyKeys {
         if case .running(let digest)? = entries[key] { digest } else { nil }
     }
 
-    /// The request's actions are committed, and it waits for their effects.
+    /// Keeps the committed answer of a request that waits for effects.
     func keep(_ answer: StoredAnswer, for token: UInt64) {
         if running[token] != nil { preliminary[token] = answer }
     }
 
-    /// Nobody waits any more: what is committed is the answer, if anything is.
+    /// Ends the wait of a request: the committed answer becomes final. Without one the request is
+    /// forgotten.
     func endWaiting(_ token: UInt64) {
         guard let answer = preliminary[token] else { return forget(token) }
         end(token, with: answer)
     }
 
-    /// The answer is committed.
+    /// Stores the committed answer of a request.
     func end(_ token: UInt64, with answer: StoredAnswer) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
@@ -105,14 +110,14 @@ final class IdempotencyKeys {
         order.append((key, answer.time))
     }
 
-    /// Nothing of the request has happened: it may be sent again.
+    /// Forgets a request of which nothing was carried out: it may be sent again.
     func forget(_ token: UInt64) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
         entries[key] = nil
     }
 
-    /// The journal has it; the next one need not ask.
+    /// Caches an answer that the journal has.
     func remember(_ answer: StoredAnswer) {
         guard entries[answer.key] == nil else { return }
         entries[answer.key] = .answered(answer)

@@ -1,18 +1,18 @@
 internal import DequeModule
 
-/// The sessions that may fall asleep, by the tick in which they were last used: those that have
-/// been idle for long are found without a look at the others.
+/// The sessions that may fall asleep, by the tick of their last use. The idle ones are found without
+/// an examination of the others.
 ///
-/// Design: a list for each tick, oldest first; each session knows its place, so that it moves or
+/// Design: a list for each tick, oldest first. Each session stores its place, so that it moves or
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.
 ///
-/// Invariant: holds each session that is awake, where the journal has an archive, exactly once: from
-/// the begin of its incarnation to the end. One that is taken out falls asleep or is put back.
+/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from the
+/// begin of its incarnation to the end. A dequeued session falls asleep or is put back.
 struct IdleSessions {
     /// A session is idle after this many ticks without use.
     static let ticks: UInt64 = 4
 
-    /// Where a session stands: the tick of its list, and its index there.
+    /// The place of a session: the tick of its list, and its index there.
     struct Place {
         var tick: UInt64
         var index: Int
@@ -22,8 +22,7 @@ struct IdleSessions {
     private var firstTick: UInt64 = 0
     private var lists: Deque<[Session]> = [[]]
 
-    /// Puts the session among those that were last used in `tick`, or in the oldest tick that is
-    /// kept; it leaves its earlier place.
+    /// Moves the session to the list of `tick`, or of the oldest tick if that is later.
     mutating func put(_ session: Session, at tick: UInt64) {
         guard let persistence = session.persistence else { return }
         remove(session)
@@ -34,7 +33,7 @@ struct IdleSessions {
         lists[list].append(session)
     }
 
-    /// Takes the session out, if it is in.
+    /// Removes the session, if it is here.
     mutating func remove(_ session: Session) {
         guard let persistence = session.persistence, let place = persistence.idlePosition else {
             return
@@ -47,8 +46,8 @@ struct IdleSessions {
         last.persistence?.idlePosition = place
     }
 
-    /// The session at the place, or the first one after it; moves the place behind it. Nil at the
-    /// end. What comes and goes between two calls may be missed or be seen twice.
+    /// Returns the session at the place or the first one after it, and moves the place after that. Nil
+    /// at the end. Sessions that move between two calls may be missed or returned twice.
     func next(_ place: inout Place) -> Session? {
         if place.tick < firstTick { place = Place(tick: firstTick, index: 0) }
         while case let list = Int(place.tick - firstTick), list < lists.count {
@@ -62,7 +61,7 @@ struct IdleSessions {
         return nil
     }
 
-    /// Takes out one that was last used in `tick` or before.
+    /// Removes and returns a session that was last used in `tick` or before.
     mutating func dequeue(through tick: UInt64) -> Session? {
         while firstTick <= tick {
             if let session = lists.first?.last {

@@ -1,15 +1,15 @@
 internal import Reactors
 internal import Storage
 
-/// Requests with an `Idempotency-Key` (contract §3.1): the same request twice is one request.
+/// Receives requests with an `Idempotency-Key` (contract §3.1): a repeated request is carried out once.
 struct KeyedRequests {
     let session: Session
     let keys: IdempotencyKeys
 
     private var table: SessionTable { session.table }
 
-    /// - Returns: whether the reactor gets the request now. If not, it has been answered, or is as soon
-    ///   as the journal has said whether it knows the key.
+    /// - Returns: whether the session has to receive the request now. If not, the request has been
+    ///   answered, or is handled when the journal has been asked for its key.
     func admits(_ post: ActionPost, _ key: String) throws(ActionRefusal) -> Bool {
         let digest = Digest.of(post.body)
         switch keys.entry(key) {
@@ -41,7 +41,7 @@ struct KeyedRequests {
         } then: { result in
             table.commits.endLookUp(ofBytes: post.body.count)
             let waiter = keys.endLookUp(for: post.token)
-            // A decision made meanwhile comes first: a deletion, or a commit that failed.
+            // The session may have been deleted, or a commit of it may have failed, meanwhile.
             guard session.isRunning, session.incarnation == incarnation else {
                 keys.forget(post.token)
                 return session.answer(session.content(session.absence), post.token)
@@ -59,7 +59,7 @@ struct KeyedRequests {
         }
     }
 
-    /// The journal does not know the key: the request is carried out, even if its connection is gone.
+    /// Receives a request whose key is not in the journal, even if its connection is closed.
     private func receiveLate(_ post: ActionPost, _ waiter: IdempotencyKeys.LookUp) {
         do throws(ActionRefusal) {
             try session.receive(post)
@@ -79,21 +79,21 @@ struct KeyedRequests {
         session.answer(session.content(kind), token)
     }
 
-    /// An answer is decided: it goes into the commit that it waits for.
+    /// Adds a decided answer to the step that it waits for.
     func store(_ content: Reply.Content, for token: UInt64) {
         guard let stored = stored(content, for: token) else { return }
         session.step().answered.append((token, stored))
     }
 
-    /// Its actions are decided, and it waits for their effects: should the process end before
-    /// they do, this is its answer.
+    /// Adds the answer of a request that waits for effects. It is the final answer if the process ends
+    /// before the effects do.
     func storePreliminary(_ content: Reply.Content, for token: UInt64) {
         guard let stored = stored(content, for: token) else { return }
         session.step().preliminary.append((token, stored))
     }
 
-    /// The answer as the journal gets it with the present step; nil if nothing has happened that it could
-    /// say, or the request has no key.
+    /// The answer in the form that the journal stores with the present step. Nil if the request has no
+    /// key, or if nothing of it was carried out.
     private func stored(_ content: Reply.Content, for token: UInt64) -> StoredAnswer? {
         guard let key = keys.key(of: token), let digest = keys.digest(of: key) else { return nil }
         let status: Int
@@ -117,20 +117,20 @@ struct KeyedRequests {
 }
 
 extension IdempotencyKeys {
-    /// The answers that were decided with a step are committed.
+    /// Stores the answers that were decided with a committed step.
     func commit(_ step: Step) {
         for (token, answer) in step.preliminary { keep(answer, for: token) }
         for (token, answer) in step.answered { end(token, with: answer) }
     }
 
-    /// A step was rolled back, and nothing of its requests has happened.
+    /// Drops the answers of a step that was rolled back.
     func rollBack(_ step: Step) {
         for (token, _) in step.preliminary { forget(token) }
         for (token, _) in step.answered { endWaiting(token) }
     }
 }
 
-/// A digest by which equal bodies are recognised.
+/// A digest for the comparison of bodies.
 ///
 /// FNV-1a with 128 bits. Why nothing stronger: a client that makes two bodies collide under one
 /// key only gets its own earlier answer.

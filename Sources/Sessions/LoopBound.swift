@@ -1,31 +1,31 @@
 internal import Storage
 
-/// Carries something that belongs to a loop through another thread and back.
+/// Carries a value of a loop through another thread and back to the loop.
 ///
-/// Why unchecked: a question to the archive goes to a thread of the journal's, and its answer
-/// comes back through ``SessionTable/hop``; what is to be done with it belongs to the loop. Invariant:
-/// nobody opens it but a job on that loop. Without it, every question would be a table of
-/// continuations that are found again by number.
+/// Why unchecked: a read of the archive runs on a thread of the journal, and its result is sent back
+/// through ``LoopServices/hop``; the closure that handles the result belongs to the loop. Without this
+/// type, the closures would be kept in a table and found again by number. Invariant: only a job on the
+/// loop opens the value.
 struct LoopBound<Value>: @unchecked Sendable {
     private let value: Value
 
     init(_ value: Value) { self.value = value }
 
-    /// The table is the proof that this is the loop.
+    /// Opens the value on the loop. A caller that has the table is on the loop.
     func open(on table: SessionTable) -> Value { value }
 
-    /// For callers that have another proof.
+    /// Opens the value for a caller that is on the loop for another reason.
     func open() -> Value { value }
 }
 
 extension SessionTable {
-    /// Asks the archive; the answer comes back to this loop.
+    /// Reads the archive. Calls `act` on this loop.
     func ask<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void
     ) {
         guard let archive = journal.archive else {
-            preconditionFailure("only sessions of a journal that keeps records ask for them")
+            preconditionFailure("only a journal that stores records is read")
         }
         let hop = services.hop
         let bound = LoopBound(act)

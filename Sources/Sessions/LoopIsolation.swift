@@ -1,11 +1,11 @@
-/// How tasks that work for a table are kept on its loop.
+/// Keeps the tasks of a table's sessions on the table's loop.
 ///
-/// Why not the loop itself: this floor knows no sockets, and a table in a test has no loop.
+/// Why not the loop itself: this module does not import sockets, and a table in a test has no loop.
 package struct LoopIsolation: Sendable {
-    /// Ends the process unless it is called on the loop: user code would run beside itself.
+    /// Ends the process unless it is called on the loop: user code would run concurrently with itself.
     package let check: @Sendable () -> Void
-    /// Runs a job as the loop would, one after the other, once the loop has stopped and does
-    /// nothing any more. A job of a task can't be let go of: the task would never end.
+    /// Runs a job after the loop has stopped, serially, as the loop would. A job of a task must not be
+    /// dropped: the task would never end.
     package let runAfterStop: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     package init(

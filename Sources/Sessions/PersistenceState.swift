@@ -2,27 +2,28 @@ internal import Storage
 
 /// Per-session state used only when the journal stores records; nil otherwise.
 final class PersistenceState {
-    /// The newest snapshot is of this record.
+    /// The record of the newest snapshot.
     var snapshotNumber: UInt64
-    /// Bytes of mutations and activities since, as far as this life has seen them.
-    var bytesSince = 0
-    /// Bytes of the state that it has.
-    var snapshotBytes = 0
-    /// Everything after this record was kept when the session woke; the journal trims on its own.
+    /// The bytes of mutations and activities since the newest snapshot, counted from when the session
+    /// woke.
+    private var bytesSinceSnapshot = 0
+    /// The bytes of the state in the newest snapshot.
+    private var snapshotBytes = 0
+    /// The journal had everything after this record when the session woke. It trims independently.
     private(set) var keptAfter: UInt64
     private(set) var keptVersion: UInt64
     private(set) var hasStoredAnswers: Bool
-    /// Reads of the archive that are under way: the session stays in memory.
+    /// The number of reads of the archive that are under way. The session stays in memory meanwhile.
     var archiveReads = 0
-    /// Requests for states that are read from the archive.
+    /// The tokens of requests that are answered from the archive.
     var readers: Set<UInt64> = []
-    /// Slices of the archive for its readers.
+    /// Slices of the archive for subscribers that catch up.
     var slices = CatchUpCache()
-    /// The journal has taken something since the session woke.
+    /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
-    /// Its place in the table's ``IdleSessions``; nil while it is asleep.
+    /// The place in the table's ``IdleSessions``; nil while the session is asleep.
     var idlePosition: IdleSessions.Place?
 
     init(_ saved: SavedSession?) {
@@ -32,12 +33,30 @@ final class PersistenceState {
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
     }
 
-    /// The session comes back into memory.
+    /// Takes the values of a session that wakes.
     func wake(_ saved: SavedSession) {
         snapshotNumber = saved.snapshot?.number ?? 0
         keptAfter = saved.keptAfter
         keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
         hasCommitted = false
+    }
+    // MARK: Snapshots
+
+    /// Counts the bytes of a record.
+    ///
+    /// - Parameter number: the number of the record.
+    /// - Returns: whether a snapshot is due.
+    func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
+        bytesSinceSnapshot += bytes
+        return number - snapshotNumber >= UInt64(limits.snapshotEvery)
+            || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
+    }
+
+    /// Records that a snapshot was taken.
+    func snapshotTaken(_ bytes: Int, at number: UInt64) {
+        snapshotNumber = number
+        bytesSinceSnapshot = 0
+        snapshotBytes = bytes
     }
 }

@@ -1,9 +1,10 @@
 package import Storage
 internal import Wire
 
-/// 8 random characters `[a-z0-9]`: which life of a session a position belongs to (contract §1).
+/// 8 random characters `[a-z0-9]` that identify the life of a session that a position belongs to
+/// (contract §1).
 ///
-/// They are kept as the eight bytes of one integer, first character in the highest byte.
+/// Stored as the eight bytes of one integer, the first character in the highest byte.
 package struct Generation: Hashable, Sendable {
     private let packed: UInt64
     static let byteCount = 8
@@ -46,13 +47,13 @@ package struct Generation: Hashable, Sendable {
     }
 }
 
-/// `<generation>.<number>[.<part>]`: the one token that SSE `id:`, `ETag`, `If-Match`, `?after=`
-/// and replies share (contract §1).
+/// `<generation>.<number>[.<part>]`: the token in SSE `id:`, `ETag`, `If-Match`, `?after=` and replies
+/// (contract §1).
 package struct Position: Hashable, Sendable {
     package var generation: Generation
-    /// The position without its generation. On a stream of events the part is the index of an event
-    /// of the record, from 1; on the action log, of a note before the record. 0 is the bare form,
-    /// "everything up to here is seen". The record 0 is the session's creation.
+    /// The position without its generation. On a stream of events the part is the index of an event of
+    /// the record, from 1; on the action log it is the index of a note before the record. Part 0 is the
+    /// form without a part: everything up to the record is seen. Record 0 is the session's creation.
     package var inHistory: HistoryPosition
 
     package var number: UInt64 { inHistory.number }
@@ -67,8 +68,8 @@ package struct Position: Hashable, Sendable {
         self.inHistory = inHistory
     }
 
-    /// Nil for anything this service would not have written: wrong generation alphabet, signs,
-    /// leading zeros, overflow, further parts, a part of the creation, which has no events.
+    /// Nil for a text that this service does not write: a generation with other characters, signs,
+    /// leading zeros, overflow, further parts, or a part of the creation, which has no events.
     package init?(_ text: some StringProtocol) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard fields.count == 2 || fields.count == 3,
@@ -94,7 +95,7 @@ package struct Position: Hashable, Sendable {
         Decimal.append(UInt64(part), to: &out)
     }
 
-    /// How many bytes ``append(to:)`` appends.
+    /// The number of bytes that ``append(to:)`` appends.
     var byteCount: Int {
         let bare = Generation.byteCount + 1 + Decimal.count(number)
         return part == 0 ? bare : bare + 1 + Decimal.count(UInt64(part))

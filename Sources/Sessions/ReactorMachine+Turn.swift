@@ -50,7 +50,7 @@ extension ReactorMachine {
         var receipt = Receipt(isBatch: true)
         try asOneRequest(in: session) {
             for (index, action) in actions.enumerated() {
-                session.begins(nextAction: newestTag() + 1)
+                session.beginAction(newestTag() + 1)
                 receive(action, at: index, &receipt)
                 if session.isRequestRefused() { break }
             }
@@ -173,7 +173,7 @@ extension ReactorMachine {
             return session.refuse(.notEncodable("a mutation", error))
         }
         session.history.weigh(table.records.encoder.content.count)
-        session.stateMeter.bring(table.records.encoder.content.count)
+        session.stateMeter.addReceived(table.records.encoder.content.count)
         session.considerSnapshot()
     }
 }

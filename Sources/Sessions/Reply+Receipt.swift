@@ -17,8 +17,8 @@ extension Reply.Content {
         }
         body.append(contentsOf: "\",\"accepted\":false".utf8)
         if isBatch {
-            let places = rejected.map(String.init).joined(separator: ",")
-            body.append(contentsOf: ",\"rejected\":[\(places)]".utf8)
+            let indices = rejected.map(String.init).joined(separator: ",")
+            body.append(contentsOf: ",\"rejected\":[\(indices)]".utf8)
         }
         body.append(contentsOf: "}\n".utf8)
     }

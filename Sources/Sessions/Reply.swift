@@ -1,64 +1,64 @@
 package import JSONCoding
 package import Storage
 
-/// An answer that is due, in the order in which answers were decided.
+/// An answer that waits for a commit. A step sends its replies in the order in which they were decided.
 package enum Reply {
-    /// Says what was decided; made when it was decided.
+    /// The result of a decision, made with it.
     case content(Content, token: UInt64)
-    /// A reading of the state, captured when it was asked for. Should the commit that it depends
-    /// on fail, it is read again.
+    /// A state that was captured when the request was received. If the commit that it depends on fails,
+    /// the state is read again.
     case state(Content, version: UInt64?, token: UInt64)
-    /// A stream that begins at record `number`, with the snapshot of that moment.
+    /// A stream that begins at record `number`, with the snapshot of that record.
     case subscription(SubscriptionRequest, number: UInt64, snapshot: [UInt8]?)
-    /// A page of the action log; it shows what is committed when it is due.
+    /// A page of the action log. It shows the entries that are committed when it is sent.
     case log(LogPageRequest)
-    /// A task waits for what it brought in.
+    /// The call of a task, which waits for the commit.
     case applied(CheckedContinuation<Bool, Never>)
 }
 
 extension Reply {
     package enum Kind {
-        /// `PUT` or `POST` of a session; `isNew` distinguishes 201 from 200.
+        /// The session was created or existed already; `isNew` distinguishes 201 from 200.
         case created(isNew: Bool)
-        /// Actions were received; `rejected` are the places of those that a hook turned down.
+        /// Actions were received; `rejected` are the indices of the actions that a hook rejected.
         case received(rejected: [Int], isBatch: Bool)
-        /// `?wait=settled` gave up waiting; the effects continue.
+        /// The wait of `?wait=settled` has timed out; the effects continue.
         case unsettled
         /// `If-Match` names another position.
         case conditionFailed
-        /// The state as one line of JSON, and the version that it is of.
+        /// The state as one line of JSON, and its version.
         case state([UInt8], version: UInt64)
-        /// The state has no JSON: its type encodes itself in a way that was not to be foreseen.
+        /// The state has no JSON: its type's own encoding failed unexpectedly.
         case unencodable(JSONEncodingFailure)
         /// A session's stub, as JSON.
         case stub([UInt8])
         /// A page of the action log, as JSON.
         case logPage([UInt8])
-        /// No state of this version can be shown; those of `kept` can.
+        /// The state of this version is not kept; the versions in `kept` are.
         case versionUnknown(kept: ClosedRange<UInt64>)
-        /// A stream begins: write the opening, then its snapshot, then leave the rest to the
-        /// subscriber.
+        /// A stream begins. The receiver writes the opening and its snapshot; the subscriber writes the
+        /// rest.
         case subscribed(Subscriber, StreamOpening)
-        /// A stream of one more selection than a session frames at once.
+        /// The session has as many streams of different selections as it may.
         case tooManySelections(limit: Int)
         case ended
-        /// The commit failed: nothing of it happened.
+        /// The commit failed, and the decision was undone.
         case failed(JournalFailure)
-        /// Nothing was tried; for requests that had to wait before it was known.
+        /// The request was refused after its key had been looked up.
         case refused(ActionRefusal)
-        /// The `Idempotency-Key` was used before: the answer of then.
+        /// The stored answer of an earlier request with the same `Idempotency-Key`.
         case replayed(StoredAnswer)
         /// The request with this `Idempotency-Key` has no answer yet.
         case keyRunning
         /// The `Idempotency-Key` belongs to a request with another body.
         case keyReused
-        /// The answer is in the journal, which can't be read.
+        /// The answer is in the journal, which cannot be read.
         case unreadable(JournalFailure)
         /// The session has ended.
         case gone
     }
 
-    /// An answer, and where the session stood then.
+    /// An answer, with the session's version and position.
     package struct Content {
         package var kind: Kind
         package var session: Session

@@ -1,15 +1,15 @@
 internal import JSONCoding
 internal import Storage
 
-// Reading the journal.
+// Reads of the archive, and its values as they are shown.
 extension Session {
-    /// A read of the archive begins: the session stays in memory until it ends.
+    /// Begins a read of the archive. The session stays in memory until ``endArchiveRead()``.
     func beginArchiveRead() { persistence?.archiveReads += 1 }
 
     func endArchiveRead() { persistence?.archiveReads -= 1 }
 
-    /// Reads the archive. The session stays in memory until `act` has returned, unless a commit of it
-    /// fails meanwhile.
+    /// Reads the archive. The session stays in memory until `act` has returned, unless one of its
+    /// commits fails meanwhile.
     func askArchive<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void
@@ -21,17 +21,17 @@ extension Session {
         }
     }
 
-    /// Replies to a request whose answer was read from the journal: it depends on no step that is not
-    /// committed, and waits for none.
+    /// Replies to a request whose answer was read from the archive. The answer depends on no
+    /// uncommitted step and waits for none.
     func answerReader(_ token: UInt64, _ content: Reply.Content) {
         guard persistence?.readers.remove(token) != nil else { return }
         table.output.reply(content, to: token)
     }
 
-    /// Appends the state as it is shown; `null` if it has no JSON. That it is shown
-    /// undecorated is logged.
+    /// Appends the state as clients see it; `null` if it has no JSON. A decoration that has no JSON is
+    /// logged, and the state is appended without it.
     ///
-    /// - Returns: why it has none.
+    /// - Returns: why the state has no JSON.
     @discardableResult
     func append(_ fold: any StateFold, to out: inout [UInt8]) -> JSONEncodingFailure? {
         do throws(JSONEncodingFailure) {
@@ -49,14 +49,14 @@ extension Session {
         }
     }
 
-    /// The source of an event of a kept record by its name. Nil: today's reactor has no such pulse,
-    /// or the session has as many names of activities as it may.
+    /// The source of an event of a stored record, by its name. Nil if today's reactor has no such
+    /// pulse, or if the session has reached the limit of names of activities.
     func source(of name: String, in kind: HistoryEntry.Kind) -> EventSource? {
         guard kind == .mutation else {
             return activities.index(named: name, in: registration).map { .activity($0) }
         }
         if let index = registration.pulses.firstIndex(of: name) { return .pulse(index) }
-        // Journals of before pulses had their coding keys for names.
+        // Older journals name pulses by their coding keys.
         return registration.properties.firstIndex(of: name).map { .pulse($0) }
     }
 }

@@ -1,9 +1,9 @@
 internal import Storage
 
-// Notes what is being carried out, for the log of the next start should the process end in it.
+// Records the work that is being carried out. If the process ends in it, the next start logs it.
 extension Session {
-    /// The reactor's code is called next; ``ends()`` when it has returned.
-    func begins(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
+    /// Called before the reactor's code is called; ``endWork()`` is called when it has returned.
+    func beginWork(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
         let slot = table.crashSlot
         if !slot.names(incarnation) {
             slot.name(id.text, registration.name, owner: incarnation)
@@ -11,9 +11,9 @@ extension Session {
         slot.begin(work, action: action)
     }
 
-    func ends() { table.crashSlot.end() }
+    func endWork() { table.crashSlot.end() }
 
-    /// The next action of those that are being received.
+    /// Begins the next action of the batch that is being received.
     @usableFromInline
-    func begins(nextAction number: UInt64) { begins(.action, number) }
+    func beginAction(_ number: UInt64) { beginWork(.action, number) }
 }

@@ -1,6 +1,6 @@
-// Questions about a session's life.
+// Conditions of a session's life.
 extension Session {
-    /// The machine of a session that is awake, until its end is committed.
+    /// The machine while the session is awake, until its end is committed.
     var machine: (any Machine)? {
         switch life {
         case .awake(let machine), .ending(let machine): machine
@@ -11,7 +11,7 @@ extension Session {
     /// Whether there is a state in memory.
     var isAwake: Bool { machine != nil }
 
-    /// Whether requests are carried out.
+    /// Whether the session carries out requests.
     var isRunning: Bool { if case .awake = life { true } else { false } }
 
     /// Whether records and notes may be added.

@@ -2,17 +2,17 @@ internal import Reactors
 internal import JSONCoding
 internal import Storage
 
-// The action log: everything that happened, in one order: notes and records.
+// The action log: the notes and the records in one order.
 extension Session {
-    /// Whether notes are built: the journal keeps them, or somebody has read the log.
+    /// Whether notes are built: the journal stores them, or a client has read the log.
     @usableFromInline
     var keepsNotes: Bool { history.keepsNotes }
 
-    /// From now on notes are built. Nothing that happened before is made up.
+    /// Starts to build notes. There are none for earlier events.
     func keepNotes() { history.keepNotes() }
 
-    /// Enters a note; it is shown when its step is committed. Nothing is built while nobody wants
-    /// it, after the end, and while something is rolled back.
+    /// Adds a note, which is shown when its step is committed. No note is built before a client has
+    /// read the log (unless the journal stores notes), after the end, and during a rollback.
     func enter(
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
@@ -31,7 +31,7 @@ extension Session {
 
     // MARK: Reading
 
-    /// A page of the log. The answer shows what is committed then.
+    /// Reads a page of the log. The page shows the entries that are committed when it is answered.
     package func readLog(_ request: LogPageRequest) {
         guard isRunning else { return answer(content(absence), request.token) }
         table.eviction.recordUse(of: self)
@@ -39,7 +39,7 @@ extension Session {
         LogReader(session: self).read(request)
     }
 
-    /// The line of an entry that memory keeps; nil for the end, which the stream itself shows.
+    /// The line of an entry that is in memory; nil for the end, which the stream itself shows.
     func line(_ head: HistoryEntry.Head, _ events: KeptEvents) -> ActionLogLine? {
         guard head.kind == .mutation else { return ActionLogLine(head, events.content) }
         var content: [UInt8] = []
@@ -47,7 +47,7 @@ extension Session {
         return ActionLogLine(head, content[...])
     }
 
-    /// `{"received":…}` and what `more` adds.
+    /// Adds a note `{"received":…}` with the members that `more` appends.
     func enterReceived(
         _ kind: ActionLogLine.Kind, _ action: some Encodable, of tag: ActionTag,
         _ more: (inout [UInt8]) -> Void = { _ in }

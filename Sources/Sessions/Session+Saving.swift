@@ -1,21 +1,18 @@
 internal import Storage
 
-// Snapshots and running actions in the journal, and leaving memory.
+// Snapshots and running actions in the journal; waking and sleeping.
 extension Session {
-    /// A snapshot is due after a number of records, or of their bytes; the record that was begun
-    /// last is in the encoder.
+    /// Takes a snapshot if one is due: after a number of records, or of bytes of records. The bytes of
+    /// the open record are in the encoder.
     func considerSnapshot() {
         guard let persistence else { return }
-        persistence.bytesSince += table.records.encoder.content.count
-        guard
-            history.newest.number - persistence.snapshotNumber >= UInt64(table.limits.snapshotEvery)
-                || persistence.bytesSince
-                    >= max(table.limits.snapshotBytes, persistence.snapshotBytes)
-        else { return }
-        takeSnapshot()
+        let bytes = table.records.encoder.content.count
+        if persistence.recordWritten(bytes, at: history.newest.number, table.limits) {
+            takeSnapshot()
+        }
     }
 
-    /// Puts the present state into the present step.
+    /// Adds a snapshot of the present state to the present step.
     func takeSnapshot() {
         guard let machine else { return }
         var state: [UInt8] = []
@@ -24,9 +21,7 @@ extension Session {
         } catch {
             return report(.unencodable("the state", String(describing: error)))
         }
-        persistence?.snapshotNumber = history.newest.number
-        persistence?.bytesSince = 0
-        persistence?.snapshotBytes = state.count
+        persistence?.snapshotTaken(state.count, at: history.newest.number)
         step().batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: history.newest.number,
@@ -34,6 +29,7 @@ extension Session {
                 stateVersion: machine.stateVersion, state: state, time: table.time))
     }
 
+    /// Adds an action whose effects are running to the present step: a restart recovers it.
     func noteRunning(_ action: UInt64, _ content: [UInt8]) {
         step().batch.started.append(
             RunningAction(
@@ -41,17 +37,17 @@ extension Session {
                 begun: arrival.begunBefore + 1))
     }
 
-    /// Receives an action again that ran when a process ended. How often it was begun is committed
-    /// before its effects begin once more.
+    /// Receives an action again whose effects were running when a process ended. The number of its
+    /// attempts is committed before its effects begin once more.
     func runAgain(_ action: RunningAction, _ receive: () -> Void) {
         arrival.begunBefore = action.begun
-        begins(.action, action.action)
+        beginWork(.action, action.action)
         receive()
         arrival = Arrival()
     }
 
-    /// The effects of an action have ended. While a step is rolled back nothing is noted: a journal
-    /// that knows of the action brings it back when the session wakes.
+    /// Records that the effects of an action have ended; not during a rollback: if the journal has the
+    /// action as running, it is recovered when the session wakes.
     func noteSettled(_ action: UInt64) {
         guard mayDecide, !attempt.isRollback else { return }
         step().batch.settled.append(
@@ -60,51 +56,31 @@ extension Session {
 
     // MARK: Waking
 
-    /// Continues where another process, or this one, left the session.
+    /// Continues from a saved session: recovers the actions that were running, and opens the sources.
     func resume(_ saved: SavedSession) {
         guard let machine else { return }
-        begins(.rebuilding)
-        defer { ends() }
+        beginWork(.rebuilding)
+        defer { endWork() }
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0() })
     }
 
-    // MARK: When a commit fails
+    // MARK: Leaving memory
 
-    /// Nobody knows whether the journal has what it said that it has not: a flush that failed may
-    /// have written all the same. So memory is no longer believed; the next request brings
-    /// the session back from what the journal really has. One that listens to sources comes back
-    /// at once, or, if that fails, at the next tick.
-    func invalidate() {
-        let listens = tasks.isListening
-        cancelTasks()
-        // A reader that is between the journal and the stream needs a machine to continue.
-        for stream in streams.all {
-            for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
-        }
-        leaveMemory()
-        guard !streams.isEmpty || listens else { return table.forget(self) }
-        guard listens, let persistence else { return }
-        // The present values of its sources may be those that could not be committed: a session that has
-        // committed nothing since it woke would wake and fail as fast as the disk does.
-        if persistence.hasCommitted {
-            SessionLoader(table: table).reopenSources(of: id)
-        } else {
-            table.reopenings.addForNextTick(id)
-        }
-    }
-
-    /// Precondition: memory holds nothing that is not decided or rolled back.
-    private func leaveMemory() {
+    /// Releases everything but the subscribers.
+    ///
+    /// - Precondition: there are no uncommitted steps.
+    func leaveMemory() {
         fallAsleepAtOnce()
         keys = nil
-        // Those that have ended.
+        // The tasks that are still in it have ended.
         tasks = EffectTasks()
     }
 
-    /// The session is not what its readers read any more: they come back with the id they have.
+    /// Disconnects the subscribers, because the session in the journal is another one, or none. They
+    /// reconnect with the id of their last event.
     func abandonReaders() {
         for stream in streams.all {
             for subscriber in stream.subscribers { subscriber.abandon() }
@@ -115,10 +91,10 @@ extension Session {
 
     // MARK: Sleeping
 
-    /// Nothing of it is under way, and everybody who reads has everything.
+    /// Whether no work is under way and every subscriber has got everything.
     ///
-    /// A session that listens to sources is never at rest: whatever they bring would be lost. One
-    /// whose sources are all over is, and opens them again when it wakes.
+    /// A session that listens to sources is never at rest: their elements would be lost. A session
+    /// whose sources have all ended can be at rest, and opens them again when it wakes.
     var isAtRest: Bool {
         guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
             return false
@@ -127,12 +103,12 @@ extension Session {
             && streams.isAtRest
     }
 
-    /// Whether the newest snapshot says everything.
+    /// Whether the newest snapshot is of the newest record.
     var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }
 
     /// Releases everything but the subscribers.
     ///
-    /// - Precondition: at rest, and saved.
+    /// - Precondition: the session is at rest, and saved.
     func fallAsleep() {
         leaveMemory()
         for stream in streams.all { stream.removeAll() }

@@ -2,11 +2,11 @@ internal import JSONCoding
 public import Reactors
 internal import Storage
 
-// Steps: what is decided gathers, the journal commits it, then it is shown.
+// Steps: a step collects decisions, the journal commits it, then its results are shown.
 extension Session {
     // MARK: Deciding
 
-    /// The step that gathers what is decided now.
+    /// The step that collects the present decisions.
     func step() -> Step {
         if let step = uncommitted.last, step.isGathering { return step }
         let step = Step(self, end: history.newest)
@@ -42,7 +42,7 @@ extension Session {
         table.records.encoder.content.append(contentsOf: content)
     }
 
-    /// An activity, encoded; it is an event if its form gives it a name.
+    /// Records an encoded activity as an event, if its form gives it a name.
     func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
         let name = ActivityNames.name(of: encoded)
         guard let index = name.flatMap({ activities.index(named: $0, in: registration) }) else {
@@ -55,27 +55,27 @@ extension Session {
         considerSnapshot()
     }
 
-    /// User code failed; `content` begins with `{"place":…`.
+    /// Records a failure of user code; `content` begins with `{"place":…`.
     func recordFailure(
         at place: String, _ error: String, _ content: [UInt8], of action: ActionTag
     ) {
-        // A look at the state may fail at any time: while a step is rolled back, behind the end, and
-        // before a session is there again. None of them is a time to decide anything.
-        guard mayDecide, !attempt.isRollback else { return noteUnrecorded(place, error) }
+        // Encoding the state may fail during a rollback, after the end, and while the session is
+        // being restored. Nothing can be decided then.
+        guard mayDecide, !attempt.isRollback else { return reportUnrecorded(place, error) }
         beginRecord(.failure, of: action)
         record(.content, content)
         if keepsRecords { recordContent(content) }
         report(.failed(place: place, error: error))
     }
 
-    /// A session that comes back has told it before.
-    private func noteUnrecorded(_ place: String, _ error: String) {
+    /// Reports a failure that has no record. A session that is being restored has reported it before.
+    private func reportUnrecorded(_ place: String, _ error: String) {
         guard !isAsleep else { return }
         report(.failed(place: place, error: error))
     }
 
-    /// Adds work of an effect that is due when this is committed. After the end, and while a step is
-    /// rolled back, there is no commit to wait for: then it is done at once.
+    /// Adds work of an effect that is due when the step is committed. After the end and during a
+    /// rollback there is no commit to wait for, and the work is done at once.
     func order(_ order: EffectOrder) {
         guard !hasEnded, !attempt.isRollback else { return carryOut(order) }
         step().effects.append(order)
@@ -92,10 +92,10 @@ extension Session {
         table.commits.attach(reply, to: step)
     }
 
-    /// A reply about everything that is decided.
+    /// A reply with the newest decided version and position.
     func content(_ kind: Reply.Kind) -> Reply.Content { content(kind, at: history.newest) }
 
-    /// A reply about what is committed: it depends on no step that may fail.
+    /// A reply with the committed version and position: it depends on no step that may fail.
     func committedContent(_ kind: Reply.Kind) -> Reply.Content {
         content(kind, at: history.committed)
     }
@@ -106,25 +106,26 @@ extension Session {
             position: Position(generation, end.number))
     }
 
-    /// Runs what a task brought in. False once the end is decided: nothing comes after it. (False
-    /// too if the machine is another's, which can't be.)
+    /// Carries out a call that a task has sent.
     ///
-    /// - Parameter action: whose effect it comes from; none: a source's.
+    /// - Parameter action: the action whose effect the task is; none: the task reads a source.
+    /// - Returns: false once the end is decided: nothing is decided after it. (Also false if the
+    ///   machine has another type, which is impossible.)
     func perform<M: Machine>(for action: ActionTag, _ act: (M) -> Bool) -> Bool {
         guard case .awake(let awake) = life, let machine = awake as? M else { return false }
-        begins(.effect, action.number)
+        beginWork(.effect, action.number)
         let result = act(machine)
-        ends()
+        endWork()
         if attempt.hasSettled { answerSettled() }
         return result
     }
 
     // MARK: After the commit
 
-    /// The journal has the step: replies go out and effects begin. Events follow in
-    /// ``publish()``, when every session of the batch has replied.
+    /// Sends the replies of a committed step and starts its effects. ``publish()`` sends the events,
+    /// when every session of the batch has replied.
     ///
-    /// - Parameter isTaken: false: the journal did not take it, and nothing is lost with it.
+    /// - Parameter isTaken: false: the commit failed, and the step has nothing that could be lost.
     func commit(_ step: Step, isTaken: Bool = true) {
         uncommitted.remove(step)
         history.commit(step.end)
@@ -158,13 +159,13 @@ extension Session {
             let task = launch()
             tasks.add(task, for: run)
         case .cancel(let run): tasks.remove(run)?.cancel()
-        case .carryOn(let go): go(self)
+        case .carryOn(let resume): resume(self)
         }
     }
 
-    /// The end is committed: everything that runs is cancelled, and every stream gets its end.
+    /// Cancels the tasks and ends the streams of a session whose end is committed.
     private func finish() {
-        // While there is a machine that encodes what they show.
+        // Before the machine ends: it encodes the events.
         for stream in streams.all { frame(stream) }
         end(endStreams)
         table.remove(self)
@@ -182,7 +183,7 @@ extension Session {
         streams = SessionStreams()
     }
 
-    /// The process ends: what runs is cancelled, and decides nothing any more.
+    /// Cancels the tasks because the process ends. They decide nothing any more.
     func stop() { end(cancelTasks) }
 
     func cancelTasks() {
@@ -190,9 +191,11 @@ extension Session {
         all.cancel()
     }
 
-    // MARK: Words
+    // MARK: Encoding and reporting
 
-    /// The value as JSON; null, a note for people, and the answer why, if it has none.
+    /// Appends the value as JSON. Appends `null` and reports the failure if the value has no JSON.
+    ///
+    /// - Returns: why the value has no JSON.
     @discardableResult
     func append(
         _ value: some Encodable, _ what: String, to out: inout [UInt8]

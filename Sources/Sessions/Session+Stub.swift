@@ -4,8 +4,8 @@ internal import Storage
 
 // The stub of a session, for clients that are developed without its reactor.
 extension Session {
-    /// Switches the stub, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The answer
-    /// is what ``readStub(for:)`` says then.
+    /// Switches the stub on or off, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The
+    /// answer is the same as that of ``readStub(for:)`` afterwards.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         // The shown state may change without a record.
@@ -15,7 +15,7 @@ extension Session {
         readStub(for: token)
     }
 
-    /// `{"enabled":…,"actions":[…]}`: what was recorded since the stub was switched on last.
+    /// Reads `{"enabled":…,"actions":[…]}`: the actions since the stub was last switched on.
     package func readStub(for token: UInt64) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         var body: [UInt8] = []
@@ -35,12 +35,12 @@ extension Session {
         out.append(contentsOf: "]}\n".utf8)
     }
 
-    /// A version that no mutation made: another state is shown. Its record has no content.
+    /// Records a version that shows another state without a mutation. Its record has no content.
     func recordReplacement(
-        _ lookAtPulses: () -> Void, _ encodeState: (inout [UInt8]) -> Void
+        _ recordPulses: () -> Void, _ encodeState: (inout [UInt8]) -> Void
     ) {
         beginRecord(.mutation)
-        lookAtPulses()
+        recordPulses()
         guard wantsStates else { return }
         var encoded: [UInt8] = []
         encodeState(&encoded)

@@ -4,19 +4,20 @@ package import Storage
 
 /// One running instance of a reactor, with its own state and its own total order.
 ///
-/// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state
-/// and the history run ahead of the journal. Decisions gather in the newest step of `uncommitted`.
-/// When the journal has the step, ``commit(_:isTaken:)`` advances `history.committed`, and only then
-/// replies are sent and events are framed. A state that is read before that is captured at once, and
-/// shown when it is committed.
+/// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state and
+/// the history are ahead of the journal. The newest step of `uncommitted` collects the decisions.
+/// When the journal has committed the step, ``commit(_:isTaken:)`` advances `history.committed`; only
+/// then replies are sent and events are framed. A state that is read before the commit is captured
+/// at once and sent after the commit.
 @usableFromInline
 package final class Session {
     package let id: SessionID
     package let registration: Registration
     package let generation: Generation
-    /// Invariant: the table lets go of its sessions before it is let go of itself.
+    /// Invariant: ``SessionTable/stop()`` releases the sessions, so this is no permanent cycle.
     let table: SessionTable
-    /// Whether the journal wants records; asked for every record.
+    /// Whether the journal stores records. A copy of ``Journal/keepsRecords``: it is read for every
+    /// record.
     @usableFromInline
     let keepsRecords: Bool
     let key: SessionKey
@@ -24,13 +25,13 @@ package final class Session {
     /// The machine is part of the life, so that code which runs after a wait cannot meet a session
     /// without one.
     enum Life {
-        /// The machine is being made. Of a new session failures are recorded then.
+        /// The machine is being made. Failures meanwhile are recorded if the session is new.
         case starting(isNew: Bool)
         case awake(any Machine)
-        /// The session's end is decided and not committed yet.
+        /// The end is decided and not committed yet.
         case ending(any Machine)
         case ended
-        /// The state is in the journal alone; only subscribers are still here.
+        /// The state is only in the journal; only the subscribers are in memory.
         case asleep
 
         var isAsleep: Bool {
@@ -47,30 +48,30 @@ package final class Session {
             table.sessions.sleepChanged(of: self, life.isAsleep)
         }
     }
-    /// Why a constant: a reference that may be set is retained for each use.
+    /// Why a constant: a variable reference is retained for each use.
     let history = History()
-    /// Which stay in memory this is, of all that the table has seen; 0 while it is asleep.
+    /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
     private(set) var incarnation: UInt64 = 0
-    /// Only where the journal has an archive.
+    /// Nil if the journal has no archive.
     let persistence: PersistenceState?
-    /// Steps that are not committed, oldest first; replies attach to the last.
+    /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
     var streams = SessionStreams()
     var tasks = EffectTasks()
     var waits = SettledWaits()
     var attempt = Attempt()
-    /// Empty but while an action is received.
+    /// Empty unless an action is being received.
     var arrival = Arrival()
-    var weighing = Weighing()
+    var mutationMeter = MutationMeter()
     var stateMeter = StateMeter()
-    /// Made for the first request that has one. Used with `if let`: an optional chain is an access that
-    /// may be checked at run time (ADR-0013), and each answer looks here.
+    /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
+    /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
     var activities = ActivityNames()
 
     /// - Parameters:
-    ///   - saved: what it begins with; nil: the initial state.
-    ///   - isNew: false if the journal has it already.
+    ///   - saved: the state that the session begins with; nil: the initial state.
+    ///   - isNew: false if the journal has the session already.
     init(
         _ id: SessionID, _ registration: Registration, _ generation: Generation,
         _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool
@@ -85,26 +86,27 @@ package final class Session {
         try restore(saved, isNew: isNew)
     }
 
-    /// Comes back into memory; its subscribers have stayed.
+    /// Restores a session of which only the subscribers are in memory.
     func wake(_ saved: SavedSession) throws(RecoveryFault) {
         try restore(saved, isNew: false)
         persistence?.wake(saved)
-        // Subscribers of the life before have not seen records that were committed without its knowledge.
+        // Records may have been committed after a commit that was reported as failed: the subscribers
+        // have not got them.
         for stream in streams.all {
-            let place = committedPosition(for: stream.selection)
-            guard stream.framedThrough < place else { continue }
+            let end = committedPosition(for: stream.selection)
+            guard stream.framedThrough < end else { continue }
             if stream.selection.readsStates {
                 stream.showsPart(of: state(at: history.committed.number))
             }
-            stream.restart(at: place)
+            stream.restart(at: end)
         }
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.sessions.nextIncarnation()
-        begins(.rebuilding)
-        defer { ends() }
+        beginWork(.rebuilding)
+        defer { endWork() }
         life = .starting(isNew: isNew)
         do throws(RecoveryFault) {
             life = .awake(try registration.makeMachine(self, saved))
@@ -115,7 +117,7 @@ package final class Session {
         table.eviction.add(self)
     }
 
-    /// The state leaves memory: whatever comes for this incarnation finds nothing.
+    /// Removes the state from memory. Later calls for this incarnation have no effect.
     func fallAsleepAtOnce() {
         history.restart(at: history.committed, keepsNotes: keepsRecords)
         table.eviction.remove(self)
@@ -133,12 +135,13 @@ package final class Session {
         incarnation = 0
     }
 
-    /// The end was decided, and its commit failed.
+    /// Undoes a decided end whose commit failed.
     func takeBackEnd() {
         if case .ending(let machine) = life { life = .awake(machine) }
     }
 
-    /// The reply to a request that comes, or comes back, when the session is not running.
+    /// The reply to a request that arrives, or continues after a wait, when the session is not
+    /// running.
     var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
@@ -151,19 +154,19 @@ package final class Session {
 
     // MARK: Requests
 
-    /// The session's creation is its record 0; nothing is answered before it is committed.
+    /// Writes the creation, which is record 0. Requests are answered after its commit.
     func create(for token: UInt64) {
         let step = step()
         step.creates = true
         if keepsRecords {
             table.records.finish()
-            // Records that reading the initial state wrote follow the creation.
-            let left = step.batch.runs
+            // Records that were written while the initial state was read follow the creation.
+            let earlier = step.batch.runs
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
             table.records.begin(.created, at: start, action: .none, time: table.time, in: step)
             table.records.finish()
-            for run in left { step.batch.runs[0].append(run) }
+            for run in earlier { step.batch.runs[0].append(run) }
         }
         if persistence != nil { takeSnapshot() }
         let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
@@ -177,8 +180,8 @@ package final class Session {
         answer(content(.created(isNew: false)), token)
     }
 
-    /// Receives the actions of one request. The answer comes when they are committed, or, if it
-    /// waits, when what they started has ended.
+    /// Receives the actions of one request. The answer is sent when they are committed or, if the
+    /// request waits, when their effects have ended.
     package func post(_ post: ActionPost) throws(ActionRefusal) {
         guard isRunning else { return answer(content(absence), post.token) }
         guard table.commits.hasRoom else { throw .overloaded }
@@ -207,13 +210,13 @@ package final class Session {
         }
         arrival.traceparent = post.traceparent
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
-        weighing.arrived = post.body.count
-        stateMeter.bring(post.body.count)
-        begins(.action, machine.lastAction + 1)
+        mutationMeter.unchargedBytes = post.body.count
+        stateMeter.addReceived(post.body.count)
+        beginWork(.action, machine.lastAction + 1)
         defer {
-            ends()
+            endWork()
             arrival = Arrival()
-            weighing.arrived = nil
+            mutationMeter.unchargedBytes = nil
         }
         let mayApply =
             post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
@@ -235,11 +238,11 @@ package final class Session {
         } else {
             answer(content, post.token)
         }
-        // A cancellation among the actions settles others, or even these.
+        // A cancellation among the actions may have ended the effects of others, or of these.
         if attempt.hasSettled { answerSettled() }
     }
 
-    /// Appends the action that is being received: as it came, or as its type is encoded.
+    /// Appends the action that is being received: as the client sent it, or as its type encodes it.
     func appendReceived(_ action: some Encodable, to out: inout [UInt8]) {
         if let line = arrival.line {
             out.append(contentsOf: line)
@@ -248,21 +251,23 @@ package final class Session {
         }
     }
 
-    /// Reads the state as it is now, or as it was at `version`.
+    /// Reads the present state, or the state at `version`.
     package func read(version: UInt64?, for token: UInt64) {
         guard isRunning else { return answer(content(absence), token) }
         table.eviction.recordUse(of: self)
         StateReader(session: self).read(version: version, for: token)
     }
 
-    /// Reads the state at a committed version, as `reduce` made it; nil: the present one.
+    /// Reads the state at a committed version, as `reduce` made it.
+    ///
+    /// - Parameter version: nil: the present one.
     package func export(
         _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
     ) {
         StateReader(session: self).export(version, then: act)
     }
 
-    /// Ends the session; from the commit on it is gone.
+    /// Ends the session. Requests get 410 from the commit on.
     package func end(for token: UInt64) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         life = .ending(machine)

@@ -47,7 +47,7 @@ struct SessionDeleter {
             head: .init(
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: table.time))
-        table.commits.handIn(Batch(records: [end]), deleting: id, in: table)
+        table.commits.submit(Batch(records: [end]), deleting: id, in: table)
     }
 
     /// The journal has ended the batch of a deletion.

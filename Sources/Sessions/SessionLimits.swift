@@ -1,4 +1,4 @@
-/// The bounds of one loop's sessions.
+/// The limits of one loop's sessions.
 package struct SessionLimits: Sendable {
     /// Sessions in memory. Creating more is refused; waking more puts the least recently used ones
     /// to sleep, and is refused while none of them is at rest.
@@ -6,27 +6,27 @@ package struct SessionLimits: Sendable {
     /// Actions in one request.
     package var batch: Int
     package var retention: Retention
-    /// Answers that wait for the journal; further actions are refused with 503.
+    /// Replies that wait for the journal; at the limit actions are refused with 503.
     package var unanswered = 20_000
-    /// Bytes of posted bodies whose commit is under way or about to be, or whose key the journal is
-    /// asked for; further actions are refused with 503. The last body that is received may pass it.
+    /// Bytes of posted bodies that are not committed, or whose key is being looked up; at the limit
+    /// actions are refused with 503. The last body that is received may exceed it.
     package var uncommittedBytes = 64 << 20
-    /// Ended sessions that are remembered, so that they answer 410; older ones answer 404.
+    /// Ended sessions that are remembered: requests for them get 410, for older ones 404.
     package var remembered = 100_000
-    /// Distinct selections of a session that are read at once; a stream of one more is turned away,
-    /// to come back. Each is framed once for every commit.
+    /// Streams of different selections of one session. At the limit a stream of another selection is
+    /// refused, and its client retries. Each commit is framed once for every stream.
     package var selections = 256
-    /// Actions of a session's Cycler that wait for something; at the limit none begins: 503, or a
-    /// failure record where nobody asked. The same number as a reactor's running steps, and for the
-    /// same reason: each is a task, about a kilobyte, and a row in the journal.
+    /// Waiting actions of a session's Cycler. At the limit an action is refused with 503, or with a
+    /// failure record if no request sent it. The same number as the limit of a reactor's running steps,
+    /// for the same reason: each is a task, about a kilobyte, and a row in the journal.
     package var runningActions = 1_000
-    /// Records between two snapshots of a session, where the journal keeps them.
+    /// Records between two snapshots of a session, if the journal stores records.
     package var snapshotEvery = 1_000
-    /// Bytes of mutations and activities between two of them, so that a journal that is to keep so
-    /// many can trim up to one. More where the state itself is larger.
+    /// Bytes of mutations and activities between two snapshots, so that a journal with a limit of bytes
+    /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
-    /// Bytes of a state's JSON; what would make one larger is refused.
+    /// Bytes of a state's JSON; an action that would exceed it is refused.
     package var stateBytes: Int
 
     package init(

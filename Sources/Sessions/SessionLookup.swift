@@ -3,15 +3,15 @@ package import Storage
 /// The result of looking for a session.
 package enum SessionLookup {
     case session(Session)
-    /// It was deleted.
+    /// The session was deleted.
     case ended
     case nothing
-    /// The journal may have it: ``SessionTable/wake(_:then:)``.
+    /// The journal may have the session: ``SessionTable/wake(_:then:)``.
     case notInMemory
-    /// It is there, and today's code can't rebuild it.
+    /// The session exists, and today's code cannot rebuild it.
     case quarantined(RecoveryFault)
-    /// The journal can't be read.
+    /// The journal cannot be read.
     case unreadable(JournalFailure)
-    /// It is in the journal, and memory holds as many sessions as it may.
+    /// The session is in the journal, and as many sessions are in memory as may be.
     case noRoom
 }

@@ -1,18 +1,18 @@
-/// The services of the layer above, on the loop of the sessions.
+/// The receiver of a table's replies and events: the layer above, on the loop of the sessions.
 ///
-/// Invariant: none of these calls back into the session it is called from.
+/// Invariant: no method calls the session that it is called from.
 package protocol SessionOutput: AnyObject {
     /// Writes to the subscriber's connection, and returns how many bytes it accepted. After fewer than
     /// given, ``Subscriber/resume()`` is called when there is room.
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int
 
-    /// The answer to the request that `token` stands for is due. A connection that is gone is ignored.
+    /// Sends the answer to the request with this token. Has no effect if its connection is closed.
     func reply(_ content: Reply.Content, to token: UInt64)
 
-    /// The session has ended and the subscriber has got everything: close.
+    /// Closes the connection of a subscriber that has got everything, because the session has ended.
     func finish(_ subscriber: Subscriber)
 
-    /// Something that a person who runs this should be able to read.
+    /// Logs a failure for the operator.
     func report(_ failure: SessionFailure, of session: Session)
 }
 
@@ -20,14 +20,14 @@ package protocol SessionOutput: AnyObject {
 package enum SessionFailure {
     /// User code failed.
     case failed(place: String, error: String)
-    /// A value can't be written as JSON, so it is missing where it belongs.
+    /// A value has no JSON, so `null` is written instead, or the value is missing.
     case unencodable(_ what: String, _ error: String)
-    /// The activity's encoded form gives it no usable name; it was not sent.
+    /// The activity's encoded form has no usable name; the activity was not sent.
     case unnamedActivity(String)
-    /// It came from an effect that had ended or was cancelled.
+    /// A value was dropped because its effect had ended or was cancelled.
     case dropped(_ what: String)
-    /// The journal did not take the step; everything in it was rolled back.
+    /// The commit of a step failed; the step was rolled back.
     case commitFailed(String)
-    /// Its data in the journal can't be read, or today's code can't use them.
+    /// The session's data in the journal cannot be read, or today's code cannot use them.
     case unreadable(String)
 }

@@ -1,36 +1,37 @@
 internal import Storage
 
-/// The streams of a session: one for each selection that somebody reads.
+/// The streams of a session: one for each selection that has subscribers.
 ///
-/// Invariant: no two are of one selection.
+/// Invariant: no two streams have the same selection.
 ///
-/// Why a changed copy is made instead of a change in place: a property that is changed by a call which the
-/// compiler does not see through is checked for overlapping access wherever it is read (ADR-0013).
+/// Why methods return a changed copy: if a property is changed in place by a call that is not
+/// inlined, each of its reads is checked for overlapping access at run time (ADR-0013).
 struct SessionStreams {
     private(set) var all: [SharedStream] = []
-    /// Invariant: whether any of them shows states. While one does, each mutation's state is encoded at
-    /// once.
+    /// Invariant: whether any of the streams shows states. If so, the state after each mutation is
+    /// encoded at once.
     private(set) var showStates = false
 
-    /// How many streams may each keep as much as a single one may.
+    /// Up to this number of streams, each may keep as many bytes as a single one.
     private static let fullCount = 16
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Every subscriber has everything, and nothing is on its way.
+    /// Whether every subscriber has got everything and no read of the journal is under way.
     var isAtRest: Bool { all.allSatisfy(\.isAtRest) }
 
-    /// Each may keep less than a single one may.
+    /// Whether each stream may keep fewer bytes than a single one.
     var areMany: Bool { all.count > Self.fullCount }
 
     func of(_ selection: Selection) -> SharedStream? { all.first { $0.selection == selection } }
 
-    /// Whether this selection is read, or one more may be.
+    /// Whether the selection has a stream, or one more stream is permitted.
     func hasRoom(for selection: Selection, limit: Int) -> Bool {
         all.count < limit || of(selection) != nil
     }
 
-    /// Bytes that each stream may keep: what one may keep alone, and 16 times that together.
+    /// The bytes that each stream may keep. All of them together may keep 16 times as many as a single
+    /// one.
     func limitBytes(_ retention: Retention) -> Int {
         let limit = retention.bytes
         return areMany ? limit / all.count * Self.fullCount : limit
@@ -50,12 +51,12 @@ struct SessionStreams {
     init() {}
 }
 
-// Design: events are framed for each stream when they are committed, and kept no longer than the history.
+// Design: events are framed for each stream when they are committed, and trimmed with the history.
 extension Session {
     @usableFromInline
     var wantsStates: Bool { streams.showStates }
 
-    /// Opens a stream. The answer brings the opening bytes and the subscriber.
+    /// Opens a stream. The answer has the subscriber and the opening bytes.
     package func subscribe(_ request: SubscriptionRequest) {
         guard isRunning else { return answer(content(absence), request.token) }
         table.eviction.recordUse(of: self)
@@ -74,7 +75,7 @@ extension Session {
         let retention = table.limits.retention
         guard history.exceeds(retention) || streams.areMany else { return }
         history.trim(to: retention)
-        // A quarter beyond the limit, so that what is forgotten is so in batches.
+        // A quarter of the limit, so that versions are forgotten in batches.
         let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
         if machine?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
             history.forgetDroppedWeight()
@@ -91,7 +92,9 @@ extension Session {
         stream.frame(through: end, of: self, scratch: &table.buffers.scratch)
     }
 
-    /// Makes a stream cover everything after `position`, if it may keep as much.
+    /// Extends a stream back to `position`.
+    ///
+    /// - Returns: false if the stream would exceed its limit.
     func extend(_ stream: SharedStream, backTo position: HistoryPosition) -> Bool {
         stream.extend(
             backTo: position, of: self, limit: streams.limitBytes(table.limits.retention))
@@ -106,17 +109,17 @@ extension Session {
 
     // MARK: Positions
 
-    /// Everything up to here may be seen by a stream of this selection.
+    /// The last position that a stream of this selection may show.
     func committedPosition(for selection: Selection) -> HistoryPosition {
         history.committedPosition(notes: selection.log)
     }
 
-    /// Everything after here is kept for a stream of this selection.
+    /// The position after which memory has everything for a stream of this selection.
     func keptPosition(for selection: Selection) -> HistoryPosition {
         history.keptPosition(notes: selection.log)
     }
 
-    /// The position after which a client continues, or why it can't.
+    /// The position after which a client continues, or why it cannot.
     func resumption(
         _ text: String, _ selection: Selection
     ) -> Result<Position, ResetReason> {
@@ -125,7 +128,7 @@ extension Session {
         guard position.inHistory <= committedPosition(for: selection) else {
             return .failure(.ahead)
         }
-        // Whether the journal has it is known when it is read.
+        // If the journal has an archive, the read shows whether it has the position.
         guard position.inHistory >= keptPosition(for: selection) || persistence != nil else {
             return .failure(.trimmed)
         }
@@ -139,7 +142,7 @@ extension Session {
         StateReader(session: self).shown(at: history.version(at: number) ?? history.keptVersion)
     }
 
-    /// No more old states are asked for just now.
+    /// Ends a sequence of reads of earlier states.
     func endReplay() { machine?.endReplay() }
 
     func prefix(of source: EventSource) -> [UInt8] {

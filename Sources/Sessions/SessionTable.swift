@@ -217,13 +217,13 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.all { session.stop() }
-        commits.giveUp()
+        commits.abandonSteps()
         // The sessions refer to the table. A late job finds none of them.
         sessions.removeAll()
         shown = nil
         eviction.removeCandidates()
         operations.removeAll()
         background.removeAll()
-        commits.stop()
+        commits.complete()
     }
 }

@@ -1,13 +1,13 @@
 internal import Reactors
 
-/// Requests with `?wait=settled` whose actions are decided, and which are answered when the effects of
-/// these have ended.
+/// The requests with `?wait=settled` whose actions are decided. Each is answered when the effects of its
+/// actions have ended.
 struct SettledWaits {
     struct Wait {
         var token: UInt64
         var actions: [ActionTag]
         var receipt: Receipt
-        /// Where its actions were decided; gone once that is committed.
+        /// The step in which its actions were decided; nil once that is committed.
         weak var step: Step?
 
         /// The answer once its effects have ended.
@@ -33,7 +33,7 @@ struct SettledWaits {
 }
 
 extension Session {
-    /// Something that an action started has ended; requests that wait for it may be answered.
+    /// An effect of an action has ended: requests that wait for it may be answered.
     func somethingSettled() { attempt.hasSettled = true }
 
     /// Replies to requests whose effects have all ended.
@@ -52,7 +52,7 @@ extension Session {
         uncommitted.last?.waited.append(wait)
     }
 
-    /// A request waits no longer for its effects: it is answered while they run.
+    /// Ends the wait of a request whose time is over. Its effects continue.
     package func stopWaiting(_ token: UInt64) {
         guard let wait = waits.remove(token) else {
             if let keys { keys.setLookUp(token, .expired) }
@@ -61,13 +61,13 @@ extension Session {
         answer(wait, .unsettled)
     }
 
-    /// The connection is gone; its effects continue (case 90).
+    /// Drops the wait of a request whose connection is closed. Its effects continue (case 90).
     package func forget(_ token: UInt64) {
         guard let wait = waits.remove(token) else {
             if let keys { keys.setLookUp(token, .disconnected) }
             return
         }
-        // Before its commit nobody knows whether the request has happened: the commit says so.
+        // Until the commit it is unknown whether the request is carried out.
         if let step = wait.step, uncommitted.contains(step) {
             step.endWaiting(token)
         } else if let keys {

@@ -1,16 +1,16 @@
-/// The large state that was encoded last on a loop, shared by all who read it while it is current.
+/// The large state that was encoded last on a loop. All requests that read it while it is current share it.
 ///
-/// Why one: it bounds what is kept for nobody to one state for each loop, until the next tick; those
-/// who read at the same time mostly read the same session.
+/// Why only one: requests at the same time mostly read the same session, and the memory that may be
+/// kept without use is one state for each loop, until the next tick.
 struct ShownState {
-    /// Smaller ones are encoded anew: that costs less than persistence them is worth.
+    /// Smaller states are encoded for each request: that costs less than keeping them.
     static let smallestBytes = 16 << 10
 
     private let incarnation: UInt64
     private let number: UInt64
     private let bytes: [UInt8]
 
-    /// - Parameter number: the session's last record when it was encoded.
+    /// - Parameter number: the session's newest record when the state was encoded.
     init(_ bytes: [UInt8], of incarnation: UInt64, at number: UInt64) {
         self.incarnation = incarnation
         self.number = number

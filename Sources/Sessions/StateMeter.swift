@@ -1,48 +1,54 @@
-/// How large a session's state is as JSON, known well enough without encoding it for each mutation.
+/// Estimates the size of a session's state as JSON, so that the state is not encoded for each mutation.
 ///
-/// Design: a state grows by what requests and mutations bring. While the last measure and all that
-/// was brought since fit together, the state fits: a reducer that adds what it is given never passes
-/// the limit. One that makes more of it is found by measures in between. A measure costs as much as
-/// the state is large, so they are the rarer the larger it is; while it grows by more than a quarter
-/// from one measure to the next, and not by what was brought, each mutation is measured.
+/// Design: a state grows by the bytes of requests and mutations. While the last measured size plus the
+/// bytes received since are within the limit, the state is measured at intervals only: a reducer that
+/// adds its input to the state never exceeds the limit. A reducer that multiplies its input is found by
+/// these measurements. The cost of a measurement is proportional to the size, so the intervals grow
+/// with it. While the state grows by more than a quarter between two measurements, and by more than the
+/// bytes received, each mutation is measured.
 struct StateMeter {
-    /// At the last measure.
+    /// The size at the last measurement.
     private var size = 0
-    /// Bytes that requests and mutations have brought since.
-    private var brought = 0
-    /// Mutations until the next measure, and how many there were to be.
-    private var rest = 0
+    /// The bytes of requests and mutations since the last measurement.
+    private var received = 0
+    /// The mutations that are left before the next measurement.
+    private var remaining = 0
+    /// The mutations between the last measurement and the next.
     private var interval = 0
 
-    /// The cost of a measure, spread over the mutations up to the next.
+    /// The encoded bytes that one mutation may cost, averaged over an interval.
     private static let bytesPerMutation = 512
     private static let intervals = 32...1_024
-    /// More than any limit that a state can reach; sums up to it do not overflow.
-    private static let most = 1 << 48
+    /// Larger than any limit of a state; sums up to it do not overflow.
+    private static let receivedLimit = 1 << 48
 
-    mutating func bring(_ bytes: Int) {
-        brought = min(brought + bytes, Self.most)
+    /// Counts the bytes of a request or a mutation.
+    mutating func addReceived(_ bytes: Int) {
+        received = min(received + bytes, Self.receivedLimit)
     }
 
-    /// Counts a mutation. Returns whether the state has to be measured.
+    /// Counts a mutation.
+    ///
+    /// - Returns: whether the state has to be measured.
     mutating func isDue(_ limit: Int) -> Bool {
-        rest -= 1
-        return rest < 0 || brought > limit - size
+        remaining -= 1
+        return remaining < 0 || received > limit - size
     }
 
-    /// The state was measured, and fits.
+    /// Records a measured size that is within the limit.
     mutating func recordMeasurement(_ bytes: Int) {
-        let isMultiplied = bytes - size > max(2 * brought + 64, size / 4)
+        let isMultiplied = bytes - size > max(2 * received + 64, size / 4)
         let longest = max(
             Self.intervals.lowerBound,
             min(bytes / Self.bytesPerMutation, Self.intervals.upperBound))
         interval = isMultiplied ? 0 : min(2 * interval + 1, longest)
-        rest = interval
+        remaining = interval
         size = bytes
-        brought = 0
+        received = 0
     }
 
-    /// The state was measured and did not fit: the one before it is there again, of unknown size.
+    /// Records that a measured size exceeded the limit. The previous state is restored, and its size is
+    /// unknown.
     mutating func recordRefusal() {
         self = StateMeter()
     }

@@ -3,15 +3,15 @@ internal import Storage
 
 /// Reads a session's states: the present one, and those of earlier versions.
 ///
-/// Design: ``state(at:_:then:)`` is the one place that decides where a state comes from. Memory has the
-/// versions from `history.keptVersion` on; the journal, if it keeps records, has earlier ones. It trims
-/// on its own, so a version may be gone when it is read, or be in memory by then.
+/// Design: ``state(at:_:then:)`` alone decides where a state is read from. Memory has the versions from
+/// `history.keptVersion` on; the journal, if it stores records, has earlier ones. The journal trims
+/// independently, so a version may be gone when it is read, or be in memory by then.
 struct StateReader {
     let session: Session
 
     private var history: History { session.history }
 
-    /// The place where the state at a version is found.
+    /// The place that a state is read from.
     private enum Source {
         case memory
         case archive
@@ -27,8 +27,8 @@ struct StateReader {
         return .archive
     }
 
-    /// A shown state is part of an answer that waits for its commit; a copy is made of committed
-    /// states alone.
+    /// A shown state is part of an answer that waits for its commit. Copies are made only of committed
+    /// states.
     private func newestVersion(_ form: StateForm) -> UInt64 {
         form == .raw ? history.committed.version : history.newest.version
     }
@@ -38,21 +38,21 @@ struct StateReader {
         history.keptVersion...newestVersion(form)
     }
 
-    /// The state at a version.
+    /// The result of looking for the state at a version.
     private enum Found {
-        /// ``encode(_:at:)`` has it, until the session decides something else.
+        /// ``encode(_:at:)`` can encode it, until the session's next decision.
         case inMemory
         case rebuilt(ArchivedState)
-        /// It is not kept, or was never reached; those of the range can be had.
+        /// The version is not kept, or was never reached; those of the range are kept.
         case unknown(kept: ClosedRange<UInt64>)
         case unreadable(JournalFailure)
     }
 
-    /// Finds the state at `version`: at once, or when the journal has been read. By then the session may
-    /// have left memory, or have ended.
+    /// Finds the state at `version`, at once or after a read of the journal. The session may have left
+    /// memory, or have ended, meanwhile.
     ///
-    /// - Parameter tries: what it needs may be trimmed while it is read, and be kept all the same
-    ///   in another form: it is read again up to this number of times in all.
+    /// - Parameter tries: the most reads. The records that the state needs may be trimmed during a read
+    ///   although the version is still kept, with a later snapshot; then it is read again.
     private func state(
         at version: UInt64, _ form: StateForm, tries: Int = 3, then act: @escaping (Found) -> Void
     ) {
@@ -68,7 +68,7 @@ struct StateReader {
             case .success(let state?): return act(.rebuilt(state))
             case .success(nil): break
             }
-            // Memory has it, and all that is kept of before.
+            // The session may have been trimmed or woken meanwhile so that memory has the version.
             guard !keptVersions(form).contains(version) else { return act(.inMemory) }
             archive.oldestVersion { oldest in
                 switch oldest {
@@ -87,7 +87,7 @@ struct StateReader {
 
     // MARK: Requests
 
-    /// Replies to a request for the present state, or for the one at `version`.
+    /// Replies to a request for the present state, or for the state at `version`.
     func read(version: UInt64?, for token: UInt64) {
         guard let version, source(of: version, .shown) == .archive else {
             return answer(version, token)
@@ -111,7 +111,7 @@ struct StateReader {
         }
     }
 
-    /// Answers from memory; the answer waits for what is decided so far.
+    /// Answers from memory. The answer waits for the commit of the steps that are decided so far.
     private func answer(_ version: UInt64?, _ token: UInt64) {
         session.answer(.state(content(version), version: version, token: token))
     }
@@ -126,25 +126,25 @@ struct StateReader {
         return content
     }
 
-    /// The answer that memory has. A version is answered with the position at which it was reached: a
-    /// client that continues from there misses nothing.
+    /// The answer from memory. The answer for a version has the position at which the version was
+    /// reached: a client that continues from there misses nothing.
     func content(_ version: UInt64?) -> Reply.Content {
         guard session.isAwake else { return session.content(session.absence) }
-        session.begins(.reading)
-        defer { session.ends() }
+        session.beginWork(.reading)
+        defer { session.endWork() }
         guard let version else { return session.content(present()) }
         guard keptVersions(.shown).contains(version) else {
             return session.content(.versionUnknown(kept: keptVersions(.shown)))
         }
         var content = session.content(kind(encode(.shown, at: version), version))
         guard case .state = content.kind else { return content }
-        // Without an archive nothing of before is there to be missed.
+        // Without an archive earlier records do not exist, so a client cannot miss them.
         content.position = Position(
             session.generation, history.number(of: version) ?? history.keptAfter)
         return content
     }
 
-    /// The present state. A large one is encoded once for all who read it while it is current.
+    /// The present state. A large one is encoded once for all requests while it is current.
     private func present() -> Reply.Kind {
         let (table, incarnation) = (session.table, session.incarnation)
         let (number, version) = (history.newest.number, history.newest.version)
@@ -152,7 +152,7 @@ struct StateReader {
             return .state(state, version: version)
         }
         let encoded = encode(.shown)
-        // Not if a transform has failed: each reading leaves its record.
+        // Not if a transform has failed: each read must record the failure.
         if case .success(let state) = encoded, state.count >= ShownState.smallestBytes,
             number == history.newest.number
         {
@@ -174,7 +174,7 @@ struct StateReader {
 
     // MARK: Memory
 
-    /// The state that memory has: the present one, or the one at a kept version.
+    /// Encodes a state in memory: the present one, or the one at a kept version.
     ///
     /// - Precondition: the session is awake.
     private func encode(
@@ -190,8 +190,8 @@ struct StateReader {
         }
     }
 
-    /// The state as a stream shows it at a kept version: `null`, and a note why, if it has no JSON.
-    /// Earlier versions than this are not asked for until ``Session/endReplay()``.
+    /// The state as a stream shows it at a kept version. If it has no JSON: `null`, and the reason is
+    /// reported. Calls have ascending versions until ``Session/endReplay()``.
     func shown(at version: UInt64) -> [UInt8] {
         var state: [UInt8] = []
         do {
@@ -205,7 +205,7 @@ struct StateReader {
 
     // MARK: Copies
 
-    /// The state at a committed version, as `reduce` made it; nil: the present one.
+    /// Reads the state at a committed version, as `reduce` made it; nil: the present one.
     func export(_ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void) {
         guard session.isAwake else { return act(.failure(exportFault)) }
         let wanted = version ?? history.committed.version
@@ -222,7 +222,7 @@ struct StateReader {
         }
     }
 
-    /// Why a session that is not running has no state to hand over.
+    /// Why a session that is not running has no state to export.
     private var exportFault: ExportFault {
         session.hasEnded ? .gone(session.id) : .unreadable(.leftMemory)
     }
@@ -240,9 +240,9 @@ struct StateReader {
     }
 }
 
-/// Which of a state's encodings is wanted.
+/// The forms in which a state is encoded.
 package enum StateForm {
-    /// As clients see it: decorated, and a stub's where one is shown.
+    /// As clients see it: decorated, and the injected state if a stub shows one.
     case shown
     /// As `reduce` made it: for snapshots and copies.
     case raw

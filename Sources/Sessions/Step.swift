@@ -1,38 +1,38 @@
 internal import Storage
 
-/// Decisions that must now be carried out: *records* to commit first, *events* to publish and
+/// Decisions of a session that must be carried out: *records* to commit first, *events* to publish and
 /// *replies* to send only after the commit.
 ///
-/// Design: this is the contract between deciding and doing. Everything a session decides in one
-/// round of its loop gathers in one step. While a commit is under way the session decides on,
-/// into the next step. Nothing is published that a crash could take back.
+/// Design: this is the contract between deciding and doing. One step collects all decisions of a
+/// session in one round of its loop. While its commit is under way the next step collects further
+/// decisions. Nothing is published that a crash could undo.
 final class Step {
     let session: Session
-    /// The session's next one; see ``StepQueue``.
+    /// The session's next step; see ``StepQueue``.
     var next: Step?
-    /// For the journal; empty if it keeps none.
+    /// The items for the journal; empty if it stores no records.
     var batch = Batch()
     /// The end of the history that is committed when the step is.
     var end: HistoryEnd
-    /// The step brings its session into being.
+    /// Whether the step creates its session.
     var creates = false
-    /// False once the journal has been given it.
+    /// Whether the step still collects decisions: it is not submitted to the journal.
     var isGathering = true
-    /// It was rolled back, itself or with one before it: whatever the journal says of it now, it is
-    /// neither shown nor rolled back again.
+    /// Whether the step was rolled back, alone or with an earlier one. The result of its commit is then
+    /// ignored.
     var isRolledBack = false
-    /// Bytes of the bodies that were posted to it.
+    /// The bytes of the posted bodies whose decisions it has.
     var postedBytes = 0
-    /// Due after the commit, in this order.
+    /// Sent after the commit, in this order.
     var replies: [Reply] = []
-    /// Answers to requests with an `Idempotency-Key` that are decided with it, by their token.
+    /// The decided answers to requests with an `Idempotency-Key`, by their token.
     var answered: [(token: UInt64, answer: StoredAnswer)] = []
     /// The same for requests that keep waiting for effects.
     var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
-    /// Those of `replies` that end a wait for effects: the actions were decided earlier, and may be
-    /// committed when this step fails.
+    /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier and
+    /// may be committed although this step fails.
     var waited: [SettledWaits.Wait] = []
-    /// Orders of effects, carried out after the commit, in this order.
+    /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 
     init(_ session: Session, end: HistoryEnd) {
@@ -46,20 +46,21 @@ final class Step {
         return waited.contains { $0.token == token }
     }
 
-    /// No client waits for the effects any more: the committed answer stands.
+    /// Makes the preliminary answer of a request final, because its client no longer waits for effects.
     func endWaiting(_ token: UInt64) {
         guard let index = preliminary.firstIndex(where: { $0.token == token }) else { return }
         answered.append(preliminary.remove(at: index))
     }
 
-    /// The process ends before the commit: nothing is answered, and tasks continue.
-    func giveUp() {
-        // Its tasks have gone their way already: each is resumed once.
+    /// Abandons the step because the process ends before the commit: no reply is sent, and the tasks that
+    /// wait are resumed.
+    func abandon() {
+        // The rollback has resumed the tasks already, and each may be resumed only once.
         guard !isRolledBack else { return }
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         replies = []
-        // Of Cyclers that have ended: a task that is never carried on never ends.
-        for case .carryOn(let go) in effects { go(session) }
+        // The Cyclers have ended; a task that is never resumed would never end.
+        for case .carryOn(let resume) in effects { resume(session) }
         effects = []
     }
 }

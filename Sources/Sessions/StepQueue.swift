@@ -1,11 +1,11 @@
-/// A session's steps that are not committed, oldest first.
+/// A session's uncommitted steps, oldest first.
 ///
 /// Why a linked list: a session mostly has one step at a time, and an array would be allocated for
-/// each.
+/// each step.
 final class StepQueue {
     /// The step that the journal commits next.
     private(set) var first: Step?
-    /// The step that still collects, or the last one submitted; replies attach to it.
+    /// The step that collects decisions, or the last one that was submitted. Replies are attached to it.
     private(set) var last: Step?
 
     var isEmpty: Bool { first == nil }
@@ -38,7 +38,7 @@ final class StepQueue {
 
     /// Removes the step and all that are newer.
     ///
-    /// - Returns: them, oldest first; none if the step is not here.
+    /// - Returns: the removed steps, oldest first; empty if the step is not here.
     func removeAll(from step: Step) -> [Step] {
         var before: Step?
         var next = first
@@ -53,7 +53,7 @@ final class StepQueue {
         while let one = next {
             removed.append(one)
             next = one.next
-            // One by one: a chain that is let go of at once is let go of recursively.
+            // The links are cut: a long chain that is released as a whole is released recursively.
             one.next = nil
         }
         return removed

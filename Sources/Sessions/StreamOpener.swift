@@ -1,14 +1,13 @@
 internal import Storage
 internal import Wire
 
-/// Opens streams of a session, and makes the bytes that they begin with.
+/// Opens streams of a session, and builds their opening bytes.
 struct StreamOpener {
     let session: Session
 
     private var history: History { session.history }
 
-    /// Opens a stream when everything that is decided so far is committed. The answer brings the opening
-    /// bytes and the subscriber.
+    /// Opens a stream when the steps that are decided so far are committed.
     func subscribe(_ request: SubscriptionRequest) {
         guard let newestStep = session.uncommitted.last else { return openNow(request) }
         let snapshot =
@@ -21,15 +20,15 @@ struct StreamOpener {
             to: newestStep)
     }
 
-    /// Opens a stream at what is committed.
+    /// Opens a stream at the committed position.
     func openNow(_ request: SubscriptionRequest) {
         var request = request
         request.notes = history.committed.notes
         open(request, at: history.committed.number, snapshot: nil)
     }
 
-    /// Precondition: `number` is committed, and `snapshot` is of that moment; without one `number`
-    /// is the newest that is committed.
+    /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
+    ///   nil, the record is the newest committed one.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
         let limit = session.table.limits.selections
         guard session.streams.hasRoom(for: request.selection, limit: limit) else {
@@ -65,8 +64,8 @@ struct StreamOpener {
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
-    /// The history was there and is too large to show: the same as trimmed. It begins at the
-    /// newest that is committed, which may be later than the moment it was asked for.
+    /// Opens a stream as if the history had been trimmed, because the stream may not keep so much of it.
+    /// The stream begins at the newest committed record, which may be later than the request.
     private func openAnew(_ request: SubscriptionRequest) {
         let (stream, position) = presentStream(request.selection)
         var opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -77,7 +76,7 @@ struct StreamOpener {
         finish(request, subscriber, opening, true, at: position, nil)
     }
 
-    /// The journal has what memory has not.
+    /// Opens a stream that begins with records that only the journal has.
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
         let (stream, _) = presentStream(request.selection)
         let subscriber = Subscriber(
@@ -121,25 +120,25 @@ struct StreamOpener {
         subscriber.advance()
     }
 
-    /// The oldest that may be kept for a stream of this selection, in memory or in the journal.
+    /// The oldest position after which memory or the journal may have everything for this selection.
     private func startPosition(for selection: Selection) -> HistoryPosition {
         let kept = session.keptPosition(for: selection)
         return session.persistence.map { min(kept, HistoryPosition($0.keptAfter)) } ?? kept
     }
 
-    /// Where a stream begins that was asked for when `number` was the newest record.
+    /// The present position for a request that was received when `number` was the newest record.
     private func present(_ request: SubscriptionRequest, _ number: UInt64) -> Position {
         let generation = session.generation
         guard request.selection.log, request.notes > 0 else { return Position(generation, number) }
         return Position(generation, number + 1, part: request.notes)
     }
 
-    /// The stream of this selection, made if need be, covering everything after `position`; nil if it
-    /// may not keep as much.
+    /// The stream of this selection, created if there is none, covering everything after `position`; nil
+    /// if it would exceed its limit.
     private func stream(_ selection: Selection, covering position: Position) -> SharedStream? {
         let start = selection.log ? position.inHistory : position.inHistory.recordBefore
         if let stream = session.streams.of(selection) {
-            // A record that is committed in this moment is one that the new reader has seen.
+            // The new subscriber already has the records that are committed and not framed yet.
             session.frame(stream)
             return session.extend(stream, backTo: start) ? stream : nil
         }
@@ -153,7 +152,7 @@ struct StreamOpener {
         return stream
     }
 
-    /// Makes the opening of a stream for a subscriber that was left behind.
+    /// The opening for a subscriber whose position was trimmed: it continues at the present.
     func reset(_ subscriber: Subscriber) -> StreamOpening {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)

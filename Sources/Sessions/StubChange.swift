@@ -1,12 +1,12 @@
 package import JSONCoding
 
-/// The change to a stub that a request asks for.
+/// A requested change of a stub.
 package struct StubChange {
     var isEnabled: Bool?
-    /// As JSON.
+    /// The state to show, as JSON.
     var state: [UInt8]?
 
-    /// Whether what is to be shown can be shown.
+    /// Throws if a state is injected and the stub is not enabled.
     func check(isStubbed: Bool) throws(StubRefusal) {
         guard state == nil || (isEnabled ?? isStubbed) else { throw .notStubbed }
     }
@@ -31,21 +31,21 @@ package struct StubChange {
     }
 }
 
-/// Why a stub was not changed; nothing of the request happened.
+/// Why a stub was not changed. Nothing of the request was carried out.
 package enum StubRefusal: Error, Sendable {
     case json(JSONRefusal)
-    /// A state can be injected into a stub alone.
+    /// A state can only be injected while the stub is enabled.
     case notStubbed
 }
 
 extension PulseRecorder where State: Decodable {
-    /// Reads a state that is to be shown. A pulse that the JSON names was assigned; a decoded one
-    /// counts as never assigned.
+    /// Decodes an injected state. A decoded pulse counts as never assigned, so each pulse that the JSON
+    /// has is then counted as assigned.
     func decodeInjected(_ bytes: [UInt8]) throws(StubRefusal) -> State {
         do {
             var state = try JSON.decode(State.self, from: bytes)
-            // Past the shown state's counts, so that it is an assignment of the same lineage or
-            // another: either way one event.
+            // The counts exceed those of the shown state, so that each is exactly one new assignment,
+            // whether or not the two states have the same origin.
             countAssignments(in: &state, of: bytes)
             return state
         } catch {
@@ -55,7 +55,7 @@ extension PulseRecorder where State: Decodable {
 }
 
 extension JSONRefusal {
-    /// The same for a document of which this one was a part.
+    /// The refusal for a document that has this one as a part.
     fileprivate func under(_ place: String) -> JSONRefusal {
         switch self {
         case .malformed: self

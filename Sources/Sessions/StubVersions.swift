@@ -1,8 +1,9 @@
-/// The versions of a session that a stub made and no mutation, and what each of them showed.
+/// The versions of a session that were made by a stub and not by a mutation, with the states they show.
 struct StubVersions<State> {
     /// Ascending.
     private var versions: [UInt64] = []
-    /// Of those that showed a state of the stub's; the others showed the reactor's own again.
+    /// The states of the versions that show an injected one. The other versions show the reactor's own
+    /// state again.
     private var injected: [UInt64: State] = [:]
 
     var isEmpty: Bool { versions.isEmpty }
@@ -11,7 +12,7 @@ struct StubVersions<State> {
 
     func count(through version: UInt64) -> Int { versions.count { $0 <= version } }
 
-    /// The state that a version showed instead of the reactor's own.
+    /// The state that a version shows instead of the reactor's own.
     subscript(version: UInt64) -> State? { injected[version] }
 
     mutating func append(_ version: UInt64, showing state: State? = nil) {
@@ -19,7 +20,8 @@ struct StubVersions<State> {
         if let state { injected[version] = state }
     }
 
-    /// `version` is the oldest that is kept: it can be shown, how it came to be is forgotten.
+    /// Forgets versions before `version`, which is the oldest that is kept. Its state stays; the
+    /// information that a stub made it is forgotten.
     mutating func forget(before version: UInt64) {
         guard !isEmpty || !injected.isEmpty else { return }
         versions.removeAll { $0 <= version }
