@@ -52,11 +52,7 @@ actor Acceptor<Handler: LoopHandler> {
             fileDescriptor: socket.descriptor, queue: loops[0].queue)
         self.source = source
         ending.enter()
-        let descriptor = socket.descriptor
-        source.setCancelHandler { [ending] in
-            SocketCalls.close(descriptor)
-            ending.leave()
-        }
+        source.setCancelHandler { self.assumeIsolated { $0.end() } }
         source.setEventHandler { self.assumeIsolated { $0.accept() } }
         source.activate()
     }
@@ -71,9 +67,19 @@ actor Acceptor<Handler: LoopHandler> {
         }
     }
 
-    /// Accepts waiting connections, and hands them over in one batch for each loop.
     private func accept() {
         guard life == .accepting else { return }
+        if case .exhausted = acceptBatch() {
+            refuseWhatWaits()
+            rest()
+        }
+    }
+
+    /// Accepts waiting connections, and hands them over in one batch for each loop.
+    ///
+    /// - Returns: why it ended; `tryNext` if more may be waiting.
+    private func acceptBatch() -> Verdict {
+        defer { handOver() }
         var room = maximumConnections - loops.reduce(0) { $0 + $1.connections }
         for _ in 0..<Self.batchLimit {
             switch SocketCalls.accept(socket.descriptor) {
@@ -85,17 +91,11 @@ actor Acceptor<Handler: LoopHandler> {
                 room -= 1
                 keep(accepted.descriptor, accepted.peer)
             case .failure(let error):
-                switch Self.verdict(on: error.code) {
-                case .tryNext: continue
-                case .nothingWaits: return handOver()
-                case .exhausted:
-                    refuseWhatWaits()
-                    rest()
-                    return handOver()
-                }
+                let verdict = Self.verdict(on: error.code)
+                guard case .tryNext = verdict else { return verdict }
             }
         }
-        handOver()
+        return .tryNext
     }
 
     private enum Verdict {
@@ -179,5 +179,13 @@ actor Acceptor<Handler: LoopHandler> {
         source.cancel()
         // A suspended source would never run its cancel handler.
         if wasResting { source.resume() }
+    }
+
+    /// The source is cancelled. Connections that the kernel has completed until now are accepted; it
+    /// resets those that come within the next microseconds.
+    private func end() {
+        _ = acceptBatch()
+        SocketCalls.close(socket.descriptor)
+        ending.leave()
     }
 }

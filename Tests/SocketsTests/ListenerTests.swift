@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import Testing
@@ -112,6 +113,27 @@ extension Loops {
             clients.removeLast().finishWriting()
             while host.loops.reduce(0, { $0 + $1.connections }) > 2 { await Task.yield() }
             check(try host.connect())
+            await host.end()
+        }
+
+        // Without the last look it would be reset.
+        @Test(arguments: PollerKind.allCases)
+        func `a connection that comes while the listener closes is served`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(poller, Self.echo)
+            let late = Mutex<Client?>(nil)
+            let gate = DispatchSemaphore(value: 0)
+            host.loop.queue.async { gate.wait() }
+            host.listener?.close()
+            // Behind the close, and before the descriptor is closed.
+            host.loop.queue.async {
+                let client = try? host.connect()
+                late.withLock { $0 = client }
+            }
+            gate.signal()
+            await host.listener?.untilClosed()
+            check(try #require(late.withLock { $0 }))
             await host.end()
         }
 
