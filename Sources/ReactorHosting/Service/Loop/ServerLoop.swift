@@ -125,9 +125,15 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { _ in }
     }
 
-    /// Ends what may be ended: idle connections and streams now, and every other connection with the
-    /// response that is under way.
+    /// Ends what may be ended, once the requests that have arrived are read: until then it cannot be
+    /// known which connections are idle.
     func beginDraining() {
+        loop.enqueue { $0.drain() }
+    }
+
+    /// Ends idle connections and streams now, and every other connection with the response that is
+    /// under way.
+    private func drain() {
         for connection in connections { connection.beginDraining() }
         resources.beginDraining()
     }
