@@ -67,9 +67,9 @@ extension CyclerMachine {
                             return
                         }
                         var receipt = Receipt()
-                        if let error = machine.begin(action, &receipt) {
-                            return fault.withLock { $0 = error }
-                        }
+                        let error = machine.begin(action, &receipt)
+                        session.endWork()
+                        if let error { return fault.withLock { $0 = error } }
                         waiter.claim().map { session.answer(.applied($0)) }
                     }
                 }

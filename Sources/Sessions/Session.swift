@@ -168,8 +168,10 @@ package final class Session {
             table.records.finish()
             for run in earlier { step.batch.runs[0].append(run) }
         }
+        beginWork(.rebuilding)
         if persistence != nil { takeSnapshot() }
         let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
+        endWork()
         tasks.open(opened ?? [])
         answer(content(.created(isNew: true)), token)
     }

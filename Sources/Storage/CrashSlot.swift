@@ -64,6 +64,9 @@ internal import CCrash
 
     /// Ends the call.
     package func end() { unsafe crash_end(slot) }
+
+    /// Whether a call has begun and not ended.
+    package var isBusy: Bool { unsafe slot.pointee.work != 0 }
 }
 
 /// The work of a loop when its process ended.
