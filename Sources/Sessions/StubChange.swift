@@ -36,21 +36,31 @@ package enum StubRefusal: Error, Sendable {
     case json(JSONRefusal)
     /// A state can only be injected while the stub is enabled.
     case notStubbed
+    /// The state can be decoded, but not encoded: it could not be shown.
+    case notEncodable(JSONEncodingFailure)
 }
 
-extension PulseRecorder where State: Decodable {
+extension PulseRecorder where State: Codable {
     /// Decodes an injected state. A decoded pulse counts as never assigned, so each pulse that the JSON
     /// has is then counted as assigned.
     func decodeInjected(_ bytes: [UInt8]) throws(StubRefusal) -> State {
+        var state: State
         do {
-            var state = try JSON.decode(State.self, from: bytes)
-            // The counts exceed those of the shown state, so that each is exactly one new assignment,
-            // whether or not the two states have the same origin.
-            countAssignments(in: &state, of: bytes)
-            return state
+            state = try JSON.decode(State.self, from: bytes)
         } catch {
             throw .json(error.under("/state"))
         }
+        // A type may decode a value that it cannot encode, and no attempt takes a stub back.
+        do {
+            var encoded: [UInt8] = []
+            try JSON.encode(state, into: &encoded)
+        } catch {
+            throw .notEncodable(error)
+        }
+        // The counts exceed those of the shown state, so that each is exactly one new assignment,
+        // whether or not the two states have the same origin.
+        countAssignments(in: &state, of: bytes)
+        return state
     }
 }
 

@@ -1,3 +1,4 @@
+import Reactors
 import Sessions
 import Storage
 import Testing
@@ -73,6 +74,54 @@ struct StubTests {
         #expect(
             later.page(woken).entries.filter { $0.hasPrefix("state.") }
                 == ["state.replaced 2", "state.replaced 3", "state.replaced 4"])
+    }
+
+    private struct Cake: Reactor {
+        /// The JSON of zero pieces would have an infinite number.
+        struct Slicing: Codable, Sendable {
+            var pieces = 1
+            private enum CodingKeys: CodingKey { case pieces, size }
+
+            init() {}
+
+            init(from decoder: any Decoder) throws {
+                pieces = try decoder.container(keyedBy: CodingKeys.self)
+                    .decode(Int.self, forKey: .pieces)
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(pieces, forKey: .pieces)
+                try container.encode(1 / Double(pieces), forKey: .size)
+            }
+        }
+
+        enum Action: TaggedCodable, Sendable { case eat }
+        struct State: Codable, Sendable {
+            @Pulse var slicing = Slicing()
+            var eaten = 0
+        }
+        let initialState = State()
+        func reduce(state: inout State, mutation: Action) { state.eaten += 1 }
+    }
+
+    @Test(arguments: [true, false])
+    func `a state that is read and has no JSON is refused, and the next request is not`(
+        keepsRecords: Bool
+    ) throws {
+        let rig = Rig(keepsRecords: keepsRecords)
+        let session = try rig.create("s", try .of("cake") { Cake() })
+        let reader = rig.subscribe(session, .everything, .now)
+        try put(#"{"enabled":true}"#, rig, session)
+        #expect {
+            try put(#"{"state":{"slicing":{"pieces":0},"eaten":1}}"#, rig, session)
+        } throws: {
+            if case StubRefusal.notEncodable? = $0 as? StubRefusal { true } else { false }
+        }
+        #expect(rig.line(try rig.act(#"{"type":"eat"}"#, on: session)) == "received v0 n0")
+        #expect(rig.lines(reader).isEmpty)
+        try put(#"{"state":{"slicing":{"pieces":4},"eaten":1}}"#, rig, session)
+        #expect(rig.state(session) == #"{"slicing":{"pieces":4,"size":0.25},"eaten":1}"#)
     }
 
     @Test func `a failed commit rolls the stub's versions back`() throws {

@@ -127,6 +127,8 @@ extension Problem {
             self.init(
                 409, "not_stubbed",
                 "state requires a stubbed session; send \"enabled\":true with it or before it")
+        case .notEncodable(let failure):
+            self.init(ActionRefusal.notEncodable("the state", failure))
         }
     }
 
