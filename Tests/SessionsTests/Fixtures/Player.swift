@@ -14,11 +14,15 @@ struct Player: Reactor {
         case spoil(isOn: Bool)
         case say(text: String)
         case fail
+        /// Makes a state that has no JSON.
+        case ruin
     }
 
     /// How a step ends.
     enum Ending: String, Codable, Sendable, CaseIterable {
         case well, failing
+        /// It sends a mutation that makes a state without JSON.
+        case ruining
         /// It stops when it is cancelled.
         case listening
     }
@@ -28,6 +32,7 @@ struct Player: Reactor {
         case played(id: String)
         case spoiled(isOn: Bool)
         case announced(text: String)
+        case ruined
     }
 
     enum Activity: TaggedCodable, Sendable {
@@ -39,6 +44,7 @@ struct Player: Reactor {
         @Pulse var played: String?
         var announced: [String] = []
         var isSpoiled = false
+        var ratio = 1.0
     }
 
     struct Fault: Error {}
@@ -70,6 +76,7 @@ struct Player: Reactor {
         case .spoil(let isOn): .just(.spoiled(isOn: isOn))
         case .say(let text): .emit(.said(text: text))
         case .fail: .concat(.just(.played(id: "before")), .error(Fault()))
+        case .ruin: .concat(.just(.played(id: "ruin")), .just(.ruined))
         }
     }
 
@@ -84,6 +91,7 @@ struct Player: Reactor {
                 await send(.played(id: id))
             }
             if ending == .failing { throw Fault() }
+            if ending == .ruining { await send(.ruined) }
         }
     }
 
@@ -93,6 +101,7 @@ struct Player: Reactor {
         case .played(let id): state.played = id
         case .spoiled(let isOn): state.isSpoiled = isOn
         case .announced(let text): state.announced.append(text)
+        case .ruined: state.ratio = .infinity
         }
     }
 }
@@ -108,6 +117,8 @@ final class Clerk: ActionCycler {
         /// Yields to other tasks between two commits.
         case yield(number: Int)
         case say(text: String)
+        /// Commits a state that has no JSON, at once or after a commit and a wait.
+        case ruin(waits: Bool)
     }
 
     enum Activity: TaggedCodable, Sendable {
@@ -117,6 +128,7 @@ final class Clerk: ActionCycler {
     struct State: Codable, Sendable {
         @Pulse var mark = 0
         @Pulse var work = 0
+        var ratio = 1.0
     }
 
     struct Fault: Error {}
@@ -148,6 +160,36 @@ final class Clerk: ActionCycler {
             commit { $0.update(number + 1, \.work) }
             emit(.said(text: "yielded"))
         case .say(let text): emit(.said(text: text))
+        case .ruin(let waits):
+            commit { $0.update($0.value.work + 1, \.work) }
+            if waits { await desk.pass("ruin") }
+            commit { $0.update(.infinity, \.ratio) }
+        }
+    }
+}
+
+/// A part of a Clerk: it has work done there, between two commits of its own.
+final class Branch: ActionCycler, ModularCycler {
+    enum Action: TaggedCodable, Sendable {
+        case mark(number: Int)
+        case delegate(number: Int)
+    }
+
+    struct State: Codable, Sendable {
+        @Pulse var mark = 0
+        var delegated = 0
+    }
+
+    let state: Storage<State> = .init(.init())
+    let parent = CyclerParent<Clerk>()
+
+    func receive(_ action: Action) async throws {
+        switch action {
+        case .mark(let number): commit { $0.update(number, \.mark) }
+        case .delegate(let number):
+            commit { $0.update($0.value.delegated + 1, \.delegated) }
+            try await forward(.work(number: number, waits: 0))
+            commit { $0.update($0.value.delegated + 1, \.delegated) }
         }
     }
 }

@@ -56,6 +56,19 @@ final class Rig {
         table.output = output
     }
 
+    convenience init(
+        slow: Bool = false, answers: Bool = false, after last: Rig? = nil,
+        registrations: [Registration], retention: Retention, remembered: Int,
+        _ bounds: WholeLife.Bounds
+    ) {
+        self.init(
+            slow: slow, answers: answers, after: last, registrations: registrations,
+            retention: retention, unanswered: bounds.unanswered, remembered: remembered,
+            snapshotEvery: bounds.snapshotEvery, sessions: bounds.sessions,
+            runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
+            stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes)
+    }
+
     /// Loads a session from the journal.
     func wake(_ id: String) throws -> SessionLookup {
         let name = try #require(SessionID(id))

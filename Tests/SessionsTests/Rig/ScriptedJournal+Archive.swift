@@ -218,7 +218,7 @@ enum Damage: CaseIterable {
     func spoil(_ saved: inout SavedSession) {
         switch self {
         case .undecodable where !saved.mutations.isEmpty:
-            saved.mutations[0].content = Array(#"{"type":"gone"}"#.utf8)
+            saved.mutations[0].content = Array("[]".utf8)
         case .undecodable where saved.snapshot != nil:
             saved.snapshot?.state = Array("[]".utf8)
         case .undecodable, .short: saved.end.version += 1

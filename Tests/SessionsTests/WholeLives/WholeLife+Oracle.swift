@@ -65,12 +65,12 @@ extension WholeLife {
         desk.open()
         for index in readers.indices { reconnect(index) }
         await settle()
-        if !spoiled.isEmpty { try await beHealed() }
-        // A reader whose connection ended because the archive failed reconnects once more.
+        if !spoiled.isEmpty || bounds.areFewSessions { try await beHealed() }
+        // A reader without a connection reconnects once more: the archive failed while it caught up,
+        // or when its session was to be read.
         for index in readers.indices {
             let last = readers[index].reader.connections.last?.token
-            // Without a connection: its session could not be read.
-            if last.map(rig.output.finished.contains) ?? true { reconnect(index) }
+            if !(last.map(rig.output.isStreaming) ?? false) { reconnect(index) }
         }
         // Every session is read once more, to find out whether it has ended.
         for id in ids { request(.readSession, id) }
@@ -87,9 +87,10 @@ extension WholeLife {
         checkStates()
     }
 
-    /// Continues with a deployment that can rebuild everything.
+    /// Continues with a deployment that can rebuild everything, and has room for it.
     private func beHealed() async throws {
         lookAtAnswers()
+        bounds.sessions = 1_000
         for token in unanswered() {
             blame("no answer to \(String(describing: requests[token]))")
         }
@@ -145,6 +146,10 @@ extension WholeLife {
         }
         var tries: [Int: Int] = [:]
         for case let mark? in requests.values.map(\.mark) { tries[mark, default: 0] += 1 }
+        for case (let token, .refused) in said {
+            guard let request = requests[token], let mark = request.mark else { continue }
+            if tries[mark] == 1, counts[mark] != nil { blame("\(request) left a trace, refused") }
+        }
         for answer in rig.output.answers {
             guard let request = requests[answer.token], let mark = request.mark,
                 !stubbed.contains(request.id)

@@ -128,6 +128,7 @@ extension WholeLife {
         _ name: SessionID, _ registration: Registration, _ token: UInt64,
         from saved: SavedSession? = nil
     ) {
+        guard rig.table.hasRoomForSession else { return said[token] = .refused }
         do {
             try rig.table.create(name, registration, for: token, from: saved)
         } catch {
@@ -250,6 +251,11 @@ extension WholeLife {
         case "player":
             "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())]"
         case "clerk": "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())]"
+        case "branch":
+            """
+            [{"type":"mark","number":\(mark)},\
+            {"type":"delegate","number":\(Int.random(in: 1...3, using: &generator))}]
+            """
         default:
             Post.all(
                 Post.set(mark), Simulation.body(&generator), Simulation.body(&generator))
@@ -258,7 +264,8 @@ extension WholeLife {
 
     private func playerAction() -> String {
         let name = ["a", "b", "again"].randomElement(using: &generator) ?? "a"
-        switch Int.random(in: 0..<10, using: &generator) {
+        switch Int.random(in: 0..<11, using: &generator) {
+        case 10: return "{\"type\":\"ruin\"}"
         case 0..<6:
             let ending = Player.Ending.allCases.randomElement(using: &generator) ?? .well
             return """
@@ -274,7 +281,8 @@ extension WholeLife {
 
     private func clerkAction() -> String {
         let number = Int.random(in: 1...3, using: &generator)
-        switch Int.random(in: 0..<5, using: &generator) {
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 5: return "{\"type\":\"ruin\",\"waits\":\(chance(1, in: 2))}"
         case 0, 1:
             let waits = Int.random(in: 0...2, using: &generator)
             return "{\"type\":\"work\",\"number\":\(number),\"waits\":\(waits)}"
@@ -287,17 +295,26 @@ extension WholeLife {
     private func putStub() {
         let id = "stub"
         if !ids.contains(id) { ids.append(id) }
-        reactors[id] = "ledger"
+        _ = registration(for: id)
         stubbed.insert(id)
         if chance(1, in: 3) { return put(id) }
         let body =
             switch Int.random(in: 0..<3, using: &generator) {
             case 0: #"{"enabled":true}"#
-            case 1: #"{"enabled":true,"state":{"a":7,"b":0,"touched":0,"filling":""}}"#
+            case 1: "{\"enabled\":true,\"state\":\(injectedState(of: id))}"
             default: #"{"enabled":false}"#
             }
         reach(id, Request(operation: .putStub, id: id)) {
             try $0.putStub(Array(body.utf8), for: $1)
+        }
+    }
+
+    private func injectedState(of id: String) -> String {
+        switch reactors[id] {
+        case "player": #"{"mark":7,"announced":[],"isSpoiled":false,"ratio":1}"#
+        case "clerk": #"{"mark":7,"work":0,"ratio":1}"#
+        case "branch": #"{"mark":7,"delegated":0}"#
+        default: #"{"a":7,"b":0,"touched":0,"filling":""}"#
         }
     }
 

@@ -144,8 +144,7 @@ extension WholeLife {
             spoiled = []
         }
         rig = Rig(
-            after: rig, registrations: registrations, retention: retention, remembered: 2,
-            snapshotEvery: snapshotEvery)
+            after: rig, registrations: registrations, retention: retention, remembered: 2, bounds)
         for index in readers.indices { connect(index) }
     }
 

@@ -19,6 +19,32 @@ final class WholeLife {
         var hasArchive = true
     }
 
+    /// Limits of the service, some of them narrow.
+    struct Bounds {
+        let snapshotEvery: Int
+        let snapshotBytes: Int
+        /// Sessions in memory: where they are few, others have to leave for each that wakes.
+        var sessions: Int
+        let unanswered: Int
+        let uncommittedBytes: Int
+        let stateBytes: Int
+        let runningActions: Int
+
+        /// Whether a session may find no room in memory.
+        var areFewSessions: Bool { sessions < 100 }
+
+        init(_ scope: Scope, using generator: inout SeededGenerator) {
+            func draw(_ values: Int...) -> Int { values.randomElement(using: &generator) ?? 1 }
+            snapshotEvery = draw(1, 7, 50)
+            snapshotBytes = draw(32 << 20, 32 << 20, 100)
+            sessions = scope.hasArchive ? draw(1_000, 1_000, 2, 4) : 1_000
+            unanswered = draw(20_000, 20_000, 3)
+            uncommittedBytes = draw(64 << 20, 64 << 20, 100)
+            stateBytes = draw(16_777_216, 16_777_216, 120)
+            runningActions = draw(1_000, 2)
+        }
+    }
+
     /// A request as its client knows it.
     struct Request {
         var operation: Operation
@@ -41,7 +67,7 @@ final class WholeLife {
     var generator: SeededGenerator
     var rig: Rig
     let retention: Retention
-    let snapshotEvery: Int
+    var bounds: Bounds
     let desk = Desk()
     let registrations: [Registration]
 
@@ -78,7 +104,7 @@ final class WholeLife {
         retention = Retention(
             records: [3, 8, 1_000].randomElement(using: &generator) ?? 3,
             bytes: [50, 400, 100_000].randomElement(using: &generator) ?? 50)
-        snapshotEvery = [1, 7, 50].randomElement(using: &generator) ?? 7
+        bounds = Bounds(scope, using: &generator)
         let desk = desk
         registrations = [
             try .ledger(),
@@ -86,11 +112,17 @@ final class WholeLife {
             try Registration(
                 name: "clerk", activities: ["said"], examples: [],
                 makeCycler: { Clerk(desk: desk) }),
+            try Registration(
+                name: "branch", activities: [], examples: [], makePart: { Branch() }),
         ]
         rig = Rig(
             slow: true, answers: scope.hasArchive, registrations: registrations,
-            retention: retention, remembered: 2, snapshotEvery: snapshotEvery)
+            retention: retention, remembered: 2, bounds)
         rig.journal.setLate(true)
+        if scope.hasTasks {
+            ids += ["p", "p--a"]
+            reactors = ["p": "clerk", "p--a": "branch"]
+        }
         for id in ids { request(.putSession, id) }
     }
 

@@ -45,6 +45,14 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
+    @Test(arguments: seeds(60))
+    func `a life with effects in memory alone keeps every promise`(seed: UInt64) async throws {
+        let scope = WholeLife.Scope(hasTasks: true, hasArchive: false)
+        let life = try WholeLife(seed: seed, scope: scope)
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
     @Test func `some life uses every operation of the service`() async throws {
         let (done, _) = try await everything()
         let far = WholeLife.farFromSessions
@@ -65,7 +73,7 @@ struct WholeLifeTests {
     private func everything() async throws -> (Set<WholeLife.Operation>, Set<ArchiveUse>) {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
-        for seed in 0..<48 as Range<UInt64> {
+        for seed in 0..<128 as Range<UInt64> {
             let life = try WholeLife(seed: seed)
             try await life.live(steps: 200)
             done.formUnion(life.done)
