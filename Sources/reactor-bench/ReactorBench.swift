@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// Drives this server, or any other that speaks HTTP/1.1 and Server-Sent Events, and checks what
-/// it counts.
+/// Drives this server, or any other server with HTTP/1.1 and Server-Sent Events, and checks every
+/// response and event that it counts.
 @main
 struct ReactorBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
-/// The checks of each event.
+/// The checks that apply to each event.
 struct DeliveryChecks: Equatable, Sendable {
     var ids: IDScheme = .consecutive
     /// Whether events carry marks.
     var marks = true
-    /// Whether `event:` names are the service's own (`snapshot`, `reset`, `end`, `ping`, …).
+    /// Whether the service itself sends `event:` names (`snapshot`, `reset`, `end`, `ping`, …).
     var serviceEvents = true
 }

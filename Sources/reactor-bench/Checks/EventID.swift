@@ -1,4 +1,4 @@
-// The event ids of different servers, made comparable: an epoch that may change, a number that
+// The event ids of different servers in a comparable form: an epoch that may change, a number that
 // rises, and a part within the number.
 
 /// One parsed event id.
@@ -6,13 +6,14 @@ struct EventID: Equatable {
     /// The generation's eight bytes, or 0 where the scheme has none.
     var epoch: UInt64 = 0
     var number: UInt64 = 0
-    /// nchan's sequence within its second; the part of a record, `whole` for the bare position.
+    /// nchan's sequence number within its second; or the part of a record, `whole` for the bare
+    /// position.
     var part: UInt64 = 0
 
-    /// Stands for "the whole record": sorts behind each of its parts.
+    /// Stands for "the whole record": sorts after each of its parts.
     static let whole = UInt64.max
 
-    /// The id that everything follows.
+    /// The id before every other id.
     init() {}
 
     /// Reads `range` of `bytes`; nil when it is no id of that scheme.

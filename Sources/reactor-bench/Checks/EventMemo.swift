@@ -1,23 +1,23 @@
-// All subscribers of a stream are sent the same bytes. The first one's event is parsed and checked
-// in full and remembered; another's kth event that is equal to the remembered kth, byte for byte,
-// behind the same last id, needs no parsing: equal bytes in an equal state mean an equal verdict.
-// That makes the check cost a `memcmp`, and keeps the tool an order of magnitude cheaper than a
-// server that sends such an event to thousands.
+// All subscribers of a stream receive the same bytes. The first subscriber's event is parsed,
+// checked in full and remembered. If another subscriber's kth event equals the remembered kth byte
+// for byte after the same last id, it needs no parsing: equal bytes in an equal state have an equal
+// verdict. The check then costs a `memcmp`, which keeps the tool an order of magnitude cheaper than
+// a server that sends such an event to thousands.
 
-/// The latest events of every stream, with what parsing them yielded.
+/// The latest events of every stream, with the results of parsing them.
 struct EventMemo {
     /// One remembered event.
     struct Entry {
-        /// Which of the stream's events it is, from 0; `UInt64.max` while the entry is empty.
+        /// The event's index in the stream, from 0; `UInt64.max` while the entry is empty.
         var ordinal = UInt64.max
-        /// The id that the subscriber had before and has behind it.
+        /// The subscriber's last id before the event and after it.
         var before: EventID?
         var after: EventID?
         var mark: Mark?
         var length = 0
     }
 
-    /// Longer events are not remembered: for them parsing is not what costs.
+    /// Longer events are not remembered: parsing is a small part of their cost.
     static let lengthLimitBytes = 128
     private static let slotsInAll = 4096
 
@@ -27,15 +27,16 @@ struct EventMemo {
 
     /// A memo for `streams` streams.
     init(streams: Int) {
-        // A power of two, so that an ordinal finds its slot by a mask; at least 16, because
-        // subscribers of one stream lag behind each other by what a socket buffer merges.
+        // A power of two, so that a mask maps an ordinal to its slot; at least 16, because
+        // subscribers of one stream lag behind each other by the events that one socket buffer
+        // holds.
         let share = max(16, Self.slotsInAll / max(streams, 1))
         slotsPerStream = 1 << (Int.bitWidth - 1 - share.leadingZeroBitCount)
         entries = [Entry](repeating: Entry(), count: slotsPerStream * streams)
         bytes = [UInt8](repeating: 0, count: entries.count * Self.lengthLimitBytes)
     }
 
-    /// The remembered event that `received` continues with, if it is the stream's `ordinal`th.
+    /// The remembered event at the start of `received`, if it is the stream's `ordinal`th.
     @inline(__always)
     func match(
         _ received: Span<UInt8>, at position: Int, stream: Int, ordinal: UInt64
@@ -50,7 +51,7 @@ struct EventMemo {
         return entry
     }
 
-    /// Remembers the stream's `ordinal`th event, whose bytes are `range` of `received`.
+    /// Remembers the stream's `ordinal`th event; its bytes are `range` of `received`.
     mutating func remember(
         _ received: Span<UInt8>, range: Range<Int>, stream: Int, entry: Entry
     ) {

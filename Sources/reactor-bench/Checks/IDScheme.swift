@@ -1,4 +1,4 @@
-/// How a server builds its event ids, and so how gaps in them can be seen.
+/// The format of a server's event ids, which decides how gaps are found.
 enum IDScheme: String, CaseIterable, Sendable {
     /// `<generation>.<number>[.<part>]`: numbers rise by one, parts count up before the bare number.
     case consecutive
@@ -8,6 +8,6 @@ enum IDScheme: String, CaseIterable, Sendable {
     case nchan
     /// A decimal number that rises by one.
     case number
-    /// Ids are not looked at.
+    /// Ids are ignored.
     case none
 }

@@ -1,19 +1,19 @@
-// A mark is what a publisher writes into an action and a subscriber finds in the event's data:
-// `#` + time (8 hex digits, µs, wraps after 71 minutes) + publisher (4) + sequence number (8).
-// The width is fixed, so that a body's length does not depend on who sends it or when; the bytes
-// need no escape in JSON, in a URL or in `data:`; so any server hands them through unchanged.
+// A publisher writes a mark into an action, and a subscriber finds it in the event's data: `#` +
+// time (8 hex digits, µs, wraps after 71 minutes) + publisher (4) + sequence number (8). The width
+// is fixed, so that a body's length depends on neither publisher nor time. The bytes need no escape
+// in JSON, in a URL or in `data:`, so any server passes them through unchanged.
 
-/// Who published an event, as which of its events on that stream, and when.
+/// Identifies an event: its publisher, its number on that stream, and when it was sent.
 struct Mark: Equatable {
     /// The number of bytes a mark takes.
     static let length = 21
     /// The number of publishers that can be distinguished.
     static let publisherLimit = 1 << 16
 
-    /// Microseconds on the tool's own clock, cut to 32 bits.
+    /// Microseconds on the tool's own clock, truncated to 32 bits.
     var microseconds: UInt32
     var publisher: UInt16
-    /// From 0, +1 for each event of this publisher on this stream.
+    /// Starts at 0 and rises by 1 with each event of this publisher on this stream.
     var sequence: UInt32
 
     /// Appends the mark's bytes.

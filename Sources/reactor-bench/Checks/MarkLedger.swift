@@ -1,25 +1,25 @@
-// Marks are the check that needs nothing from the server: each publisher numbers its events per
-// stream, so every subscriber must see 0, 1, 2, … of each publisher.
+// Marks are the check that needs no cooperation of the server: each publisher numbers its events
+// per stream, so every subscriber must receive 0, 1, 2, … of each publisher.
 
-/// Which of each publisher's events each subscriber must see next.
+/// For each subscriber and publisher, the number of the next event.
 struct MarkLedger {
-    /// The number of entries above which a run is refused: 256 MB of ledger would be paged, and
+    /// The number of entries above which a run is refused: a ledger over 256 MB would be paged, and
     /// the tool would measure its own memory.
     static let entryLimit = 64_000_000
 
     private let publishers: Int
     private var next: [UInt32]
-    /// Per entry: the history was lost and said so, so the next mark may skip forward.
+    /// Per entry: the server reported a loss of history, so the next mark may skip numbers.
     private var isReset: [Bool]
 
-    /// A ledger in which everybody expects everybody's event 0.
+    /// A ledger in which every subscriber expects event 0 of every publisher.
     init(subscribers: Int, publishers: Int) {
         self.publishers = publishers
         next = [UInt32](repeating: 0, count: subscribers * publishers)
         isReset = [Bool](repeating: false, count: subscribers * publishers)
     }
 
-    /// Takes a mark that `subscriber` received.
+    /// Checks a mark that `subscriber` received.
     ///
     /// After a gap the ledger continues from the new number, so that one loss is counted once.
     @inline(__always)
@@ -39,12 +39,13 @@ struct MarkLedger {
         return mark.sequence &+ 1 == expected ? .double : .reordered
     }
 
-    /// The server told `subscriber` that its history is lost: what was skipped is no gap, once.
+    /// The server reported to `subscriber` a loss of history: the next skip is not a gap.
     mutating func reset(subscriber: Int) {
         for publisher in 0..<publishers { isReset[subscriber * publishers + publisher] = true }
     }
 
-    /// Lets `subscriber` begin where the publishers are: its stream starts with what comes next.
+    /// Sets the events that `subscriber` expects to the publishers' next ones, where its stream
+    /// starts.
     mutating func begin(subscriber: Int, at sent: Span<UInt32>) {
         for publisher in 0..<publishers {
             next[subscriber * publishers + publisher] = sent[publisher]

@@ -1,18 +1,18 @@
-// Whether one subscriber was given every event once, in order, judged by the event ids alone.
-// Ids cannot show everything (nchan's change of second hides a lost tail); the marks and the final
-// count do: see `MarkLedger` and `Fanout`.
+// Checks that one subscriber received every event once, in order, judged by the event ids alone.
+// Ids cannot show every fault (when nchan's second changes, a lost tail stays hidden); the marks
+// and the final count do: see `MarkLedger` and `Fanout`.
 
 /// Follows the ids of one subscriber's stream.
 struct OrderChecker {
-    /// The last id that was taken; nil before the first.
+    /// The last accepted id; nil before the first.
     private(set) var last: EventID?
 
-    /// Takes the id of a priming block, a snapshot or a reset: what follows must continue it.
+    /// Accepts the id of a priming block, a snapshot or a reset: the next event must continue it.
     mutating func rebase(to id: EventID) {
         last = id
     }
 
-    /// Takes the next event's id and says whether it continues the last.
+    /// Accepts the next event's id and returns whether it continues the last one.
     ///
     /// A missing id is passed as nil and is malformed. After a gap the checker continues from the
     /// new id, so that one loss is counted once.

@@ -1,14 +1,14 @@
-/// The relation of an id to the one before it.
+/// The relation of an id to the previous one.
 enum OrderVerdict: Equatable {
     case inOrder
-    /// Something between the last event and this one is missing.
+    /// An event between the last one and this one is missing.
     case gap
-    /// The id of the last event, again.
+    /// The id of the last event is repeated.
     case double
-    /// An id that lies before the last one.
+    /// The id is before the last one.
     case reordered
-    /// The stream began anew: another generation.
+    /// The stream restarted with another generation.
     case otherEpoch
-    /// Not an id of the scheme.
+    /// The id is missing or does not follow the scheme.
     case malformed
 }

@@ -1,5 +1,5 @@
-// Scanning received bytes. Everything that looks for a line end goes through `memchr`: libc's is
-// vectorised, and a byte-by-byte loop costs more than the server under test spends on a delivery.
+// Scans received bytes. Every search for a line end uses `memchr`: libc's version is vectorised,
+// and a byte-by-byte loop costs more than the tested server spends on a delivery.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -27,7 +27,7 @@ extension Span<UInt8> {
         return hasPrefix(text, at: range.lowerBound)
     }
 
-    /// Whether `text` stands at `offset`.
+    /// Whether `text` is at `offset`.
     @inline(__always)
     func hasPrefix(_ text: StaticString, at offset: Int) -> Bool {
         let length = text.utf8CodeUnitCount
@@ -38,7 +38,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether `text`, which is in lower case, stands at `offset` in any case.
+    /// Whether `text`, which is in lower case, is at `offset`, ignoring case.
     func hasPrefixIgnoringCase(_ text: StaticString, at offset: Int) -> Bool {
         let length = text.utf8CodeUnitCount
         guard offset >= 0, offset + length <= count else { return false }
@@ -110,7 +110,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends `value` as exactly `digits` lower-case hexadecimal digits, cut to its low ones.
+    /// Appends the low `digits` hexadecimal digits of `value`, in lower case.
     mutating func appendHexadecimal(_ value: UInt64, digits: Int) {
         var shift = (digits - 1) * 4
         while shift >= 0 {

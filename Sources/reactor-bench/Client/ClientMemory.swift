@@ -1,8 +1,8 @@
 /// The last bytes that one connection of a pool sent and received, so that a failure can be repeated.
 struct ClientMemory {
-    /// How much of a request, and of an answer, is kept.
+    /// The number of bytes that are kept of each request and response.
     static let keptBytes = 600
-    /// How many lines are kept.
+    /// The number of lines that are kept.
     static let limit = 24
 
     private struct Line {
@@ -35,11 +35,11 @@ struct ClientMemory {
 
     private mutating func keep(_ line: Line) {
         kept.append(line)
-        // Twice as many and then half of them: one copy for each of many.
+        // At twice the limit the older half is removed, so that removal costs little per line.
         if kept.count >= 2 * Self.limit { kept.removeFirst(Self.limit) }
     }
 
-    /// Milliseconds since the run began, and what happened; bytes as C has them.
+    /// Milliseconds since the run began and the event; bytes are escaped as in C.
     var lines: [String] {
         kept.suffix(Self.limit).map { line in
             let milliseconds = (line.time - start) / 1_000_000
@@ -49,7 +49,7 @@ struct ClientMemory {
         }
     }
 
-    /// Printable text on one line; anything else as `\r`, `\n` or `\x` and two digits.
+    /// Printable text on one line; other bytes as `\r`, `\n`, or `\x` and two digits.
     static func escaped(_ bytes: [UInt8]) -> String {
         var text = ""
         for byte in bytes {

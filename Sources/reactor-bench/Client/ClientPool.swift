@@ -1,34 +1,35 @@
 #if os(Linux)
     import Glibc
 
-    /// The connections of a run to one server, on one thread. It sends, receives and reads answers;
-    /// what is sent, and what an answer means, is its driver's.
+    /// The connections of a run to one server, on one thread. The pool sends, receives and parses;
+    /// its driver decides on requests and judges responses.
     struct ClientPool: ~Copyable {
         struct Connection {
             fileprivate var descriptor: Int32 = -1
-            /// Counts the connections of this place: what came for an earlier one is left out.
+            /// The generation of the connection in this slot. Events of an earlier one are ignored.
             fileprivate var serial: UInt32 = 0
             fileprivate(set) var isConnected = false
             fileprivate var response = ResponseReader(isStrict: true)
             fileprivate var unsent: [UInt8] = []
             fileprivate var sent = 0
-            /// Bytes of one send at the most.
+            /// The maximum number of bytes per send.
             var piece = Int.max
-            /// Whether what comes is read; if not, the server has to keep it or to drop it.
+            /// Whether the client reads. If it does not, the server must buffer or drop its
+            /// responses.
             var reads = true
-            /// Whether the sending side is closed when all is sent.
+            /// Whether the sending side is closed after all bytes are sent.
             var closesSending = false
-            /// How much of an answer's body is gathered; nil: the driver gets each piece.
+            /// The maximum length of a collected body; nil: the driver receives each piece.
             var gathers: Int? = ClientPool.gatheredBytes
-            /// Of the answer that is being read, or was read last.
+            /// The status of the response that is being read, or was read last.
             fileprivate(set) var status = 0
             fileprivate(set) var body: [UInt8] = []
-            /// Requests that were sent and not answered.
+            /// The number of requests without a response.
             fileprivate(set) var outstanding = 0
 
             var isOpen: Bool { descriptor >= 0 }
             var isSent: Bool { sent == unsent.count }
-            /// Whether the server closes behind the answer that is being read.
+            /// Whether the server closes the connection after the response that is being read.
             var closes: Bool { response.closes }
         }
 
@@ -40,7 +41,7 @@
         private(set) var connections: [Connection]
         private var memories: [ClientMemory]
         private var buffer = [UInt8](repeating: 0, count: bufferBytes)
-        /// Nil while the server is down, or goes: then nobody connects.
+        /// Nil while the server is down or stopping: then no connection is opened.
         private(set) var target: (address: Address, host: String)?
         private(set) var connectionsMade = 0
         private(set) var requestsSent = 0
@@ -52,7 +53,7 @@
             memories = [ClientMemory](repeating: ClientMemory(), count: count)
         }
 
-        /// One more connection.
+        /// Adds a slot for a connection.
         mutating func addConnection() {
             connections.append(Connection())
             memories.append(ClientMemory())
@@ -71,10 +72,10 @@
             for index in memories.indices { memories[index].record("the server is another") }
         }
 
-        /// Nobody connects again from now on; what is connected is still read.
+        /// Opens no more connections; established ones are still read.
         mutating func serverIsStopping() { target = nil }
 
-        /// Closes everything, without a word to anybody.
+        /// Closes all connections without notifying the driver.
         mutating func serverIsGone() {
             target = nil
             for index in connections.indices { close(index, hard: true) }
@@ -82,7 +83,7 @@
 
         // MARK: Connections
 
-        /// Begins to connect, if the place is free and there is a server.
+        /// Starts to connect, if the slot is free and there is a server.
         mutating func open(_ index: Int, receiveBufferBytes: Int? = nil) throws(BenchError) {
             guard let target, !connections[index].isOpen else { return }
             let descriptor = try ClientSocket.connect(
@@ -110,12 +111,12 @@
             memories[index].record(hard ? "resets" : "closes")
         }
 
-        /// Sets how a connection behaves: before it is connected.
+        /// Sets how a connection behaves; call it before the connection is established.
         mutating func behave(_ index: Int, _ change: (inout Connection) -> Void) {
             change(&connections[index])
         }
 
-        /// Sends bytes that are `requests` requests, as soon as the kernel takes them.
+        /// Sends bytes that contain `requests` requests, as soon as the kernel accepts them.
         mutating func send(
             _ index: Int, _ bytes: [UInt8], requests: Int = 1
         ) throws(BenchError) {
@@ -143,7 +144,7 @@
                 switch outcome {
                 case .bytes(let count): connections[index].sent += count
                 case .wouldBlock: break
-                // It may have answered nevertheless: the reading shows it.
+                // The server may have responded nevertheless: the read side shows it.
                 case .closed, .failed: connections[index].sent = unsent.count
                 }
             }
@@ -169,7 +170,7 @@
 
         // MARK: Turns
 
-        /// Handles what is ready, once.
+        /// Handles the ready sockets once.
         mutating func turn(
             until deadline: UInt64, _ driver: inout some ClientDriver
         ) throws(BenchError) {
@@ -184,7 +185,7 @@
                     continue
                 }
                 if !connections[index].reads, connections[index].isSent {
-                    // Nothing is waited for, so only its end wakes.
+                    // The connection waits for no readiness, so the wake-up reports its end.
                     try lose(index, .failed, &driver)
                     continue
                 }
@@ -231,7 +232,8 @@
                 let isTorn = inAnswer && !connections[index].response.endsAtClose
                 try lose(index, .closed(inAnswer: isTorn), &driver)
             case .bytes(let count):
-                // Taken out, so that what it holds can be read while everything else changes.
+                // Taken out of the pool, so that the driver can change the pool while the bytes are
+                // read.
                 var received: [UInt8] = []
                 swap(&received, &buffer)
                 defer { swap(&received, &buffer) }

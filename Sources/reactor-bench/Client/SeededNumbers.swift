@@ -1,4 +1,4 @@
-/// SplitMix64: a seed gives the same numbers everywhere.
+/// SplitMix64: the same seed gives the same numbers on every platform.
 ///
 /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014).
 struct SeededNumbers: RandomNumberGenerator {

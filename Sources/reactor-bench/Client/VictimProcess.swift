@@ -3,16 +3,16 @@
 
     /// The server that is killed and started again.
     ///
-    /// posix_spawn(3): Foundation is not linked here. Its standard output is read for the line
-    /// that says where it listens, its standard error is this process's.
+    /// Uses posix_spawn(3), because Foundation is not linked here. Standard output is read for the
+    /// line with the server's address; standard error is inherited.
     struct VictimProcess: ~Copyable {
         private let pid: pid_t
         private let output: Int32
-        /// Its exit code once it has ended, or 128 and the signal's number as a shell has it.
+        /// The exit code once it has ended; after a signal 128 + its number, as in a shell.
         private(set) var endCode: Int32?
         private var isGone: Bool { endCode != nil }
 
-        /// Starts it; `words` are the program and its arguments.
+        /// Starts the server; `words` are the program and its arguments.
         init(_ words: [String]) throws(BenchError) {
             var pipes: [Int32] = [0, 0]
             guard unsafe pipe(&pipes) == 0 else {
@@ -45,7 +45,8 @@
             close(output)
         }
 
-        /// Waits for `… listening on http://host:port …`; nil if it ended, or at the timeout.
+        /// Waits for `… listening on http://host:port …`; returns nil if the server ended or at the
+        /// timeout.
         func address(timeout: TimeSpan) -> String? {
             let deadline = Clock.now() + timeout.nanoseconds
             var text: [UInt8] = []
@@ -64,7 +65,7 @@
 
         func send(_ signal: Int32) { if !isGone { kill(pid, signal) } }
 
-        /// Its memory in use; 0 once it has ended.
+        /// The resident memory of the server; 0 once it has ended.
         var residentBytes: UInt64 {
             guard !isGone, let text = ProcFile.text("/proc/\(pid)/statm") else { return 0 }
             let fields = text.split(separator: " ")
@@ -72,14 +73,14 @@
             return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
         }
 
-        /// Whether it has ended by itself.
+        /// Whether the server has ended.
         mutating func hasEnded() -> Bool {
             var status: Int32 = 0
             if !isGone, unsafe waitpid(pid, &status, WNOHANG) == pid { endCode = Self.code(status) }
             return isGone
         }
 
-        /// Waits for its end; the exit code, or 128 and the signal's number as a shell has it.
+        /// Waits for the end; returns the exit code, or 128 + the signal's number as in a shell.
         mutating func waitForEnd() -> Int32 {
             if let endCode { return endCode }
             var status: Int32 = 0
@@ -94,7 +95,7 @@
             return signal == 0 ? status >> 8 & 0xFF : 128 + signal
         }
 
-        /// All that it still prints, 64 KiB at the most.
+        /// The rest of its output, at most 64 KiB.
         func outputToEnd() -> String {
             var text: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 4096)

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Compare: several measurements in turn (A B A B …), so that the machine's noise meets them all.
+/// Compare: several measurements alternate (A B A B …), so that noise affects all of them.
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",

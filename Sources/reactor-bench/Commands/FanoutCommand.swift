@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Fan-out: what publishers post must reach every subscriber, once and in order.
+/// Fan-out: every posted event must reach every subscriber, once and in order.
 struct FanoutCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "fanout",

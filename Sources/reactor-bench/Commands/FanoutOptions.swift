@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A whole fan-out: shared by `fanout`, `stall` and `mixed`.
+/// The options of a whole fan-out: shared by `fanout`, `stall` and `mixed`.
 struct FanoutOptions: ParsableArguments {
     @OptionGroup var streams: StreamOptions
     @OptionGroup var publishing: PublishOptions

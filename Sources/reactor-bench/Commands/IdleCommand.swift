@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Idle: what sessions and subscribers cost that do nothing.
+/// Idle: the cost of sessions and subscribers that do nothing.
 struct IdleCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "idle",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// In-process: what a reactor costs without a server around it.
+/// In-process: the cost of a reactor without a server around it.
 struct InProcessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inprocess",

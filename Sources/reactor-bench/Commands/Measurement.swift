@@ -4,12 +4,12 @@ import ArgumentParser
 protocol Measurement: ParsableCommand {
     var target: TargetOptions { get }
 
-    /// Measures; throws only where no measurement came about.
+    /// Measures; throws only if there is no measurement.
     func measure() throws -> Report
 }
 
 extension Measurement {
-    /// Prints the report; the exit status is 1 when something in it is wrong.
+    /// Prints the report; the exit status is 1 if the report has faults.
     func run() throws {
         let report = try measure()
         print(target.json ? report.json : report.table)

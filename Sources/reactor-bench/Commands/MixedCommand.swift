@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A bounded soak: everything at once, every event accounted for, memory flat at the end.
+/// A bounded soak: all loads together, every event checked, memory constant at the end.
 struct MixedCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "mixed",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Who publishes what, for how long, how fast.
+/// The publishers: their number, actions, duration and rate.
 struct PublishOptions: ParsableArguments {
     @Option(help: "Publishers, each a closed loop; each goes round all streams.")
     var publishers = 4
@@ -29,7 +29,7 @@ struct PublishOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Whether events carry {mark}s to check.")
     var marks = true
 
-    /// The warm-up in force: counted events are counted from the first.
+    /// The warm-up that applies: by default 1 s, or none if the number of events is fixed.
     var resolvedWarmUp: TimeSpan { warmUp ?? TimeSpan(seconds: events == nil ? 1 : 0) }
 
     func validate() throws {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Ramp: how fast subscribers get in, and what each costs while it waits.
+/// Ramp: how fast subscribers connect, and the cost of each while it waits.
 struct RampCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "ramp",

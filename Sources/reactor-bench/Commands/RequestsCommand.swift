@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Request load: how many requests a second, and how long each takes.
+/// Request load: the number of requests per second, and the latency of each.
 struct RequestsCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "requests",
@@ -43,7 +43,7 @@ struct RequestsCommand: Measurement {
         help: "A status that counts as success; any 2xx unless given. Repeatable.")
     var expected: [Int] = []
 
-    /// The warm-up in force: counted requests are counted from the first.
+    /// The warm-up that applies: by default 1 s, or none if the number of requests is fixed.
     var resolvedWarmUp: TimeSpan { warmUp ?? TimeSpan(seconds: count == nil ? 1 : 0) }
 
     func validate() throws {

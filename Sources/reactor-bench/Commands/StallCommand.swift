@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Stall: readers that do not read must cost the others nothing and the server no memory.
+/// Stall: readers that do not read must not slow down the others or cost the server memory.
 struct StallCommand: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "stall",

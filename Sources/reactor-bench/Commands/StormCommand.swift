@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Storm: whatever clients send, in whatever order, the server answers or closes, and lives.
+/// Storm: the server must respond to any bytes in any order, or close, and must not crash.
 struct StormCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "storm",
@@ -69,7 +69,7 @@ struct StormCommand: ParsableCommand {
 
     func run() throws {
         #if os(Linux)
-            // Now: a storm that is ended from outside prints no report.
+            // Printed at once: a storm that is killed prints no report.
             StormRun.announce(seed)
             var storm = try StormRun(self)
             let report = try storm.report()

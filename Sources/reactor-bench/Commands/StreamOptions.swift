@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Which streams are opened, by how many, and how their events are recognised.
+/// The streams, the number of subscribers, and the way in which events are recognised.
 struct StreamOptions: ParsableArguments {
     @Option(help: "Subscribers in all; subscriber i reads stream i mod --streams.")
     var subscribers = 1000

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Which server is driven, and how its run is named and reported: common to all measurements.
+/// The server, and the run's name and report: common to all measurements.
 struct TargetOptions: ParsableArguments {
     @Option(help: "The server: http://host:port[/prefix].")
     var url = "http://127.0.0.1:8080"
@@ -57,19 +57,19 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// A field line that cannot end the head it is put into.
+    /// Validates that a field line cannot end the head that contains it.
     private static func isField(_ line: String) -> Bool {
         guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else { return false }
         return !line.utf8.contains { $0 == 0x0D || $0 == 0x0A }
     }
 
-    /// The set-up requests in force.
+    /// The set-up requests that apply.
     var setupLines: [RequestLine] {
         let lines = setup.isEmpty ? preset.setup : setup.filter { $0 != "none" }
         return lines.compactMap { RequestLine($0) }
     }
 
-    /// The run's name: eight characters that no earlier run had.
+    /// The run's name: eight random characters, so that no earlier run had the same.
     func resolvedRunName() -> String {
         if let runName { return runName }
         let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")

@@ -4,7 +4,7 @@ import ArgumentParser
 struct TimeSpan: ExpressibleByArgument, Equatable, Sendable {
     var nanoseconds: UInt64
 
-    /// The longest span that is taken: a day.
+    /// The longest span that is accepted: a day.
     static let limitSeconds = 86_400.0
 
     init(seconds: Double) {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Torture: a server that is killed again and again must lose nothing and repeat nothing.
+/// Torture: a server that is killed repeatedly must lose nothing and repeat nothing.
 struct TortureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",

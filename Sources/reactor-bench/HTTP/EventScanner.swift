@@ -1,20 +1,20 @@
-// Server-Sent Events as far as counting them needs it: blocks, their four fields, any split.
-// Source: WHATWG HTML §9.2.6. One liberty: a lone CR does not end a line here. No server that is
-// worth measuring writes one, and two searches per line would double the cost of the check.
+// Server-Sent Events as far as the checks need them: blocks and their four fields, split at any
+// point. Source: WHATWG HTML §9.2.6. One deviation: a lone CR does not end a line. No relevant
+// server writes one, and two searches per line would double the cost of the check.
 
-/// Cuts a stream into blocks.
+/// Splits a stream into blocks.
 struct EventScanner {
-    /// The longest unfinished block that is kept; a longer one is dropped and counted as a fault.
+    /// The longest incomplete block that is kept; a longer one is dropped and counted as a fault.
     static let blockLimitBytes = 16 << 20
 
-    /// The beginning of a block whose end has not come.
+    /// The beginning of a block that is not complete yet.
     private var partial: [UInt8] = []
-    /// Where the last, unfinished line of `partial` starts.
+    /// The start of the last, incomplete line of `partial`.
     private var partialLineStart = 0
 
-    /// Scans `range` of `bytes` and hands every complete block to `sink`.
+    /// Scans `range` of `bytes` and passes every complete block to `sink`.
     ///
-    /// Returns false when a block grew past the limit and was dropped.
+    /// Returns false if a block exceeded the limit and was dropped.
     @inline(__always)
     mutating func scan(
         _ bytes: Span<UInt8>, range: Range<Int>, into sink: inout some EventSink
@@ -42,7 +42,7 @@ struct EventScanner {
         return false
     }
 
-    /// Reads one block at `start`; nil when its end is not in `bytes`.
+    /// Reads one block at `start`; returns nil if its end is not in `bytes`.
     @inline(__always)
     private static func block(
         _ bytes: Span<UInt8>, from start: Int, into sink: inout some EventSink
@@ -53,7 +53,7 @@ struct EventScanner {
             var lineEnd = newline
             if lineEnd > lineStart, bytes[lineEnd - 1] == 0x0D { lineEnd -= 1 }
             if lineEnd == lineStart {
-                // A blank line behind a blank line ends no block: there is none.
+                // A blank line after a blank line ends no block.
                 if lineStart > start {
                     sink.receive(block, in: bytes, range: start..<newline + 1)
                 }
@@ -93,9 +93,9 @@ struct EventScanner {
         return start..<line.upperBound
     }
 
-    // MARK: Blocks that came in pieces
+    // MARK: Blocks that arrive in pieces
 
-    /// Feeds the unfinished block line by line; returns how much of `bytes` it took.
+    /// Adds lines to the incomplete block; returns the number of bytes used.
     private mutating func completePartial(
         _ bytes: Span<UInt8>, into sink: inout some EventSink
     ) -> Int {

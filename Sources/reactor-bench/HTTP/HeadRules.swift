@@ -1,6 +1,6 @@
-// Forms that a server must not send, though most clients would read them.
+// Forms that a server must not send, though most clients accept them.
 
-/// The rules of an answer's head that have no bearing on where its body ends.
+/// The rules for a response's head that do not affect where its body ends.
 enum HeadRules {
     /// RFC 9112 §4, §5 and §6.1; RFC 9110 §5.5 for values.
     static func check(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(ResponseFault) {
@@ -46,7 +46,7 @@ enum HeadRules {
         }
     }
 
-    /// RFC 9110 §5.6.2, as far as names in use have it.
+    /// RFC 9110 §5.6.2, restricted to the characters of names in use.
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F, 0x2E: true

@@ -1,10 +1,10 @@
-// An HTTP/1.1 response as a client reads it, fed with whatever a `recv` returned: heads, sized,
-// chunked and close-delimited bodies, split anywhere. It judges framing only; what it skips
-// (header fields, trailers, chunk extensions) has no bearing on a measurement.
+// Parses HTTP/1.1 responses from the pieces that `recv` returns: heads and sized, chunked and
+// close-delimited bodies, split at any point. It checks framing only; the parts that it skips
+// (header fields, trailers, chunk extensions) do not affect a measurement.
 
 /// Reads the responses of one connection, one after the other.
 struct ResponseReader {
-    /// The longest head that is taken: 64 KB, as long as any server's limit on what it sends.
+    /// The longest head that is accepted: 64 KB, at least any server's own limit.
     static let headLimitBytes = 65_536
 
     private enum Phase {
@@ -18,17 +18,17 @@ struct ResponseReader {
         case ended
     }
 
-    /// Whether what a client could overlook is a fault, too: see ``HeadRules``.
+    /// Whether faults that most clients tolerate are reported too: see ``HeadRules``.
     private let isStrict: Bool
     private var phase = Phase.head
-    /// The beginning of a head whose rest has not come.
+    /// The beginning of a head that is not complete yet.
     private var partial: [UInt8] = []
-    /// Whether the peer will close behind this response (`Connection: close`, or no length).
+    /// Whether the peer closes after this response (`Connection: close`, or no length).
     private(set) var closes = false
 
     init(isStrict: Bool = false) { self.isStrict = isStrict }
 
-    /// Takes the next step over `bytes` from `position`, which moves behind what was used.
+    /// Takes the next step over `bytes` from `position`, and moves `position` past the used bytes.
     mutating func next(
         _ bytes: Span<UInt8>, _ position: inout Int
     ) throws(ResponseFault) -> ResponseStep {
@@ -61,7 +61,7 @@ struct ResponseReader {
         }
     }
 
-    /// Says whether the peer's close ends the response that is being read.
+    /// Returns whether the peer's close ends the response that is being read.
     var endsAtClose: Bool {
         if case .untilClose = phase { return true }
         return false
@@ -127,7 +127,7 @@ struct ResponseReader {
 
     // MARK: Heads
 
-    /// Reads one head; nil when its end has not come.
+    /// Reads one head; returns nil if it is incomplete.
     private mutating func head(
         _ bytes: Span<UInt8>, _ position: inout Int
     ) throws(ResponseFault) -> Int? {
@@ -140,7 +140,7 @@ struct ResponseReader {
             partial.append(bytes, in: position..<bytes.count)
             position = bytes.count
         } else {
-            // Line by line, so that the bytes behind the head stay where they are.
+            // Line by line, so that the bytes after the head stay where they are.
             while position < bytes.count {
                 let lineEnd = bytes.firstOffset(of: 0x0A, from: position).map { $0 + 1 }
                 partial.append(bytes, in: position..<(lineEnd ?? bytes.count))
@@ -174,7 +174,7 @@ struct ResponseReader {
     private mutating func interpret(
         _ bytes: Span<UInt8>, _ range: Range<Int>
     ) throws(ResponseFault) -> Int {
-        // "HTTP/1.1 200": the status stands at a fixed place (RFC 9112 §4).
+        // "HTTP/1.1 200": the status has a fixed offset (RFC 9112 §4).
         guard range.count >= 13, bytes.hasPrefix("HTTP/1.", at: range.lowerBound),
             let code = bytes.decimal(in: range.lowerBound + 9..<range.lowerBound + 12),
             code >= 100
@@ -193,7 +193,7 @@ struct ResponseReader {
         return status
     }
 
-    /// RFC 9112 §6.3, as far as a client needs it that sends neither HEAD nor CONNECT.
+    /// RFC 9112 §6.3, as far as it applies to a client without HEAD and CONNECT.
     private mutating func begin(status: Int, _ fields: Fields) {
         closes = fields.closes
         if status == 204 || status == 304 {

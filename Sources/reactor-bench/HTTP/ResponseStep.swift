@@ -1,16 +1,16 @@
 /// The next part of a response.
 enum ResponseStep: Equatable {
-    /// All bytes are used; more are needed.
+    /// All bytes are used; the reader needs more.
     case needMore
     /// A final head (1xx are skipped) with this status.
     case head(Int)
-    /// A piece of the body: a range of the bytes that were given.
+    /// A piece of the body: a range of the given bytes.
     case body(Range<Int>)
     /// The response is complete.
     case end
 }
 
-/// The peer's fault: bytes that are no HTTP/1.1 response.
+/// The peer's fault: the bytes are not a valid HTTP/1.1 response.
 enum ResponseFault: Error, Equatable {
     case noStatusLine
     case badContentLength
@@ -18,6 +18,6 @@ enum ResponseFault: Error, Equatable {
     case headTooLong
     /// Bytes between a chunk's data and its line end.
     case badChunkEnd
-    /// A line of the head that is no field, or fields that contradict each other.
+    /// A line of the head that is not a field, or fields that contradict each other.
     case badHead(String)
 }

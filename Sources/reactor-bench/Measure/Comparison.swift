@@ -1,7 +1,7 @@
 /// Figures of several runs, each made several times, side by side.
 struct Comparison {
     private let names: [String]
-    /// Figure names in the order in which they first came.
+    /// The names of the figures, in the order of their first occurrence.
     private var order: [String] = []
     private var units: [String: FigureUnit] = [:]
     /// Values by figure, then by run.
@@ -40,7 +40,7 @@ struct Comparison {
         return value / base
     }
 
-    /// How far a run's values lie apart, as a share of their median: the noise.
+    /// The spread of a run's values as a share of their median: the noise.
     func spread(_ figure: String, of index: Int) -> Double? {
         guard let all = values[figure]?[index], let least = all.min(), let most = all.max(),
             let median = median(figure, of: index), median != 0
@@ -48,7 +48,7 @@ struct Comparison {
         return (most - least) / median.magnitude
     }
 
-    /// One row a figure: median ± half the spread, and the ratio to the first.
+    /// One row per figure: median ± half the spread, and the ratio to the first run.
     var table: String {
         var rows = [[""] + names]
         for name in order {

@@ -14,7 +14,7 @@ struct Figure {
     var value: Double
     var unit: FigureUnit
 
-    /// The value as a person reads it.
+    /// The value formatted for a reader.
     var text: String {
         switch unit {
         case .count: Self.grouped(value)

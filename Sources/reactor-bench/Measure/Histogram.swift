@@ -1,5 +1,5 @@
-// Log-linear buckets: 128 per power of two, so a quantile is at most 0.8 % above the truth, in
-// 58 KB whatever is recorded. Values below 128 ns are exact.
+// Log-linear buckets: 128 per power of two, so a quantile is at most 0.8 % above the exact value,
+// in a constant 58 KB. Values below 128 ns are exact.
 
 /// Counts durations, for quantiles.
 struct Histogram {
@@ -10,7 +10,7 @@ struct Histogram {
     private var buckets = [UInt64](repeating: 0, count: bucketCount)
     /// The number of values recorded.
     private(set) var count: UInt64 = 0
-    /// The largest value, exact; 0 when there is none.
+    /// The largest value, exact; 0 if there is none.
     private(set) var max: UInt64 = 0
 
     /// Records one value in nanoseconds.
@@ -51,7 +51,7 @@ struct Histogram {
         guard index >= subCount else { return UInt64(index) }
         let exponent = UInt64(index >> subBits - 1)
         let sub = UInt64(index & (subCount - 1) + subCount)
-        // The last bucket's bound would be 2^64: it wraps to UInt64.max by the subtraction.
+        // The last bucket's bound would be 2^64; the subtraction wraps it to UInt64.max.
         return (sub + 1) << exponent &- 1
     }
 }

@@ -1,16 +1,16 @@
-/// Writes JSON: four shapes are too few for an encoder and its module.
+/// Writes JSON. Four shapes do not justify an encoder and its module.
 struct JSONText {
     private(set) var text = ""
     private var needsComma = false
 
-    /// Begins an object or an array.
+    /// Starts an object or an array.
     mutating func open(_ bracket: String) {
         if needsComma { text += "," }
         text += bracket
         needsComma = false
     }
 
-    /// Ends it.
+    /// Ends an object or an array.
     mutating func close(_ bracket: String) {
         text += bracket
         needsComma = true
@@ -28,7 +28,7 @@ struct JSONText {
         member(name, raw: Self.quoted(value))
     }
 
-    /// Writes a member whose value is JSON already.
+    /// Writes a member whose value is JSON text.
     mutating func member(_ name: String, raw: String) {
         key(name)
         text += raw
@@ -40,7 +40,7 @@ struct JSONText {
         member(name, raw: "[" + values.map(Self.quoted).joined(separator: ",") + "]")
     }
 
-    /// A number as JSON allows it: no infinities.
+    /// A number as JSON allows it: without infinities.
     static func number(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         return value == value.rounded() && value.magnitude < 1e15

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Glibc
 
-    /// Reading /proc: its files have no size and no seek.
+    /// Reads /proc, whose files have no size and cannot seek.
     enum ProcFile {
         /// A file's text; nil when it cannot be read.
         static func text(_ path: String) -> String? {

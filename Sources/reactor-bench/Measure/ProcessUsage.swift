@@ -14,12 +14,12 @@
         /// Resident bytes that belong to the process alone.
         var unshared: UInt64 = 0
         var descriptors: UInt64 = 0
-        /// Those of them that are sockets.
+        /// The number of descriptors that are sockets.
         var sockets: UInt64 = 0
 
-        /// Reads the processes and their descendants; those that have gone count nothing.
+        /// Reads the processes and their descendants; ended processes count nothing.
         ///
-        /// `isDeep` adds what is expensive for the server while it is read: walking its pages.
+        /// `isDeep` adds figures whose reading costs the server time: the kernel walks its pages.
         static func read(_ pids: [Int], isDeep: Bool = true) -> ProcessUsage {
             var usage = ProcessUsage()
             for pid in withDescendants(pids) {
@@ -43,7 +43,7 @@
             return usage
         }
 
-        /// Resident bytes as the scheduler's books have them: cheap enough to ask while measuring.
+        /// The resident bytes in the scheduler's counters: cheap enough to read while measuring.
         static func residentNow(_ pids: [Int]) -> UInt64 {
             var pages: UInt64 = 0
             for pid in withDescendants(pids) {
@@ -54,7 +54,7 @@
             return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
         }
 
-        /// The pids with their descendants that live now.
+        /// The given processes and their descendants that are alive.
         static func withDescendants(_ pids: [Int]) -> [Int] {
             guard !pids.isEmpty else { return [] }
             var childrenOf: [Int: [Int]] = [:]
@@ -74,7 +74,8 @@
             return all
         }
 
-        /// The fields of a stat line from `state` on: the command before may hold anything.
+        /// The fields of a stat line from `state` on; the command before them may hold any
+        /// character.
         private static func fields(ofStat text: String) -> [Substring] {
             guard let close = text.lastIndex(of: ")") else { return [] }
             return text[text.index(after: close)...].split(separator: " ")

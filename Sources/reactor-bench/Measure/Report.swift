@@ -3,7 +3,7 @@ struct Report {
     /// The measurement and its target, in one line.
     var title: String
     var figures: [Figure] = []
-    /// The faults; empty when the run counts.
+    /// The faults; empty if the run is valid.
     var problems: [String] = []
     /// Notes that do not invalidate the run.
     var notes: [String] = []
@@ -38,7 +38,7 @@ struct Report {
         return lines.joined(separator: "\n")
     }
 
-    /// The same as one JSON object; values are in the unit that stands beside them.
+    /// The report as one JSON object; each value has its unit beside it.
     var json: String {
         var object = JSONText()
         object.open("{")

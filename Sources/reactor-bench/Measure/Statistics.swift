@@ -1,6 +1,6 @@
 /// Figures over several measurements.
 enum Statistics {
-    /// The median; the mean of the middle two of an even number; 0 of none.
+    /// The median. An even number of values gives the mean of the middle two; no values give 0.
     static func median(_ values: [Double]) -> Double {
         guard !values.isEmpty else { return 0 }
         let sorted = values.sorted()
@@ -8,8 +8,8 @@ enum Statistics {
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 
-    /// How far the last third of a curve lies above its middle third, medians compared; what the
-    /// first third shows is warm-up. 0 for fewer than six samples.
+    /// The difference between the median of a curve's last third and that of its middle third; the
+    /// first third is warm-up. 0 for fewer than six samples.
     static func growth(_ curve: [Double]) -> Double {
         guard curve.count >= 6 else { return 0 }
         let third = curve.count / 3

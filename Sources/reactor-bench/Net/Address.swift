@@ -1,4 +1,4 @@
-// Where to connect to, and from which of many local addresses.
+// The address to connect to, and the many local addresses to connect from.
 #if os(Linux)
     import CEpoll
     import Glibc
@@ -8,8 +8,8 @@
         private var storage: sockaddr_storage
         private var length: socklen_t
 
-        /// Connections from one local address before the next one is used: the kernel has about
-        /// 28 000 ephemeral ports for each (`net.ipv4.ip_local_port_range`).
+        /// The number of connections from one local address before the next address is used: the
+        /// kernel has about 28 000 ephemeral ports for each (`net.ipv4.ip_local_port_range`).
         static let connectionsPerSource = 20_000
 
         /// Resolves a name or a numeric address.
@@ -34,13 +34,13 @@
         /// `AF_INET` or `AF_INET6`.
         var family: Int32 { Int32(storage.ss_family) }
 
-        /// Whether it lies in 127.0.0.0/8, where any source address may be bound.
+        /// Whether the address lies in 127.0.0.0/8, where any source address may be bound.
         var isLoopback: Bool {
             guard family == AF_INET else { return false }
             return unsafe withUnsafeBytes(of: storage) { bytes in unsafe bytes[4] == 127 }
         }
 
-        /// Begins to connect `descriptor`; returns 0 or the error number (`EINPROGRESS` included).
+        /// Starts to connect `descriptor`; returns 0 or the error number (`EINPROGRESS` included).
         func connect(_ descriptor: Int32) -> Int32 {
             unsafe withUnsafePointer(to: storage) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -49,10 +49,11 @@
             }
         }
 
-        /// Binds `descriptor` to 127.0.0.(2 + `index`), leaving the port to `connect`.
+        /// Binds `descriptor` to 127.0.0.(2 + `index`) and leaves the choice of the port to
+        /// `connect`.
         static func bindLoopback(_ descriptor: Int32, index: Int) throws(BenchError) {
             // IP_BIND_ADDRESS_NO_PORT = 24 (linux/in.h, which the Glibc module does not expose):
-            // without it `bind` picks a port that no other connection of the host may share.
+            // without it `bind` picks a port that no other connection of the host can share.
             var on: Int32 = 1
             unsafe setsockopt(descriptor, Int32(IPPROTO_IP), 24, &on, 4)
             var source = sockaddr_in()

@@ -1,17 +1,17 @@
-// Why a run could not be made. What a run found wrong with the server is no error but part of its
-// report, and decides the exit status.
+// The reasons why a run cannot be made. A fault of the server that a run finds is not an error: it
+// is part of the report, and decides the exit status.
 
-/// An error that ends the tool before or within a run.
+/// An error that ends the tool before or during a run.
 enum BenchError: Error, CustomStringConvertible {
     /// A system call failed: its name and `errno`.
     case system(operation: String, code: Int32)
-    /// The host of a URL has no address.
+    /// The host of a URL resolves to no address.
     case unresolvable(host: String)
     /// An option or a combination of options cannot be used.
     case usage(String)
-    /// The server did not get the run to where measuring could begin.
+    /// The server did not reach the state in which the measurement can start.
     case setup(String)
-    /// The platform lacks what the tool is built on.
+    /// The platform lacks a feature that the tool needs.
     case unsupportedPlatform
 
     var description: String {

@@ -2,25 +2,26 @@
     import CEpoll
     import Glibc
 
-    /// The calls on one client socket. It owns nothing: pools hold descriptors and close them.
+    /// System calls on client sockets. Nothing is owned here: pools hold the descriptors and close
+    /// them.
     enum ClientSocket {
         /// The outcome of a call on a non-blocking socket.
         enum Outcome: Equatable {
             case bytes(Int)
             case wouldBlock
-            /// The peer closed in order.
+            /// The peer closed the connection in order.
             case closed
             case failed(Int32)
         }
 
-        /// Opens a non-blocking socket and begins to connect it.
+        /// Opens a non-blocking socket and starts to connect it.
         ///
         /// `ordinal` counts the pool's connections and picks the local address on loopback.
-        /// `receiveBufferBytes` is set before connecting, for it decides the window.
+        /// `receiveBufferBytes` is set before the connect, because it decides the window.
         static func connect(
             to address: Address, ordinal: Int, receiveBufferBytes: Int? = nil
         ) throws(BenchError) -> Int32 {
-            // Closed on exec: a server that `torture` starts must not hold its clients' sockets.
+            // Close-on-exec: a server that `torture` starts must not inherit its clients' sockets.
             let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
             let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | flags, 0)
             guard descriptor >= 0 else { throw .system(operation: "socket", code: errno) }
@@ -42,7 +43,7 @@
             return descriptor
         }
 
-        /// The error a connection attempt ended with, 0 for none.
+        /// The error of the connection attempt; 0 if there was none.
         static func connectError(_ descriptor: Int32) -> Int32 {
             var code: Int32 = 0
             var size = socklen_t(4)
@@ -61,7 +62,7 @@
             return errno == EAGAIN || errno == EINTR ? .wouldBlock : .failed(errno)
         }
 
-        /// Writes what it can of `bytes` from `start`.
+        /// Writes `bytes` from `start`, as many as the socket accepts.
         @inline(__always)
         static func send(_ descriptor: Int32, _ bytes: Span<UInt8>, from start: Int) -> Outcome {
             let count = unsafe bytes.withUnsafeBytes { raw -> Int in
@@ -73,7 +74,7 @@
             return errno == EAGAIN || errno == EINTR ? .wouldBlock : .failed(errno)
         }
 
-        /// Closes without lingering: a bench that leaves 20 000 ports in TIME_WAIT spoils the next.
+        /// Closes without TIME_WAIT: 20 000 ports in TIME_WAIT would disturb the next run.
         static func closeHard(_ descriptor: Int32) {
             var option = linger(l_onoff: 1, l_linger: 0)
             let size = socklen_t(MemoryLayout<linger>.size)
@@ -81,7 +82,7 @@
             Glibc.close(descriptor)
         }
 
-        /// Closes as a well-behaved client does.
+        /// Closes in order, as a well-behaved client does.
         static func close(_ descriptor: Int32) {
             Glibc.close(descriptor)
         }

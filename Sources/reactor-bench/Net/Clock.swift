@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// The tool's clock: monotonic nanoseconds. `ContinuousClock` counts in attoseconds and would cost
-/// more than the call itself.
+/// The tool's clock: monotonic nanoseconds. `ContinuousClock` counts in attoseconds; the conversion
+/// would cost more than the call itself.
 enum Clock {
-    /// Nanoseconds since some fixed point.
+    /// Nanoseconds since an arbitrary fixed point.
     @inline(__always)
     static func now() -> UInt64 {
         var time = timespec()

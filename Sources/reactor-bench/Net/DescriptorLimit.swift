@@ -3,9 +3,9 @@
 
     /// The process's limit on open files.
     enum DescriptorLimit {
-        /// Raises the limit as far as this process may, and refuses a run that would not fit.
+        /// Raises the limit as far as this process may; throws if it stays too low for the run.
         ///
-        /// `count` is the number of sockets; 64 more are left for everything else.
+        /// `count` is the number of sockets; 64 more descriptors are reserved for everything else.
         static func raise(for count: Int) throws(BenchError) {
             let wanted = rlim_t(count + 64)
             var limit = rlimit()

@@ -1,12 +1,12 @@
-// One epoll instance, level-triggered: one `recv` per wake-up with a buffer larger than what comes
-// is one call less per event than edge-triggered reading to EAGAIN.
+// One epoll instance, level-triggered: one `recv` per wake-up, with a buffer larger than the data,
+// is one call less per event than an edge-triggered read until EAGAIN.
 #if os(Linux)
     import CEpoll
     import Glibc
 
     /// The readiness of a descriptor.
     struct Readiness {
-        /// The token that was given at `add`.
+        /// The token that was passed to `add`.
         var token: UInt64
         var isReadable: Bool
         var isWritable: Bool
@@ -14,14 +14,15 @@
 
     /// Waits for many sockets at once.
     ///
-    /// Safe though `epoll_event` holds a union: the union is written and read as a number only.
+    /// Memory-safe although `epoll_event` holds a union: this code writes and reads it as a number
+    /// only.
     @safe struct Poller: ~Copyable {
         /// The readiness to wait for.
         enum Interest {
             case reading
             case readingAndWriting
             case writing
-            /// Only errors and hang-ups: the stalled readers' interest.
+            /// Only errors and hang-ups: used for readers that have stalled.
             case nothing
         }
 
@@ -29,8 +30,8 @@
         private let isBusy: Bool
         private var events: [epoll_event]
 
-        /// Opens the instance. `capacity` is the most events one wait returns; one that `isBusy`
-        /// never sleeps.
+        /// Opens the instance. `capacity` is the maximum number of events that one wait returns. An
+        /// instance with `isBusy` never sleeps.
         init(capacity: Int = 1024, isBusy: Bool = false) throws(BenchError) {
             self.isBusy = isBusy
             descriptor = epoll_create1(0)
@@ -42,20 +43,21 @@
             close(descriptor)
         }
 
-        /// Begins to watch a socket.
+        /// Starts to watch a socket.
         func add(_ socket: Int32, token: UInt64, for interest: Interest) throws(BenchError) {
             try control(EPOLL_CTL_ADD, socket, token, interest)
         }
 
-        /// Changes what is waited for.
+        /// Changes the readiness to wait for.
         func modify(_ socket: Int32, token: UInt64, for interest: Interest) throws(BenchError) {
             try control(EPOLL_CTL_MOD, socket, token, interest)
         }
 
-        /// Waits until `deadline` (a `Clock` time) at most; returns how many sockets are ready.
+        /// Waits until `deadline` (a `Clock` time) at the latest; returns the number of ready
+        /// sockets.
         ///
-        /// Nanoseconds matter: with a millisecond's granularity an open-loop rate of 1000/s would
-        /// come in lumps, and lateness would be read as the server's latency.
+        /// The wait needs nanoseconds: with milliseconds, an open-loop rate of 1000/s would be sent
+        /// in bursts, and the lateness would be read as the server's latency.
         mutating func wait(until deadline: UInt64) throws(BenchError) -> Int {
             var count = 0
             repeat {

@@ -1,11 +1,11 @@
 #if os(Linux)
-    /// Whether every reader was given as many events as its stream accepted.
+    /// Whether every reader received as many events as its stream accepted.
     struct Accounts {
-        /// Deliveries that had not come at the timeout.
+        /// Deliveries that were missing at the timeout.
         private(set) var missing: UInt64 = 0
-        /// Deliveries beyond what was accepted.
+        /// Deliveries in excess of the accepted events.
         private(set) var surplus: UInt64 = 0
-        /// When the last delivery came.
+        /// The time of the last delivery.
         private(set) var lastDelivery = Clock.now()
 
         /// The faults, a sentence each.
@@ -16,7 +16,8 @@
             return problems
         }
 
-        /// Turns until all that was accepted is delivered, or the timeout; then compares.
+        /// Runs turns until all accepted events are delivered or the timeout is over; then
+        /// compares.
         static func settle(
             _ driver: inout Driver, streams: Int, timeout: TimeSpan
         ) throws(BenchError) -> Accounts {
@@ -37,7 +38,7 @@
             return accounts
         }
 
-        /// Reader by reader: one's excess must not cover another's loss.
+        /// Reader by reader: an excess of one reader must not hide a loss of another.
         private mutating func compare(_ driver: borrowing Driver, _ streams: Int) {
             missing = 0
             surplus = 0

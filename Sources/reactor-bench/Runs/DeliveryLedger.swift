@@ -1,15 +1,15 @@
-// The subscribers' books: what each has received, and whether that was every event once, in order.
+// The events that each subscriber received, and whether they were complete and in order.
 
-/// Takes the blocks of all subscribers, one subscriber at a time.
+/// Checks the blocks of all subscribers, one subscriber at a time.
 struct DeliveryLedger: EventSink {
     private let checks: DeliveryChecks
     private let streams: Int
     private var orders: [OrderChecker]
     private var marks: MarkLedger
     private var memo: EventMemo
-    /// How many events each subscriber has been given.
+    /// The number of events that each subscriber received.
     private(set) var received: [UInt64]
-    /// Whether each subscriber's stream said `event: end`.
+    /// Whether each subscriber's stream sent `event: end`.
     private(set) var hasEnded: [Bool]
     /// The counts.
     var tally = DeliveryTally()
@@ -17,7 +17,7 @@ struct DeliveryLedger: EventSink {
     private var current = 0
     private var now: UInt64 = 0
 
-    /// Empty books for `subscribers`, of whom the ith reads stream i mod `streams`.
+    /// An empty ledger for `subscribers`; subscriber i reads stream i mod `streams`.
     init(subscribers: Int, streams: Int, publishers: Int, checks: DeliveryChecks) {
         self.checks = checks
         self.streams = streams
@@ -32,14 +32,14 @@ struct DeliveryLedger: EventSink {
     /// The last id of a subscriber, for `Last-Event-ID`.
     func lastID(of subscriber: Int) -> EventID? { orders[subscriber].last }
 
-    /// Says whose blocks come next, and when they were received.
+    /// Sets the subscriber of the next blocks, and the time of their receipt.
     @inline(__always)
     mutating func begin(subscriber: Int, at now: UInt64) {
         current = subscriber
         self.now = now
     }
 
-    /// Takes the next event without parsing it, if it is known; returns where it ends.
+    /// Accepts the next event without parsing it, if it is known; returns its end.
     @inline(__always)
     mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? {
         let ordinal = received[current]
@@ -55,7 +55,7 @@ struct DeliveryLedger: EventSink {
         return position + entry.length
     }
 
-    /// Takes a block that had to be parsed.
+    /// Checks a block that had to be parsed.
     mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
         guard let data = block.data else {
             if let id = block.id { rebase(bytes, id) }
@@ -74,7 +74,7 @@ struct DeliveryLedger: EventSink {
         }
         let mark = checks.marks ? Mark.find(in: bytes, range: data) : nil
         if checks.marks {
-            // One event, one verdict: a loss that both checks see is one loss.
+            // One verdict per event: a loss that both checks find is one loss.
             let marked = mark.map { receive($0) } ?? .malformed
             if verdict == .inOrder { verdict = marked }
         }
@@ -101,7 +101,7 @@ struct DeliveryLedger: EventSink {
         orders[current].rebase(to: id)
     }
 
-    /// Takes the service's own events; false when it is none of them.
+    /// Handles the service's own events; returns false for any other event.
     private mutating func takeServiceEvent(
         _ bytes: Span<UInt8>, _ event: Range<Int>, id: Range<Int>?
     ) -> Bool {

@@ -1,6 +1,6 @@
 /// The counts of a pool of subscribers.
 struct DeliveryTally {
-    /// Events that were checked, whatever the verdict.
+    /// The number of checked events, with any verdict.
     var deliveries: UInt64 = 0
     var gaps: UInt64 = 0
     var doubles: UInt64 = 0
@@ -8,18 +8,18 @@ struct DeliveryTally {
     var epochChanges: UInt64 = 0
     /// Ids or marks that could not be read.
     var malformed: UInt64 = 0
-    /// `event: reset` blocks: the server's own word that something was lost.
+    /// `event: reset` blocks: the server itself reports a loss.
     var resets: UInt64 = 0
     /// `event: end` blocks.
     var ends: UInt64 = 0
     var snapshots: UInt64 = 0
     /// Streams that were opened again after the server closed them.
     var resumes: UInt64 = 0
-    /// Streams that were answered with another status than 200.
+    /// Streams whose response had another status than 200.
     var refused: UInt64 = 0
-    /// Connections that ended without order: a reset, or bytes that are no HTTP.
+    /// Connections that were reset, or whose bytes were not valid HTTP.
     var broken: UInt64 = 0
-    /// From the publisher's send to the receipt here.
+    /// The time from the publisher's send to the receipt here.
     var latency = Histogram()
 
     /// Counts a verdict.

@@ -1,10 +1,10 @@
-// One thread, one poller, one buffer, three pools. The pools are structs inside this struct and not
-// objects: exclusive access is then proved by the compiler, where a class pays for each access.
+// One thread, one poller, one buffer, three pools. The pools are structs within this struct: the
+// compiler proves exclusive access to them, while a class would check each access at run time.
 #if os(Linux)
-    /// Drives publishers, subscribers, and peers that send what no server should accept.
+    /// Drives publishers, subscribers, and peers that send invalid requests.
     struct Driver: ~Copyable {
-        /// Larger than what a socket buffer mostly holds, so that one `recv` takes it all, and
-        /// smaller than the second-level cache.
+        /// Larger than the usual content of a socket buffer, so that one `recv` reads all of it,
+        /// and smaller than the second-level cache.
         static let bufferBytes = 262_144
 
         var poller: Poller
@@ -13,7 +13,7 @@
         var subscribers: SubscriberPool
         private var buffer: [UInt8]
 
-        /// Opens nothing yet: requesters open at their start, subscribers in the turns.
+        /// Opens no connection: requesters connect when they start, subscribers during the turns.
         init(
             requests: RequestPlan?, subscriptions: SubscriberPlan?, hostile: RequestPlan? = nil,
             target: Target
@@ -32,7 +32,8 @@
             buffer = [UInt8](repeating: 0, count: Self.bufferBytes)
         }
 
-        /// Sends what is due, waits until `deadline` at most, and handles what is ready.
+        /// Sends the requests that are due, waits until `deadline` at most, and handles ready
+        /// sockets.
         @inline(__always)
         mutating func turn(until deadline: UInt64) throws(BenchError) {
             try publishers.pump(poller)
@@ -52,7 +53,7 @@
             }
         }
 
-        /// Turns until every subscriber's stream is established; throws at the timeout.
+        /// Runs turns until every subscriber's stream is established; throws at the timeout.
         mutating func establishAll(timeout: TimeSpan) throws(BenchError) {
             let deadline = Clock.now() + timeout.nanoseconds
             while !subscribers.isEstablished {

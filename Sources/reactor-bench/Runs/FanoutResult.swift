@@ -4,30 +4,30 @@
         var title: String
         var published = RequestTally()
         var delivered = DeliveryTally()
-        /// Deliveries, body bytes and seconds from the end of the warm-up to the last delivery.
+        /// Deliveries, body bytes and seconds, from the end of the warm-up to the last delivery.
         var deliveries: UInt64 = 0
         var bytes: UInt64 = 0
         var seconds: Double = 0
-        /// Whether everybody got everything.
+        /// Whether every reader received every event.
         var accounts = Accounts()
         var ramp = Histogram()
         var rampSeconds: Double = 0
-        /// Streams that the run made, and of which how many never read and how many of those
-        /// the server closed.
+        /// The number of streams, how many of them never read, and how many of those the server
+        /// closed.
         var stalled = 0
         var stalledClosed = 0
         var ownCPU: UInt64 = 0
-        /// The server before anything was opened, with all streams open, and at the end.
+        /// The server's usage before anything was opened, with all streams open, and at the end.
         var before = ProcessUsage()
         var opened = ProcessUsage()
         var after = ProcessUsage()
-        /// The server's CPU at the end of the warm-up.
+        /// The server's CPU time at the end of the warm-up.
         var warmCPU: UInt64 = 0
-        /// The largest resident size that was seen while publishing.
+        /// The largest resident size during publishing.
         var residentMax: UInt64 = 0
         var hasUsage = false
 
-        /// Everything that spoils the run.
+        /// All faults that invalidate the run.
         var problems: [String] {
             var problems = published.problems + delivered.problems + accounts.problems
             if deliveries == 0 { problems.append("nothing was delivered") }

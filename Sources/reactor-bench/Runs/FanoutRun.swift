@@ -5,17 +5,17 @@
         private let options: FanoutOptions
         private let stalled: Int
 
-        /// How often the server's memory is looked at while it publishes.
+        /// The interval at which the server's memory is read during publishing.
         private static let samplingInterval: UInt64 = 200_000_000
 
-        /// `stalled` subscribers that never read are added to those of `options`.
+        /// Adds `stalled` subscribers, which never read, to those of `options`.
         init(target: Target, options: FanoutOptions, stalled: Int = 0) {
             self.target = target
             self.options = options
             self.stalled = stalled
         }
 
-        /// Sets up, opens the streams, publishes, waits for the last delivery.
+        /// Sets up, opens the streams, publishes, and waits for the last delivery.
         func result() throws(BenchError) -> FanoutResult {
             var result = FanoutResult(title: title)
             result.hasUsage = !target.options.pids.isEmpty

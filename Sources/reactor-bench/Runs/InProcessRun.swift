@@ -1,13 +1,14 @@
 internal import Reactors
 
-/// Sends actions to a reactor in this process, in the ways there are.
+/// Sends actions to a reactor in this process, in each available way.
 ///
-/// Counts processor time of the whole process: what one core would need, whatever else uses it.
+/// Counts processor time of the whole process: the time that one core needs, regardless of other
+/// load.
 struct InProcessRun {
     let actions: Int
     let rounds: Int
 
-    // Where a list is long enough that a copy of it would show: 160 KB.
+    // The length at which a copy of the list shows in the measurement: 160 KB.
     private static let longList = 20_000
 
     func report() async -> Report {
@@ -29,7 +30,7 @@ struct InProcessRun {
         return report
     }
 
-    // MARK: The ways
+    // MARK: Ways to send
 
     private func core() -> Time {
         let core = ReactorCore(reactor: Counting())
@@ -86,7 +87,7 @@ struct InProcessRun {
     }
 }
 
-/// How long a round took, and whether it did what it should.
+/// The duration of a round, and whether its result is right.
 private struct Time {
     var nanoseconds: UInt64
     var count: Int
@@ -114,7 +115,7 @@ private struct Time {
     }
 }
 
-// Why not inlined: the optimiser would make one addition of a million actions.
+// Not inlined: otherwise the optimiser reduces a million actions to one addition.
 @inline(never)
 private func send<R: Reactor>(
     _ action: R.Action, _ number: UInt64, to core: ReactorCore<R>, _ observer: Deaf<R>
@@ -122,7 +123,7 @@ private func send<R: Reactor>(
     _ = core.receive(action, tag: ActionTag(number), observer: observer)
 }
 
-// Inside the actor a call is a plain call: what a caller does who has many actions at once.
+// Inside the actor a call is synchronous, as for a caller with many actions at once.
 private func sendAll(_ host: isolated ReactorHost<Counting>, _ actions: Int) -> Time {
     let start = Clock.ownCPU()
     for _ in 0..<actions { host.send(.add(1)) }
@@ -167,7 +168,7 @@ private struct Uninterested: ActionLogger {
     func log(_ entry: ActionLogEntry<Counting>) async {}
 }
 
-/// Takes no notice of anything.
+/// Ignores every call.
 private final class Deaf<R: Reactor>: ReactorCoreObserver {
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {}
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {}

@@ -14,7 +14,7 @@
             preset = target.options.preset
         }
 
-        /// Something that is done at a rate per second.
+        /// An action that is done at a rate per second.
         private struct Beat {
             private let interval: UInt64
             private var next: UInt64
@@ -38,7 +38,7 @@
             var descriptors: [Double] = []
         }
 
-        /// Opens everything, soaks, drains, closes, and judges.
+        /// Opens everything, runs the soak, drains, closes, and checks.
         func report() throws(BenchError) -> Report {
             try target.setUp(sessions: streams.streams)
             let before = target.usage()
@@ -80,7 +80,7 @@
             while true {
                 let now = Clock.now()
                 guard now < end, !driver.publishers.isDone else { return }
-                // Steps that share no divisor with usual counts, so that all have their turn.
+                // Strides that share no divisor with usual counts, so that every index is reached.
                 while churn.isDue(now) {
                     turn &+= 7919
                     let index = turn % driver.subscribers.readers
@@ -106,7 +106,8 @@
             to report: inout Report
         ) {
             var delivered = driver.subscribers.ledger.tally
-            // A stalled reader is closed and comes back with an old position: it must be reset.
+            // A stalled reader is disconnected and resumes with an old position: it must get a
+            // reset.
             let expected = min(delivered.resets, UInt64(driver.subscribers.stalledClosed))
             delivered.resets -= expected
             report.add("stalled readers reset", Double(expected), .count)
@@ -137,13 +138,13 @@
                 report.notes.append("no --pid: memory and descriptors were not judged")
                 return
             }
-            // Closing takes the server a moment; it is given as long as anything else.
+            // The server needs a moment to close; it gets the same timeout as everything else.
             let deadline = Clock.now() + target.options.timeout.nanoseconds
             var after = target.usage()
             while after.sockets > before.sockets, Clock.now() < deadline {
                 after = target.usage()
             }
-            // Its own memory: a page shared with another process would count more when that one ends.
+            // Private memory only: a shared page counts more once the other process has ended.
             report.add("server memory before (own)", Double(before.unshared), .bytes)
             report.add("server memory max (own)", curve.memory.max() ?? 0, .bytes)
             report.add("server memory, all gone (own)", Double(after.unshared), .bytes)
@@ -153,7 +154,7 @@
             if after.sockets > before.sockets {
                 report.problems.append("\(after.sockets - before.sockets) sockets still open")
             }
-            // A journal opens its file a few times, once each; what leaks continues leaking.
+            // A journal opens its file a few times, once each; a leak continues to grow.
             let files = Double(after.descriptors - after.sockets)
             if files > Double(before.descriptors - before.sockets) + 8 {
                 report.problems.append("files still open: \(Int(files)) descriptors are no sockets")

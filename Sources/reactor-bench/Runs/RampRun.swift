@@ -6,7 +6,7 @@
         private let settle: TimeSpan
         private let isPerSession: Bool
 
-        /// `isPerSession` also measures what the set-up of the sessions costs.
+        /// `isPerSession` also measures the cost of the sessions' set-up.
         init(target: Target, streams: StreamOptions, settle: TimeSpan, isPerSession: Bool) {
             self.target = target
             self.streams = streams
@@ -14,7 +14,7 @@
             self.isPerSession = isPerSession
         }
 
-        /// Creates the sessions, opens the streams, lets them rest, measures.
+        /// Creates the sessions, opens the streams, lets them rest, and measures.
         func report() throws(BenchError) -> Report {
             var report = Report(title: title)
             let empty = target.usage()
@@ -46,7 +46,7 @@
             return report
         }
 
-        /// Opens nothing, reads what comes.
+        /// Opens no connection, and reads the bytes that arrive.
         private func rest(_ driver: inout Driver) throws(BenchError) {
             let deadline = Clock.now() + settle.nanoseconds
             while Clock.now() < deadline {

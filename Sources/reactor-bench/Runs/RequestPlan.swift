@@ -1,23 +1,23 @@
 #if os(Linux)
     /// The plan of a pool of requesters.
     struct RequestPlan {
-        /// Which stream (session) a request is about.
+        /// The stream (session) of a request.
         enum StreamChoice {
             /// Connection i stays with stream i mod `streams`.
             case perConnection
-            /// Each connection goes round all streams, each starting at another.
+            /// Each connection iterates over all streams, starting at different ones.
             case rotating
-            /// The nth request is about stream n: for set-ups.
+            /// The nth request uses stream n: for set-ups.
             case sequential
         }
 
-        /// Sent in turn.
+        /// The templates, sent in turn.
         var templates: [RequestTemplate]
         var connections: Int
         var depth = 1
         var streams = 1
         var choice = StreamChoice.perConnection
-        /// The number of requests to send at most.
+        /// The maximum number of requests to send.
         var limit = Int.max
         /// Requests per second for an open loop; nil for a closed one.
         var rate: Double?

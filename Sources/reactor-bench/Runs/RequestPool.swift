@@ -1,7 +1,7 @@
-// Requesters: keep-alive connections with a bounded number of requests in flight each. Closed
-// loop: a response lets its connection send the next. Open loop (`rate`): requests fall due by the
-// clock, and one that finds no free connection waits, with its waiting counted as latency; what a
-// closed loop hides (a slow server slows its own load down) shows there.
+// Requesters: keep-alive connections with a bounded number of requests in flight each. Closed loop:
+// a response lets its connection send the next request. Open loop (`rate`): requests become due by
+// the clock. A due request without a free connection waits, and its wait counts as latency. This
+// shows an effect that a closed loop hides: a slow server slows down its own load.
 #if os(Linux)
     import Glibc
 
@@ -13,11 +13,11 @@
             var isWaitingToWrite = false
             var reader = ResponseReader()
             var status = 0
-            /// How many requests wait for a response, and where the oldest one's slot is.
+            /// The number of requests in flight, and the slot of the oldest one.
             var inFlight = 0
             var oldest = 0
             var turn = 0
-            /// The bytes that a full socket buffer did not accept.
+            /// The bytes that did not fit into the socket buffer.
             var unsent: [UInt8] = []
         }
 
@@ -26,7 +26,7 @@
             var stream: Int32 = 0
         }
 
-        /// Marks this pool's events among those of one poller.
+        /// Distinguishes this pool's events from those of other pools of the poller.
         let tag: UInt64
         private let plan: RequestPlan
         private let address: Address
@@ -40,11 +40,11 @@
 
         /// The counts.
         var tally = RequestTally()
-        /// The number of requests sent, since the beginning.
+        /// The number of requests sent since the beginning.
         private(set) var sent = 0
         /// The number of requests in flight.
         private(set) var inFlight = 0
-        /// How many of each stream's requests were accepted, since the beginning.
+        /// The number of accepted requests of each stream since the beginning.
         private(set) var acceptedPerStream: [UInt64]
         /// The next sequence number of each publisher on each stream: publisher × streams + stream.
         private(set) var sequences: [UInt32]
@@ -62,17 +62,17 @@
             sequences = [UInt32](repeating: 0, count: marked)
         }
 
-        /// Whether all there is to send was sent and answered.
+        /// Whether all requests were sent and answered.
         var isDone: Bool { inFlight == 0 && (isStopped || sent >= plan.limit) }
 
-        /// Opens all connections, if they are not; nothing is sent.
+        /// Opens all connections that are not open; nothing is sent.
         mutating func open(_ poller: borrowing Poller) throws(BenchError) {
             for index in requesters.indices where requesters[index].descriptor < 0 {
                 try connect(index, poller)
             }
         }
 
-        /// Lets requests go out from now on.
+        /// Starts to send requests.
         mutating func start(_ poller: borrowing Poller) throws(BenchError) {
             try open(poller)
             isStopped = false
@@ -95,12 +95,12 @@
             }
         }
 
-        /// The time until which the loop may sleep, as far as this pool is concerned.
+        /// The time until which the loop may sleep as far as this pool is concerned.
         var wakeTime: UInt64 {
             plan.rate == nil || isStopped || idle.isEmpty || sent >= plan.limit ? .max : nextDue
         }
 
-        /// Sends what is due in an open loop.
+        /// Sends the requests that are due in an open loop.
         mutating func pump(_ poller: borrowing Poller) throws(BenchError) {
             guard let rate = plan.rate, !isStopped else { return }
             let now = Clock.now()
@@ -111,7 +111,7 @@
             }
         }
 
-        /// Handles one of this pool's sockets; `buffer` is for reading into.
+        /// Handles one of this pool's sockets; `buffer` receives the bytes that are read.
         mutating func handle(
             _ ready: Readiness, _ poller: borrowing Poller, _ buffer: inout [UInt8]
         ) throws(BenchError) {
@@ -124,7 +124,7 @@
             }
         }
 
-        /// Cuts one connection, whatever it is doing, and opens it again: a client that vanished.
+        /// Closes one connection in any state and opens it again, like a client that vanished.
         mutating func abandon(
             _ index: Int, _ poller: borrowing Poller
         ) throws(BenchError) {
@@ -182,7 +182,7 @@
 
         // MARK: Sending
 
-        /// The connection can take requests: fill it (closed loop) or note it (open loop).
+        /// The connection is free: send requests (closed loop) or mark it as idle (open loop).
         private mutating func ready(
             _ index: Int, _ poller: borrowing Poller
         ) throws(BenchError) {
@@ -263,7 +263,7 @@
             }
         }
 
-        /// Takes received bytes; false when the connection is used up.
+        /// Parses received bytes; returns false when the connection cannot be used any longer.
         @inline(__always)
         private mutating func receive(_ index: Int, _ bytes: Span<UInt8>) -> Bool {
             let now = Clock.now()
@@ -275,7 +275,7 @@
                     case .body: break
                     case .head(let status): requesters[index].status = status
                     case .end:
-                        // A farewell that nobody asked for (408 on an idle connection, say).
+                        // A response without a request (408 on an idle connection, say).
                         guard requesters[index].inFlight > 0 else { return false }
                         complete(index, at: now)
                         if requesters[index].reader.closes { return false }

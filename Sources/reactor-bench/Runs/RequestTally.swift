@@ -8,11 +8,11 @@ struct RequestTally {
     var lost: UInt64 = 0
     /// Connections that were opened again.
     var reconnects: UInt64 = 0
-    /// Bytes that were no HTTP.
+    /// Received bytes that were not valid HTTP.
     var faults: UInt64 = 0
-    /// From a request's send (in an open loop: from when it was due) to its response.
+    /// The time from a request's send (in an open loop: from when it was due) to its response.
     var latency = Histogram()
-    /// How often each unexpected status came.
+    /// The number of responses with each unexpected status.
     var statuses: [Int: UInt64] = [:]
 
     /// The faults of the run, a sentence each.

@@ -7,7 +7,7 @@
             self.command = command
         }
 
-        /// Measures without and with stalled readers, in turn, in sessions of their own.
+        /// Measures without and with stalled readers alternately, in separate sessions.
         func report() throws(BenchError) -> Report {
             var without: [FanoutResult] = []
             var with: [FanoutResult] = []

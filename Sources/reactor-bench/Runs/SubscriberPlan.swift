@@ -6,12 +6,13 @@
         var streams: Int
         var publishers: Int
         var checks: DeliveryChecks
-        /// Connections that may wait for their first bytes at the same time.
+        /// The number of connections that may wait for their first bytes at the same time.
         var connectsInFlight = 256
-        /// Whether a stream counts as established by its head alone, or by its first body bytes.
+        /// Whether a stream counts as established after its head, or only after its first body
+        /// bytes.
         var awaitsFirstBytes = true
-        /// The number of subscribers, the last ones, that never read; their receive buffers are as small as the
-        /// kernel makes them.
+        /// The number of subscribers that never read: the last ones. Their receive buffers have the
+        /// minimum size of the kernel.
         var stalled = 0
         /// Whether a stalled stream that the server closed is opened again.
         var reopensStalled = false

@@ -1,10 +1,10 @@
 // Subscribers: connections that sent one GET and read its event stream for as long as it lasts. A
-// stream that the server closes in order is opened again with `Last-Event-ID`, and what follows
-// must continue what was there.
+// stream that the server closes in order is opened again with `Last-Event-ID`, and the new stream
+// must continue the old one.
 #if os(Linux)
     import Glibc
 
-    /// Opens streams, reads them and checks what they carry.
+    /// Opens streams, reads them and checks their events.
     struct SubscriberPool: ~Copyable {
         private enum Phase {
             case unopened
@@ -12,7 +12,7 @@
             case awaitingHead
             case awaitingFirstBytes
             case streaming
-            /// Established, and not read any more.
+            /// The stream is established, and not read any more.
             case stalled
             case closed
         }
@@ -26,7 +26,7 @@
             var wasEstablished = false
         }
 
-        /// Marks this pool's events among those of one poller.
+        /// Distinguishes this pool's events from those of other pools of the poller.
         let tag: UInt64
         private let plan: SubscriberPlan
         private let address: Address
@@ -37,18 +37,18 @@
         /// The last status that was not 200.
         private var refusal: Int?
 
-        /// The books: what each subscriber received.
+        /// The ledger of the events that each subscriber received.
         var ledger: DeliveryLedger
         /// How many streams were established at least once.
         private(set) var established = 0
-        /// From a connection's begin to its first bytes.
+        /// The time from the start of a connection to its first bytes.
         private(set) var ramp = Histogram()
         /// The body bytes received.
         private(set) var bytes: UInt64 = 0
-        /// How many of the stalled were closed by the server.
+        /// The number of stalled subscribers that the server disconnected.
         private(set) var stalledClosed = 0
 
-        /// A pool of which nothing is open yet. `tag` must differ from other pools' of the poller.
+        /// A pool without connections. `tag` must differ from those of the poller's other pools.
         init(_ plan: SubscriberPlan, to address: Address, tag: UInt64) {
             self.plan = plan
             self.address = address
@@ -65,7 +65,7 @@
         /// The number of subscribers that read.
         var readers: Int { plan.count - plan.stalled }
 
-        /// Opens further connections, as far as the number in flight allows.
+        /// Opens further connections, as long as fewer than the permitted number wait.
         mutating func openMore(_ poller: borrowing Poller) throws(BenchError) {
             while nextToOpen < plan.count, opening < plan.connectsInFlight {
                 try open(nextToOpen, poller)
@@ -73,7 +73,7 @@
             }
         }
 
-        /// Handles one of this pool's sockets; `buffer` is for reading into.
+        /// Handles one of this pool's sockets; `buffer` receives the bytes that are read.
         mutating func handle(
             _ ready: Readiness, _ poller: borrowing Poller, _ buffer: inout [UInt8]
         ) throws(BenchError) {
@@ -87,9 +87,9 @@
             }
         }
 
-        /// Cuts one reader's connection in the middle of whatever it reads and resumes its stream.
+        /// Closes one reader's connection at an arbitrary point and resumes its stream.
         ///
-        /// Does nothing, and says so, where the stream has no position to resume from yet.
+        /// Returns false without any effect if the stream has no position to resume from.
         mutating func cut(_ index: Int, _ poller: borrowing Poller) throws(BenchError) -> Bool {
             guard subscribers[index].phase == .streaming, ledger.lastID(of: index) != nil else {
                 return false
@@ -142,7 +142,7 @@
             try poller.modify(descriptor, token: tag | UInt64(index), for: .reading)
         }
 
-        /// Turns a request into one that resumes, by putting the field before the empty line.
+        /// Adds `Last-Event-ID` before the empty line, so that the request resumes the stream.
         private func appendResume(_ index: Int, to request: inout [UInt8]) {
             guard subscribers[index].wasEstablished, let last = ledger.lastID(of: index) else {
                 return
@@ -234,7 +234,7 @@
 
         // MARK: Ends
 
-        /// The stream is over: open it again, unless the session ended or nothing ever came.
+        /// The stream has ended: open it again, unless the session ended or no event ever arrived.
         private mutating func ended(
             _ index: Int, inOrder: Bool, _ poller: borrowing Poller
         ) throws(BenchError) {

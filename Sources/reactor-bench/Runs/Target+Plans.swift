@@ -1,6 +1,6 @@
 #if os(Linux)
     extension Target {
-        /// The subscribers of `options`, of whom the last `stalled` never read.
+        /// The subscribers of `options`; the last `stalled` of them never read.
         func subscribers(
             _ options: StreamOptions, publishers: Int, marks: Bool, stalled: Int = 0
         ) -> SubscriberPlan {
@@ -29,7 +29,7 @@
                 rate: options.rate)
         }
 
-        /// The server's usage now.
+        /// The server's current usage.
         func usage(isDeep: Bool = true) -> ProcessUsage {
             ProcessUsage.read(options.pids, isDeep: isDeep)
         }

@@ -1,5 +1,5 @@
 #if os(Linux)
-    /// A server, resolved, with the run's name: what every run begins with.
+    /// A resolved server and the run's name: the beginning of every run.
     struct Target {
         let options: TargetOptions
         let endpoint: Endpoint

@@ -1,8 +1,8 @@
-// Bodies that a storm posts: what reactors take, and what nobody does.
+// Bodies that a storm posts: valid actions of the reactors, and bodies that no reactor accepts.
 
 /// Makes bodies of requests, valid and not.
 enum StormBodies {
-    /// Actions of a reactor: one, a batch, or something that is none.
+    /// Actions of a reactor: one action, a batch, or an invalid one.
     static func actions(of reactor: String, _ random: inout SeededNumbers) -> [UInt8] {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<9: return Array(action(of: reactor, &random).utf8)
@@ -15,7 +15,7 @@ enum StormBodies {
         }
     }
 
-    /// An action that each limit lets pass.
+    /// An action that is within every limit.
     static func plainAction(of reactor: String) -> String {
         switch reactor {
         case "counter": "{\"type\":\"increment\",\"number\":1}"
@@ -49,7 +49,7 @@ enum StormBodies {
         }
     }
 
-    /// A JSON string, short or long, plain or not; sometimes another value.
+    /// A JSON string, short or long, plain or escaped; sometimes another kind of value.
     private static func text(_ random: inout SeededNumbers) -> String {
         switch Int.random(in: 0..<12, using: &random) {
         case 0: "null"
@@ -71,7 +71,7 @@ enum StormBodies {
             ? "1" : odd.randomElement(using: &random) ?? "1"
     }
 
-    /// Bodies that are no action: broken, deep, huge, doubled, of another encoding.
+    /// Invalid bodies: broken, deeply nested, huge, doubled, or in another encoding.
     static func hostile(_ random: inout SeededNumbers) -> [UInt8] {
         let depth = [3, 126, 127, 128, 129, 1_000].randomElement(using: &random) ?? 3
         switch Int.random(in: 0..<14, using: &random) {

@@ -1,30 +1,30 @@
-// One connection that makes noise: what it sends, how it reads, how it ends. It touches no socket,
-// so that tests can drive it.
+// One connection of the noise: the bytes that it sends, whether it reads, and how it ends. This
+// type touches no socket, so that tests can drive it.
 
-/// A client that behaves as it likes.
+/// A client whose behaviour is random.
 struct StormConnection {
-    /// How it ends when its time has come.
+    /// How the client closes the connection when its time is over.
     enum Ending: CaseIterable {
         case close, reset
-        /// It closes its sending side, and waits for the server to close.
+        /// The client closes its sending side and waits for the server to close.
         case shutDown
     }
 
     let session: String
-    /// Everything that it will send, maybe less than its requests need.
+    /// All bytes that the client sends; they may end before its last request does.
     let bytes: [UInt8]
-    /// First lines of its requests, in order; of many that are the same, the first.
+    /// The first lines of its requests, in order; only one line if all requests are the same.
     let lines: [String]
     let requests: Int
-    /// If not, the server has to keep or to drop what it sends.
+    /// Whether the client reads. If it does not, the server must buffer or drop its responses.
     let reads: Bool
     let ending: Ending
-    /// Bytes sent at once.
+    /// The maximum number of bytes per send.
     let piece: Int
-    /// How long it stays.
+    /// The lifetime of the connection.
     let nanoseconds: UInt64
     private(set) var answers = 0
-    /// The beginning of what is being read, for the positions in it.
+    /// The beginning of the body that is being read, in which positions are searched.
     private var text: [UInt8] = []
     private var isTelling = false
 
@@ -39,7 +39,7 @@ struct StormConnection {
         self.requests = made.count
         lines = isFlood ? Array(made.prefix(1).map(\.line)) : made.map(\.line)
         var bytes = made.flatMap(\.bytes)
-        // Half a request, or one and a half.
+        // Cuts bytes off the end, so that a request stays incomplete.
         if Int.random(in: 0..<12, using: &random) == 0, !bytes.isEmpty {
             bytes.removeLast(Int.random(in: 1...bytes.count, using: &random))
         }
@@ -53,7 +53,7 @@ struct StormConnection {
         nanoseconds = UInt64(Int.random(in: 0...limit, using: &random)) * 1_000_000
     }
 
-    /// Whether nothing more will come that it waits for.
+    /// Whether the client has a response to each of its requests.
     var hasAllAnswers: Bool { answers >= requests }
 
     func line(_ number: Int) -> String {
@@ -62,7 +62,7 @@ struct StormConnection {
 
     // MARK: Receiving
 
-    /// An answer begins: what is wrong with its status.
+    /// The head of a response arrived. Returns the fault of its status.
     mutating func began(_ status: Int) -> String? {
         text.removeAll(keepingCapacity: true)
         isTelling = status == 200 || status == 201
@@ -71,7 +71,7 @@ struct StormConnection {
         return AnswerRules.isFault(status, isGarbage: isGarbage) ? "\(status) to \(line)" : nil
     }
 
-    /// A piece of a body; a position that stands in it.
+    /// Reads a piece of a body; returns a position that the body contains.
     mutating func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
         guard isTelling, text.count < Self.textBytes else { return nil }
         text.append(bytes, in: range.prefix(Self.textBytes - text.count))
@@ -82,7 +82,7 @@ struct StormConnection {
         return id
     }
 
-    /// The answer is whole; a position that stands in it.
+    /// The response is complete. Returns a position that it contains.
     mutating func ended() -> String? {
         answers += 1
         guard isTelling, let told = AnswerRules.text(after: "\"position\":\"", in: text) else {

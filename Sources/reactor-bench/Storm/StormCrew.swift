@@ -1,23 +1,23 @@
-// Some clients among all that noise know what they did: posters and readers of pages on one hot
-// session, with connections that stay, and one that counts.
+// Some clients of a storm check the responses that they get: posters and readers of pages on one
+// busy session, over connections that stay open, and one client that counts.
 
-/// The clients of a storm that hold the server to its word, over several processes of it.
+/// The clients of a storm that check every response, across several server processes.
 struct StormCrew {
-    /// The session that is posted to and paged, of `alerts`: every action is a version.
+    /// The session of `alerts` that is posted to and paged: every action makes a version.
     let session: String
-    /// A session of `counter`, posted to by the witness alone.
+    /// A session of `counter` to which only the witness posts.
     let counter: String
     private(set) var posters: [TorturePoster]
     private(set) var pagers: [StormPager]
     private(set) var witness: StormWitness
     private(set) var ledger = TortureLedger(sessions: 1)
-    /// Of the first server: what it took is sent again to later ones.
+    /// The limits of the first server. Later servers get the same: accepted requests are repeated.
     private(set) var limits: [String: String] = [:]
     private var kept = 1
-    /// Messages of the ledger that were reported.
+    /// The number of the ledger's messages that were reported.
     private var told = 0
 
-    /// - Parameter number: no other crew of the run has it.
+    /// - Parameter number: The crew's number; no other crew of the run has it.
     init(number: Int, posters: Int, pagers: Int) {
         session = "alerts-hot-\(number)"
         counter = "counter-witness-\(number)"
@@ -26,14 +26,14 @@ struct StormCrew {
         witness = StormWitness(session: counter)
     }
 
-    /// One place of a pool each: posters, then pagers, then the witness.
+    /// The number of connections: posters, then pagers, then the witness.
     var size: Int { posters.count + pagers.count + 1 }
 
     var acknowledged: Int {
         witness.acknowledged + posters.reduce(0) { $0 + $1.acknowledged }
     }
 
-    /// Another process, with the limits of the last one.
+    /// A new server process is running; it has the limits of the previous one.
     mutating func serverStarted(_ settings: StormSettings) {
         kept = settings.keptRecords
         limits = settings.limits
@@ -44,7 +44,7 @@ struct StormCrew {
         witness.serverStarted()
     }
 
-    /// The next request of a member; nil: none for now.
+    /// The next request of a member; nil if it has none now.
     mutating func request(
         _ member: Int, host: String, _ random: inout SeededNumbers
     ) -> [UInt8]? {
@@ -58,7 +58,7 @@ struct StormCrew {
         }
     }
 
-    /// The fault of a response, or of all responses so far.
+    /// Returns the faults of this response and the ledger's faults that are not reported yet.
     mutating func answered(_ member: Int, _ status: Int, _ body: [UInt8]) -> [String] {
         switch member {
         case ..<posters.count: posters[member].answered(status, body, &ledger)

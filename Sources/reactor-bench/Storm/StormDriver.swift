@@ -1,11 +1,11 @@
 #if os(Linux)
-    /// Something that a server must not do, and which places of the pool saw it.
+    /// A violation by the server, and the connections of the pool that saw it.
     struct StormFault {
         var text: String
         var places: [Int] = []
     }
 
-    /// All clients of a storm: the noise makers, the crew, and the hunters.
+    /// All clients of a storm: the noise, the crew and the hunters.
     struct StormDriver: ClientDriver {
         private enum Role {
             case noise
@@ -18,21 +18,21 @@
         private var noise: [StormConnection?]
         private var ends: [UInt64]
         private var hunts: [StormHunt]
-        /// Of the last server whose journal was a file.
+        /// The hunts of the last server whose journal was a file.
         private var fileHunts: [StormHunt]
         private var isFile = true
         private var requests: StormRequests
         private var random: SeededNumbers
         private(set) var crew: StormCrew
         private(set) var faults: [StormFault] = []
-        /// Whether nobody begins anything new, so that all that is due can be answered.
+        /// Whether clients start nothing new, so that all outstanding requests can be answered.
         private(set) var isFinishing = false
-        /// Whether each member of the crew has sent what is not answered.
+        /// Whether each member of the crew has an outstanding request.
         private var asked: [Bool]
         private var isStopping = false
-        /// Until then hunters alone connect, while one of them is after its prey.
+        /// Until this time only hunters connect, as long as one of them is hunting.
         private var quietUntil: UInt64 = 0
-        /// How long a server is quiet at first, at most.
+        /// The maximum duration of that quiet period after a server's start.
         private static let quietNanoseconds: UInt64 = 500_000_000
 
         init(noise count: Int, sessions: Int, hunts huntCount: Int, crew: StormCrew, seed: UInt64) {
@@ -53,7 +53,7 @@
             self.crew = crew
         }
 
-        /// Places that a pool needs.
+        /// The number of connections that the pool needs.
         var places: Int { roles.count }
         var hunted: Int { hunts.reduce(0) { $0 + $1.completed } }
 
@@ -84,27 +84,27 @@
 
         mutating func serverIsStopping() { isStopping = true }
 
-        /// The crew gets no answers to requests that are still open.
+        /// Cancels the crew's outstanding requests.
         mutating func serverIsGone() {
             for member in asked.indices { crew.lost(member) }
             asked = [Bool](repeating: false, count: asked.count)
             noise = [StormConnection?](repeating: nil, count: noise.count)
         }
 
-        /// Nothing new: the noise is over, and the crew has its answers.
+        /// Ends the noise, and lets the crew receive its outstanding responses.
         mutating func finish(_ pool: inout ClientPool) {
             isFinishing = true
             for place in roles.indices where !crewPlaces.contains(place) { pool.close(place) }
         }
 
-        /// Those of the crew who wait for an answer.
+        /// The members of the crew that wait for a response.
         var waiting: [Int] {
             crewPlaces.filter { asked[$0 - crewPlaces.lowerBound] }
         }
 
         // MARK: Between turns
 
-        /// Connects, sends and ends what is due.
+        /// Opens, closes and uses the connections that are due.
         mutating func step(_ pool: inout ClientPool) throws(BenchError) {
             let now = Clock.now()
             if !isFinishing {
@@ -159,7 +159,7 @@
             guard let bytes = crew.request(member, host: pool.host, &random) else { return }
             asked[member] = true
             try pool.send(place, bytes)
-            // Some are gone before they are answered; what has a key is asked again.
+            // Some connections close before the response; a request with a key is sent again.
             guard Int.random(in: 0..<64, using: &random) == 0 else { return }
             asked[member] = false
             pool.close(place, hard: Bool.random(using: &random))
@@ -245,7 +245,7 @@
             }
         }
 
-        /// Who has to do with the same session.
+        /// The connections that use the same session.
         private func others(_ place: Int) -> [Int] {
             switch roles[place] {
             case .noise: [place]

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Glibc
 
-    /// The journal of a storm, and what the server's program does with it while no server runs.
+    /// The journal of a storm, and the server's commands on it while no server runs.
     struct StormFiles {
         let program: String
         let directory: String
@@ -9,7 +9,7 @@
         var journal: String { "\(directory)/storm.sqlite" }
         private var copy: String { "\(directory)/copy.sqlite" }
 
-        /// A new directory under /tmp.
+        /// Creates a new directory under /tmp.
         static func directory() throws(BenchError) -> String {
             var path = Array("/tmp/reactor-storm-XXXXXX".utf8CString)
             let isMade = unsafe path.withUnsafeMutableBufferPointer { buffer in
@@ -33,7 +33,7 @@
             try judge("journal check", [program, "journal", "check", journal])
         }
 
-        /// The faults of a journal that is imported from an export of this one.
+        /// The faults of a new journal into which an export of this journal is imported.
         func checkExport() throws(BenchError) -> [String] {
             defer { remove(copy) }
             return try judge(
@@ -43,7 +43,7 @@
                         + #" && "$0" journal check "$2""#))
         }
 
-        /// A copy is made beside the server, and checked.
+        /// Starts a process that backs up the running server's journal and checks the copy.
         func backup() throws(BenchError) -> VictimProcess {
             remove(copy)
             return try VictimProcess(
@@ -69,7 +69,7 @@
             }
         }
 
-        /// Leaves nothing behind.
+        /// Removes all files.
         func remove() {
             remove(journal)
             remove(copy)

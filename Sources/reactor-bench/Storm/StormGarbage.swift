@@ -1,11 +1,11 @@
-// Bytes that are no HTTP, or no valid request.
+// Bytes that are not HTTP, and invalid requests.
 
-/// Makes what a server refuses before it looks for a route, or right there.
+/// Makes requests that a server refuses before or during routing.
 enum StormGarbage {
-    /// Such requests' lines begin so: they may be answered with 501 or 505.
+    /// The prefix of such a request's line. The server may answer them with 501 or 505.
     static let mark = "garbage"
 
-    /// A request for this path that is wrong in one way; then, maybe, in one byte more.
+    /// A request for this path with one fault, and sometimes one changed byte in addition.
     static func request(
         method: String, path: String, host: String, _ random: inout SeededNumbers
     ) -> StormRequest {

@@ -1,16 +1,16 @@
-/// A session that has stored an answer and left memory, and is posted to with a new key in the
-/// very moment in which it is deleted.
+/// A session with a stored response, evicted from memory, that receives a post with a new key at
+/// the moment when another client deletes it.
 ///
-/// Three connections take part: one posts, one deletes, the third does something else. All are
+/// Three connections take part: one posts, one deletes, the third sends something else. All are
 /// connected before the first of them sends.
 struct StormHunt {
     enum Phase: Equatable {
-        /// `PUT`, then a first `POST` with a key.
+        /// `PUT`, then the first `POST` with a key.
         case making, keying
-        /// Until it sleeps, at this time, or else until the server is another process.
+        /// Waits for the session's eviction until this time; nil: waits for another server process.
         case resting(until: UInt64?)
         case gathering, hunting
-        /// It was deleted: whether it stays so.
+        /// The session was deleted: check that it stays deleted.
         case checking
     }
 
@@ -23,10 +23,10 @@ struct StormHunt {
     private var reactor = "alerts"
     private let number: Int
     private var prey = 0
-    /// The response to its first post.
+    /// The response to the session's first post.
     private var firstAnswer: [UInt8] = []
     private var isDeleted = false
-    /// Connected parts, and parts that wait for their answers.
+    /// The parts that are connected, and the parts that wait for a response.
     private var present: Set<Part> = []
     private var due: Set<Part> = []
     private(set) var completed = 0
@@ -34,7 +34,7 @@ struct StormHunt {
 
     init(number: Int) { self.number = number }
 
-    /// Another session, which nobody has seen yet.
+    /// Starts with another session, with a name that was never used.
     mutating func begin(_ random: inout SeededNumbers) {
         prey += 1
         reactor = StormRequests.reactors.randomElement(using: &random) ?? "alerts"
@@ -48,7 +48,8 @@ struct StormHunt {
 
     // MARK: What happens around it
 
-    /// Another process; with a file it has what the last one had.
+    /// Another server process is running; with a file as journal it has the sessions of the last
+    /// one.
     mutating func serverStarted(isFile: Bool, _ random: inout SeededNumbers) {
         present = []
         due = []
@@ -65,7 +66,7 @@ struct StormHunt {
         if case .resting(let time?) = phase, now >= time { phase = .gathering }
     }
 
-    /// Whether this part has a connection now.
+    /// Whether this part needs a connection now.
     func wants(_ part: Part) -> Bool {
         switch phase {
         case .making, .keying, .checking: part == .poster
@@ -78,7 +79,7 @@ struct StormHunt {
 
     func isPresent(_ part: Part) -> Bool { present.contains(part) }
 
-    /// The next request of this part, which is connected and has no response due.
+    /// The next requests, now that this part is connected and has no outstanding request.
     mutating func connected(
         _ part: Part, host: String, _ random: inout SeededNumbers
     ) -> [(part: Part, bytes: [UInt8])] {
@@ -93,7 +94,7 @@ struct StormHunt {
             guard present.count == Self.parts else { return [] }
             phase = .hunting
             due = Set(Part.allCases)
-            // A look-up that a deletion overtakes begins before it.
+            // In this order, a look-up starts before the deletion that overtakes it.
             let isShuffled = Int.random(in: 0..<3, using: &random) == 0
             let order: [Part] =
                 isShuffled
@@ -107,12 +108,12 @@ struct StormHunt {
         if phase == .hunting, due.contains(part) { finish(part, &random) }
     }
 
-    /// A part's answer is there: what is wrong with it.
+    /// A part received its response. Returns the fault of the response.
     mutating func answered(
         _ part: Part, _ status: Int, _ body: [UInt8], now: UInt64, _ random: inout SeededNumbers
     ) -> String? {
         present.remove(part)
-        // The rest of an earlier session.
+        // A response of an earlier session.
         guard due.contains(part) else { return nil }
         let isLater = AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status)
         switch phase {
@@ -155,7 +156,7 @@ struct StormHunt {
 
     private mutating func finish(_ part: Part, _ random: inout SeededNumbers) {
         due.remove(part)
-        // The third may be a stream.
+        // The third request may open a stream, which does not end.
         guard due.isEmpty || due == [.third] else { return }
         due = []
         completed += 1

@@ -1,10 +1,10 @@
-/// Asks for pages of a session's log where it is trimmed, one after the other.
+/// Reads pages of a session's log at the edge where it is trimmed, one after the other.
 struct StormPager {
-    /// Everything after this number was asked for.
+    /// The number after which the outstanding request's page starts; nil if none is outstanding.
     private var after: UInt64?
     private var limit = 1
 
-    /// The next request; nil while nobody has told where the session is.
+    /// The next request; nil while the session's generation is unknown.
     mutating func request(
         to session: String, kept: Int, host: String, _ ledger: TortureLedger,
         _ random: inout SeededNumbers
@@ -29,7 +29,7 @@ struct StormPager {
         self.after = nil
         if AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status) { return nil }
         guard status == 200 else { return "\(status) to a page of the log" }
-        // The first entry follows what was asked for, unless the page says that it cannot.
+        // The page starts directly after the requested number, unless it reports a reset.
         guard !body.starts(with: Array("{\"reset\"".utf8)),
             let first = AnswerRules.position(in: body), first.number != after + 1
         else { return nil }

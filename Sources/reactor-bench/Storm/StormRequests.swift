@@ -1,11 +1,11 @@
-// One request after the other, decided by the seed and by the positions that the server told.
+// Random requests; the seed and the positions in earlier responses decide them.
 
 /// A request as a storm sends it.
 struct StormRequest {
     var bytes: [UInt8]
-    /// Its first line, for the report.
+    /// Its request line, for the report.
     var line: String
-    /// A stream, which ends when somebody ends it.
+    /// Whether the response is a stream, which lasts until one side closes it.
     var isStream = false
 }
 
@@ -15,17 +15,17 @@ struct StormRequests {
     /// The hosted reactors.
     static let reactors = ["alerts", "counter", "chat", "job"]
 
-    /// The names of sessions; each begins with its reactor's. One that is deleted has another
-    /// name from then on: the old one is 410 for good.
+    /// The names of sessions; each begins with its reactor's name. A deleted session gets a new
+    /// name: the server answers 410 to the old name for good.
     private(set) var sessions: [String]
-    /// Those of them that somebody has asked to be made.
+    /// The sessions whose creation was requested.
     private var asked: Set<String> = []
     /// Sessions that are read and never written.
     var readOnly: [String] = []
     private var renamed = 0
-    /// Records that the server keeps: the edge of its memory is that far behind.
+    /// The number of records that the server keeps in memory.
     var keptRecords: Int
-    /// Positions from responses, of each session; the newest 16.
+    /// The 16 newest positions in responses, by session.
     private var positions: [String: [String]] = [:]
 
     init(host: String, sessions: Int, keptRecords: Int) {
@@ -39,13 +39,13 @@ struct StormRequests {
         if positions[session, default: []].count > 16 { positions[session]?.removeFirst() }
     }
 
-    /// Another process that has no sessions.
+    /// Another server process is running, without sessions.
     mutating func forget() {
         asked = []
         positions = [:]
     }
 
-    /// The session is gone for good.
+    /// Replaces the name of a session that was deleted.
     mutating func retire(_ session: String) {
         guard let index = sessions.firstIndex(of: session) else { return }
         renamed += 1
@@ -55,7 +55,7 @@ struct StormRequests {
 
     // MARK: Requests
 
-    /// One request, or some; before the first to a session one that makes it.
+    /// One or more requests; the first for a session is preceded by one that creates it.
     mutating func some(for home: String, _ random: inout SeededNumbers) -> [StormRequest] {
         let count =
             Int.random(in: 0..<3, using: &random) == 0
@@ -72,13 +72,13 @@ struct StormRequests {
         }
         for _ in 0..<count {
             made.append(next(for: home, &random))
-            // Nothing is answered behind a stream.
+            // The server answers no request after a stream.
             if made.last?.isStream == true { break }
         }
         return made
     }
 
-    /// 64 KiB of one request whose answer is large.
+    /// 64 KiB of the same request, whose response is large.
     func flood(of home: String, _ random: inout SeededNumbers) -> [StormRequest] {
         let crowded = readOnly.first ?? home
         let paths = [
@@ -171,7 +171,7 @@ struct StormRequests {
         case 0: fields.append("If-Match: *")
         case 1: fields.append("If-Match: \"\(place(session, &random) ?? "none")\"")
         case 2..<6:
-            // Few, so that they come again.
+            // A small range, so that keys repeat.
             fields.append("Idempotency-Key: k\(Int.random(in: 0..<40, using: &random))")
         case 6: fields.append("Idempotency-Key: once-\(random.next())")
         default: break
@@ -187,7 +187,7 @@ struct StormRequests {
         }
     }
 
-    /// A position of the session: told, at the edge of what memory keeps, ahead, or none at all.
+    /// A position of the session: known, at the edge of the server's memory, too high, or invalid.
     private func place(_ session: String, _ random: inout SeededNumbers) -> String? {
         let told = positions[session]?.randomElement(using: &random)
         guard let told, let dot = told.firstIndex(of: "."),
@@ -254,7 +254,7 @@ struct StormRequests {
 
     // MARK: Bytes
 
-    /// Mostly as it should be: a length, or chunks; sometimes neither.
+    /// Mostly correct framing: a length, or chunks. Sometimes neither.
     static func write(
         _ line: String, _ fields: [String], _ body: [UInt8]?, _ random: inout SeededNumbers
     ) -> [UInt8] {

@@ -1,5 +1,5 @@
-/// The requests of the service that a storm sends, all of them; a test compares them with the
-/// service's own table.
+/// Every request of the service; a storm sends them all. A test compares them with the service's
+/// own table.
 enum StormRoute: String, CaseIterable {
     case postActions = "POST /v1/sessions/{id}/actions"
     case streamPulses = "GET /v1/sessions/{id}/pulses"
@@ -23,7 +23,7 @@ enum StormRoute: String, CaseIterable {
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
 
-    /// With the placeholder replaced.
+    /// The path with its placeholder replaced.
     func path(_ name: String) -> String {
         let template = rawValue.drop { $0 != " " }.dropFirst()
         guard let open = template.firstIndex(of: "{"), let close = template.firstIndex(of: "}")
@@ -31,7 +31,7 @@ enum StormRoute: String, CaseIterable {
         return template[..<open] + name + template[template.index(after: close)...]
     }
 
-    /// How often it is asked for, among the others.
+    /// The relative frequency of the request.
     var weight: Int {
         switch self {
         case .postActions: 40

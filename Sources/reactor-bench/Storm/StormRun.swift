@@ -1,14 +1,14 @@
 #if os(Linux)
     import Glibc
 
-    /// The rounds of a storm: a server starts, is stormed, and is killed or told to stop.
+    /// The rounds of a storm: a server starts, receives the storm, and is killed or stopped.
     struct StormRun: ~Copyable {
         private let options: StormCommand
         private let files: StormFiles
         private let offered: Set<String>
         private var pool: ClientPool
         private var driver: StormDriver
-        /// The crew that knows what is in the file.
+        /// The crew that knows the content of the file.
         private var fileCrew: StormCrew
         private var crews = 0
         private var random: SeededNumbers
@@ -41,7 +41,7 @@
             StormCrew(number: number, posters: options.posters, pagers: options.posters)
         }
 
-        /// Storms until the time is over or something is wrong.
+        /// Runs rounds until the time is over or a fault is found.
         mutating func report() throws(BenchError) -> Report {
             let begin = Clock.now()
             let end = begin + options.duration.nanoseconds
@@ -98,7 +98,8 @@
 
         private var allPlaces: [Int] { Array(0..<driver.places) }
 
-        /// With a file mostly the same as in the last round: it knows what has to be there.
+        /// With a file, mostly the crew of the last round: it knows the sessions that the file must
+        /// have.
         private mutating func nextCrew(_ isFile: Bool) -> StormCrew {
             let isNew = !isFile || Int.random(in: 0..<4, using: &random) == 0
             guard isNew else { return fileCrew }
@@ -118,7 +119,7 @@
             }
         }
 
-        /// Finishes the crew's open requests, now that no other client sends any.
+        /// Waits for the crew's outstanding responses while no other client sends.
         private mutating func finish(_ server: inout VictimProcess) throws(BenchError) {
             guard driver.faults.isEmpty else { return }
             driver.finish(&pool)
@@ -131,7 +132,7 @@
             }
         }
 
-        /// SIGTERM: it ends with 0, and within its grace.
+        /// Sends SIGTERM: the server must exit with 0 within its grace period.
         private mutating func stop(_ server: inout VictimProcess) throws(BenchError) {
             pool.serverIsStopping()
             driver.serverIsStopping()
@@ -149,7 +150,7 @@
             if code != 0 { driver.record("status \(code) after SIGTERM", places: allPlaces) }
         }
 
-        /// `journal check` finds nothing, in copies of the file neither.
+        /// Checks that `journal check` finds no fault in the file and in copies of it.
         private mutating func check(_ backup: consuming VictimProcess?) throws(BenchError) {
             var faults: [String] = []
             if var backup {
@@ -193,9 +194,10 @@
             return report
         }
 
-        /// Says on standard error with which seed it begins, before there is a server.
+        /// Prints the seed to standard error before the first server starts.
         static func announce(_ seed: UInt64) {
-            // A server that ends by itself ends at once; who wants its stack sets the variable.
+            // Without a backtrace a crashing server ends at once. Set the variable to get its
+            // stack.
             unsafe setenv("SWIFT_BACKTRACE", "enable=no", 0)
             let text = Array("storm: seed \(seed)\n".utf8)
             _ = unsafe write(STDERR_FILENO, text, text.count)

@@ -1,7 +1,7 @@
-/// The settings with which a storm starts its server: mostly small, so that each limit is met.
+/// The settings with which a storm starts its server: mostly small, so that each limit is reached.
 struct StormSettings {
-    /// The values for each round; the first value of each is the one that a storm without
-    /// luck has. A test compares the names with the server's own table.
+    /// The values for each round. The first value of each is for a storm without random choice. A
+    /// test compares the names with the server's own table.
     static let choices: [(name: String, values: [String])] = [
         ("loops", ["2", "1", "3"]),
         ("poller", ["platform", "epoll", "dispatch"]),
@@ -30,15 +30,15 @@ struct StormSettings {
         ("log-level", ["critical"]),
     ]
 
-    /// Settings that a storm chooses in another way, or not at all: where the server listens, and its file.
+    /// Settings that are not chosen from this table: where the server listens, and its file.
     static let others: Set<String> = ["host", "port", "unix", "journal"]
 
     let isFile: Bool
     private var values: [String: String] = [:]
 
     /// - Parameters:
-    ///   - offered: The names that the server knows.
-    ///   - limits: What an earlier server refused by: requests to that one are sent again.
+    ///   - offered: The names of the server's options.
+    ///   - limits: The size limits of an earlier server; later servers get the same requests.
     init(
         isFile: Bool, offered: Set<String>, limits: [String: String], _ random: inout SeededNumbers
     ) {
@@ -49,12 +49,12 @@ struct StormSettings {
         }
     }
 
-    /// The settings by which a post is refused for its size.
+    /// The settings that limit the size of a post.
     var limits: [String: String] {
         values.filter { ["batch-limit", "body-limit", "body-budget"].contains($0.key) }
     }
 
-    /// The arguments behind the program's name.
+    /// The arguments of the server's command.
     func words(journal: String) -> [String] {
         let fixed = ["--port", "0", "--journal", isFile ? "file:\(journal)" : "memory"]
         return values.sorted { $0.key < $1.key }.reduce(fixed) { words, setting in
@@ -66,13 +66,13 @@ struct StormSettings {
 
     var keptRecords: Int { number("keep-records") }
 
-    /// Actions of a batch that no limit refuses; one has some 70 bytes.
+    /// The number of actions in a batch that no limit refuses; an action has about 70 bytes.
     var batch: Int {
         let bytes = min(number("body-limit"), number("body-budget") / 4)
         return max(2, min(number("batch-limit"), bytes / 80))
     }
 
-    /// The names of the options in what `--help` prints.
+    /// The names of the options in the output of `--help`.
     static func offered(by help: String) -> Set<String> {
         Set(
             help.split(separator: "\n").compactMap { line in

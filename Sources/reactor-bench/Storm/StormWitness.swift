@@ -1,9 +1,9 @@
-// Among all that noise one client counts, one request at a time: its responses stay true.
+// One client of a storm counts: it sends one request at a time and checks each response.
 
-/// The one who posts to a session of its own, and knows what has to be there.
+/// The only client that posts to its session, so it knows the session's state.
 ///
-/// Every `increment` by 1 is a version, so the count is the version, always. What was acknowledged
-/// is there after every kill; what was not is there once or not at all.
+/// Every `increment` by 1 makes a version, so the count always equals the version. An acknowledged
+/// increment survives every kill; an unacknowledged one is there once or not at all.
 struct StormWitness {
     enum Errand: Equatable {
         case create
@@ -13,7 +13,7 @@ struct StormWitness {
 
     private let session: String
     private(set) var errand = Errand.create
-    /// The greatest version that was acknowledged or seen.
+    /// The highest version that was acknowledged or read.
     private(set) var version: UInt64 = 0
     private(set) var acknowledged = 0
     private var lastKey = 0
@@ -21,7 +21,7 @@ struct StormWitness {
 
     init(session: String) { self.session = session }
 
-    /// The next request; after an end of the connection the same again, which has a key.
+    /// The next request; after a lost connection the same request again, which has a key.
     func request(host: String) -> [UInt8] {
         let path = "/v1/sessions/\(session)"
         let json = "Host: \(host)\r\nContent-Type: application/json\r\n"
@@ -40,12 +40,12 @@ struct StormWitness {
         }
     }
 
-    /// The server is another process: it looks first.
+    /// Another server process is running: the next request reads the session.
     mutating func serverStarted() { if errand != .create { errand = .read } }
 
     /// The fault of the response.
     mutating func answered(_ status: Int, _ body: [UInt8]) -> [String] {
-        // Overloaded, draining, or the key's first request is under way: again.
+        // Overloaded, draining, or the key's first request is in progress: send it again.
         if AnswerRules.isRefusal(status) || AnswerRules.isUnknown(status) || status == 409 {
             return []
         }
@@ -65,15 +65,15 @@ struct StormWitness {
         switch errand {
         case .create: errand = .read
         case .post:
-            // Nobody else posts there, and it looked before: its post is the next version, also
-            // when it had to ask twice.
+            // No other client posts to this session and its version is known, so the post makes the
+            // next version, even if it was sent twice.
             if number != version + 1 {
                 faults.append("the witness: acknowledged at \(number), was at \(version)")
             }
             acknowledged += 1
             errand = .read
         case .read:
-            // One post was under way at the most when the connection ended.
+            // At most one post was outstanding when the connection ended.
             let count = AnswerRules.number(after: "\"count\":", in: body)
             if count != number { faults.append("the witness: \(count ?? 0) at version \(number)") }
             if number < version || number > version + 1 {

@@ -1,4 +1,4 @@
-/// Where a server listens: the part of a URL that a run needs.
+/// The address of a server: the part of a URL that a run needs.
 struct Endpoint: Equatable {
     var host: String
     var port: UInt16

@@ -6,14 +6,14 @@ enum Placeholder: String, CaseIterable {
     case number = "n"
     /// The session's name: the run's name, a dash, the index.
     case session
-    /// The same, as other servers call it.
+    /// The session's name, under the placeholder that other servers use.
     case stream
     /// The session's index, from 0.
     case index
     /// The publisher's index, from 0.
     case publisher
-    /// The `Mark` by which a subscriber recognises the event.
+    /// The `Mark` with which a subscriber recognises the event.
     case mark
-    /// The run's name, random unless it is given: two runs do not meet in one session.
+    /// The run's name, random unless it is given, so that two runs never share a session.
     case run
 }

@@ -1,13 +1,13 @@
-// The names of the same things at the servers that are compared.
+// The requests of the servers that are compared: the same resources under different names.
 import ArgumentParser
 
-/// A server whose requests the tool knows.
+/// A server for which the tool knows the requests.
 enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// This project's server.
     case reactor
     /// nginx with the nchan module: `/pub/ID` and an EventSource subscriber at `/sub/ID`.
     case nchan
-    /// nginx answering `return 200` at `/return`: the price of a request without work.
+    /// nginx with `return 200` at `/return`: the cost of a request without work.
     case nginx
     /// The comparison server on Hummingbird: `/sessions/ID/actions` and `/sessions/ID/events`.
     case hummingbird
@@ -20,7 +20,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Where an action is posted.
+    /// The path to which an action is posted.
     var publishPath: String {
         switch self {
         case .reactor: "/v1/sessions/{session}/actions"
@@ -30,7 +30,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// The body of an action without a mark: 41 bytes of JSON wherever JSON is read.
+    /// The body of an action without a mark: 41 bytes of JSON for every server that reads JSON.
     var plainBody: String { #"{"type":"alert","message":"Hello, World!"}"# }
 
     /// The body of an action that subscribers can recognise.
@@ -41,7 +41,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Where events are read.
+    /// The path from which events are read.
     var subscribePath: String {
         switch self {
         case .reactor: "/v1/sessions/{session}/pulses?from=now"
@@ -51,7 +51,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// How its event ids are built.
+    /// The format of its event ids.
     var ids: IDScheme {
         switch self {
         case .reactor: .consecutive
@@ -61,7 +61,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// Whether `event: snapshot` and its like are the service's own.
+    /// Whether the service itself sends `event: snapshot` and similar events.
     var hasServiceEvents: Bool { self == .reactor }
 }
 

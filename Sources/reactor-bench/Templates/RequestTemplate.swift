@@ -1,7 +1,7 @@
-// A request as a template: rendered once where nothing in it changes, else per request into a
-// buffer that is used again.
+// A request as a template. A template without placeholders is rendered once; any other is rendered
+// for each request into a buffer that is reused.
 
-/// Method, path, fields and body, each with places to fill in.
+/// Method, path, fields and body; each can contain placeholders.
 struct RequestTemplate {
     private let head: Template
     private let body: Template
@@ -9,13 +9,13 @@ struct RequestTemplate {
     private let isRaw: Bool
     private let constant: [UInt8]?
 
-    /// Whether the body carries the mark by which subscribers check what they got.
+    /// Whether the body carries the mark with which subscribers check the events that they receive.
     var isMarked: Bool { head.names(.mark) || body.names(.mark) }
 
     /// Builds the template.
     ///
-    /// `headers` are `Name: value` lines. `Host`, and `Content-Length` where there is a body, are
-    /// added; so is `Content-Type: application/json` unless a header names another.
+    /// `headers` are `Name: value` lines. `Host` is added, and `Content-Length` if there is a body,
+    /// and `Content-Type: application/json` unless a header names another type.
     init(
         method: String, path: String, headers: [String], body: String?, authority: String,
         run: String
@@ -38,7 +38,7 @@ struct RequestTemplate {
         constant = bytes
     }
 
-    /// A request whose bytes are given as they are: malformed ones, mostly.
+    /// A request whose bytes are sent unchanged: mostly malformed ones.
     init(raw text: String, run: String) {
         head = Template(text, run: run)
         body = Template("", run: run)
@@ -47,7 +47,7 @@ struct RequestTemplate {
         constant = nil
     }
 
-    /// Appends a whole request; `scratch` is working memory of the caller's.
+    /// Appends a whole request; `scratch` is working memory that the caller owns.
     func append(to bytes: inout [UInt8], _ values: TemplateValues, scratch: inout [UInt8]) {
         if let constant {
             bytes.append(contentsOf: constant)

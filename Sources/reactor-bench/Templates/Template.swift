@@ -1,5 +1,5 @@
-// Text with places that are filled in per request. Only the known names are places: every other
-// brace is itself, because the most common body is JSON.
+// Text with placeholders that are filled in per request. Only the known names are placeholders:
+// every other brace is literal, because the most common body is JSON.
 
 /// The values of the placeholders in one request.
 struct TemplateValues {
@@ -19,7 +19,7 @@ struct Template {
     private var pieces: [Piece] = []
     private let run: [UInt8]
 
-    /// Parses `text`. It cannot fail: what is no placeholder is literal.
+    /// Parses `text`. It cannot fail: text that is not a placeholder is literal.
     init(_ text: String, run: String) {
         self.run = Array(run.utf8)
         var literal: [UInt8] = []
@@ -43,21 +43,21 @@ struct Template {
         if !literal.isEmpty { pieces.append(.literal(literal)) }
     }
 
-    /// Whether it is the same for every request.
+    /// Whether the text is the same for every request.
     var isConstant: Bool {
         pieces.allSatisfy {
             if case .literal = $0 { true } else { false }
         }
     }
 
-    /// Whether it names one of `places`.
+    /// Whether the template contains one of `places`.
     func names(_ places: Placeholder...) -> Bool {
         pieces.contains {
             if case .place(let place) = $0 { places.contains(place) } else { false }
         }
     }
 
-    /// Appends the text with its places filled in.
+    /// Appends the text with its placeholders filled in.
     func append(to bytes: inout [UInt8], _ values: TemplateValues) {
         for piece in pieces {
             switch piece {
@@ -67,7 +67,7 @@ struct Template {
         }
     }
 
-    /// The text with its places filled in.
+    /// The text with its placeholders filled in.
     func text(_ values: TemplateValues) -> String {
         var bytes: [UInt8] = []
         append(to: &bytes, values)

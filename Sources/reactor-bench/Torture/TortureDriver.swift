@@ -1,11 +1,11 @@
 #if os(Linux)
-    /// All clients of a run: posters first, then readers, a place of the pool each.
+    /// All clients of a run, one connection of the pool each: posters first, then readers.
     struct TortureDriver: ClientDriver {
         private let run: String
         private var random: SeededNumbers
         private(set) var posters: [TorturePoster]
         private(set) var readers: [TortureReader]
-        /// The beginning of a reader's event whose rest has not come.
+        /// For each reader, the beginning of an event that is not complete yet.
         private var scanners: [EventScanner]
         var ledger: TortureLedger
 
@@ -27,20 +27,20 @@
 
         // MARK: Who is there
 
-        /// Lets posters end what they began, and no more.
+        /// Lets posters complete their outstanding requests and send no new ones.
         mutating func finish() {
             for index in posters.indices { posters[index].isFinishing = true }
         }
 
         var areDone: Bool { posters.allSatisfy(\.isDone) }
 
-        /// One more reader, which begins at the beginning.
+        /// Adds a reader, which starts at the beginning of its stream.
         mutating func add(_ reader: TortureReader) {
             readers.append(reader)
             scanners.append(EventScanner())
         }
 
-        /// Connects each client that has something to do and no connection.
+        /// Connects each client that has a request to send and no connection.
         func connect(_ pool: inout ClientPool) throws(BenchError) {
             for place in 0..<places { try connect(place, &pool) }
         }
@@ -54,7 +54,7 @@
             return ledger.epoch(of: readers[place - posters.count].session) == nil
         }
 
-        /// A reader hangs up, and comes back with the id it has.
+        /// Closes a reader's connection; the reader resumes with its last id over a new one.
         func dropReader(_ number: Int, _ pool: inout ClientPool) throws(BenchError) {
             let place = posters.count + number
             guard pool.connections[place].isOpen else { return }
@@ -62,7 +62,7 @@
             try connect(place, &pool)
         }
 
-        /// Requests without an answer will get none.
+        /// Cancels the requests that have no response yet.
         mutating func serverIsGone(_ pool: inout ClientPool) {
             for place in posters.indices where pool.connections[place].isOpen {
                 posters[place].lost(&ledger)
@@ -113,7 +113,7 @@
                 posters[place].answered(connection.status, connection.body, &ledger)
                 guard connection.closes else { return try ask(place, &pool) }
             }
-            // A stream that is over continues over another connection.
+            // The reader resumes a stream that ended over another connection.
             pool.close(place)
             try connect(place, &pool)
         }
@@ -127,7 +127,7 @@
         }
     }
 
-    // The reckoning.
+    // The comparison at the end.
     extension TortureDriver {
         /// A reader of each session's whole action log.
         mutating func addHistorians(_ pool: inout ClientPool) throws(BenchError) {
@@ -139,7 +139,7 @@
             try connect(&pool)
         }
 
-        /// Whether every reader has got to where its session is.
+        /// Whether every reader has reached its session's version.
         var haveReadAll: Bool {
             readers.allSatisfy { $0.number >= ledger.version(of: $0.session) }
         }
@@ -153,7 +153,7 @@
             }
         }
 
-        /// The streams that the historians read.
+        /// The action logs that the historians read.
         var histories: [[UInt64]] { readers.filter(\.keepsActions).map(\.actions) }
     }
 #endif

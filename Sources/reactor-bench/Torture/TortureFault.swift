@@ -1,27 +1,27 @@
-/// The broken promises that `torture` can find.
+/// The violations that `torture` can find.
 enum TortureFault: String, CaseIterable {
-    /// An acknowledged action is not in the history, or not at the place it was given.
+    /// An acknowledged action is missing from the history, or has another position there.
     case lost
     /// An action is in the history twice.
     case doubled
-    /// Two actions of one client stand in another order than they were sent.
+    /// Two actions of one client are in another order than they were sent.
     case reordered
-    /// A batch is there in part, or something stands between its actions.
+    /// A batch is incomplete in the history, or another action is between its actions.
     case torn
-    /// Something is in the history that nobody posted, or that was refused.
+    /// The history has an action that was refused or that no client posted.
     case invented
-    /// A reader was shown something that the history does not have at that place.
+    /// A reader received an action that the history does not have at that position.
     case rolledBack
-    /// A stream left something out.
+    /// A stream left out an event.
     case gap
-    /// A stream told something twice or went back.
+    /// A stream sent an event twice or went back.
     case repeated
-    /// A stream began anew (`reset`, `snapshot`) though all of its history is kept.
+    /// A stream restarted (`reset`, `snapshot`) though all of its history is kept.
     case reset
-    /// A state was older than what had been acknowledged before it was asked for.
+    /// A state is older than a version that was acknowledged before the request.
     case backwards
-    /// A session lives under another generation than before.
+    /// A session has another generation than before.
     case generation
-    /// An answer that has no place here: a status, a body, an end.
+    /// A response that is not allowed here: its status, its body or its end.
     case answer
 }

@@ -1,12 +1,13 @@
-// The oracle. It knows what was sent, what was answered and what was shown, and nothing of how the
-// server works: at the end it holds that against the history that the server has kept.
+// The oracle. It knows which requests were sent and what the responses and streams contained, but
+// not how the server works. At the end it compares this with the history that the server kept.
 
-/// The responses that all clients of a run got, and their faults.
+/// The responses that all clients of a run received, and their faults.
 struct TortureLedger {
     private struct Session {
-        /// The generation's eight bytes; 0 until the first answer.
+        /// The generation's eight bytes; 0 until the first response.
         var epoch: UInt64 = 0
-        /// The action that readers were shown under each number, from 1; nil where none was yet.
+        /// The action that readers received under each number, from 1; nil where none was received
+        /// yet.
         var shown: [UInt64?] = []
         /// The highest version in any response.
         var version: UInt64 = 0
@@ -14,7 +15,7 @@ struct TortureLedger {
         var claims = VersionClaims()
     }
 
-    /// How many messages are kept; all faults are counted.
+    /// The maximum number of messages that are kept; all faults are counted.
     static let messageLimit = 20
 
     private var sessions: [Session]
@@ -38,16 +39,16 @@ struct TortureLedger {
         sessions[session].epoch == 0 ? nil : sessions[session].epoch
     }
 
-    /// A version that no later answer may be below.
+    /// The lowest version that a later response may have.
     func version(of session: Int) -> UInt64 { sessions[session].version }
 
-    /// Enters a request that is about to be sent; returns its index in ``posts``.
+    /// Adds a request that is about to be sent; returns its index in ``posts``.
     mutating func enter(_ post: TorturePost) -> Int {
         posts.append(post)
         return posts.count - 1
     }
 
-    /// A request with this position in its answer.
+    /// Records the position in a response; it must not be below `floor`.
     mutating func heard(_ position: EventID, of session: Int, floor: UInt64) {
         heardGeneration(position.epoch, of: session)
         if position.number < floor {
@@ -63,7 +64,7 @@ struct TortureLedger {
         }
     }
 
-    /// The post was answered; asked again, it must be answered the same.
+    /// Records the response to a post; a repeated request must get the same response.
     mutating func acknowledged(_ index: Int, at version: UInt64) {
         if case .acknowledged(let before) = posts[index].outcome, before != version {
             record(.answer, "\(posts[index].key): version \(version), at first \(before)")
@@ -80,7 +81,7 @@ struct TortureLedger {
         posts[index].outcome = outcome
     }
 
-    /// A reader was shown this action under this number.
+    /// Records that a reader received this action under this number.
     mutating func shown(_ action: UInt64, at number: UInt64, of session: Int) {
         guard let index = Int(exactly: number), index > 0 else {
             return record(.rolledBack, "session \(session) shows an event with the number 0")
@@ -95,7 +96,7 @@ struct TortureLedger {
 
     // MARK: At the end
 
-    /// Holds everything against the history: for each session the actions in their order.
+    /// Compares all records with the history: for each session its actions in order.
     mutating func close(_ histories: [[UInt64]]) {
         for (session, history) in histories.enumerated() { checkShown(session, history) }
         var places: [UInt64: (session: Int, version: UInt64)] = [:]

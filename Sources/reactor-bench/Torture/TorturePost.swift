@@ -1,30 +1,31 @@
-/// One request that posts actions: their marks, and what became of it.
+/// One request that posts actions: their marks, and its outcome.
 struct TorturePost: Equatable {
-    /// The client's knowledge of it.
+    /// The outcome as far as the client knows it.
     enum Outcome: Equatable {
-        /// It is under way, or will be sent again with its key.
+        /// The request is outstanding, or will be sent again with its key.
         case pending
-        /// Answered: the version that its last action led to.
+        /// Acknowledged: the version after its last action.
         case acknowledged(UInt64)
-        /// The connection ended before the answer, and there is no key to ask again with.
+        /// The connection ended before the response, and without a key the request cannot be
+        /// repeated.
         case unanswered
-        /// Answered with a refusal, which must have left no trace.
+        /// Refused: the request must have had no effect.
         case refused
     }
 
     var session: Int
     var poster: UInt16
-    /// The sequence number of its first action; the others follow.
+    /// The sequence number of its first action; the other actions have the following numbers.
     var first: UInt32
-    /// How many actions; more than one is a batch.
+    /// The number of actions; more than one is a batch.
     var count: Int
     var hasKey: Bool
     var outcome = Outcome.pending
 
-    /// The `Idempotency-Key`, no other post's of the run.
+    /// The `Idempotency-Key`, unique in the run.
     var key: String { "torture-\(poster)-\(first)" }
 
-    /// The actions, each with a number that no other action of the run has.
+    /// The actions, each with a number that is unique in the run.
     var actions: [UInt64] { (0..<count).map { Self.action(poster, first &+ UInt32($0)) } }
 
     /// A number for an action of one poster.

@@ -1,28 +1,28 @@
-/// How often a poster does what, in hundredths.
+/// The frequency of a poster's requests, in percent.
 struct TortureHabits {
-    /// Of all requests: `PUT` of the session, `GET` of it, and what was answered once more.
+    /// The share of all requests: `PUT` of the session, `GET` of it, and repeated posts.
     var creates = 2
     var reads = 10
     var repeats = 4
-    /// Of the posts: how many are batches, and how many have a key.
+    /// The share of the posts: batches, and posts with a key.
     var batches = 25
     var keyed = 40
-    /// Actions in a batch.
+    /// The number of actions in a batch.
     var batch = 2...8
 }
 
-/// One client that posts, over all of its connections: one request at a time, and what was not
-/// answered is asked again if it has a key.
+/// One client that posts, over all of its connections: one request at a time. A request without a
+/// response is sent again if it has a key.
 struct TorturePoster {
     /// The response that it waits for.
     enum Errand: Equatable {
-        /// `PUT` of its session, which may be there.
+        /// `PUT` of its session, which may exist already.
         case create
         /// `POST` of the ledger's post with this index.
         case post(Int)
-        /// The same again, though it was answered.
+        /// The same post again, though it was acknowledged.
         case again(Int)
-        /// `GET` of the state, which must have this version at least.
+        /// `GET` of the state, which must have at least this version.
         case read(floor: UInt64)
     }
 
@@ -32,12 +32,12 @@ struct TorturePoster {
     private(set) var errand: Errand?
     private var sequence: UInt32 = 0
     private var lastKeyed: Int?
-    /// Actions that were acknowledged.
+    /// The number of acknowledged actions.
     private(set) var acknowledged = 0
-    /// Answers to a request that was sent again.
+    /// The number of responses to repeated requests.
     private(set) var repeats = 0
     private var isRepeat = false
-    /// Once set, it ends what it began, reads the state once more, and that is all.
+    /// Once set, the poster completes its request, reads the state once more, and stops.
     var isFinishing = false
     private var hasReadLast = false
 
@@ -46,7 +46,7 @@ struct TorturePoster {
         self.session = session
     }
 
-    /// Nothing more will come of it.
+    /// Whether the poster sends no further request.
     var isDone: Bool { isFinishing && hasReadLast && errand == nil }
 
     /// The next request, or the unanswered one again; nil if there is none.
@@ -123,15 +123,15 @@ struct TorturePoster {
         return Array((head + "\r\n").utf8) + (body ?? [])
     }
 
-    // MARK: What became of it
+    // MARK: Outcomes
 
     /// The answer is there.
     mutating func answered(_ status: Int, _ body: [UInt8], _ ledger: inout TortureLedger) {
         guard let errand else { return ledger.record(.answer, "\(status) that nobody asked for") }
         if AnswerRules.isRefusal(status) { return refused(errand, &ledger) }
-        // Of a request whose commit failed too late nobody knows more than without an answer.
+        // After a commit that failed too late the outcome is as unknown as without a response.
         if AnswerRules.isUnknown(status) { return lost(&ledger) }
-        // The key's first request is under way.
+        // The key's first request is in progress.
         guard status != 409 else { return }
         self.errand = nil
         guard status / 100 == 2, let position = AnswerRules.position(in: body) else {
@@ -149,7 +149,7 @@ struct TorturePoster {
         }
     }
 
-    /// Nothing was applied: a post with a key is sent again, another is over.
+    /// The request had no effect: a post with a key is sent again, any other is abandoned.
     private mutating func refused(_ errand: Errand, _ ledger: inout TortureLedger) {
         if case .post(let index) = errand {
             guard !ledger.posts[index].hasKey else { return }

@@ -2,11 +2,11 @@
 struct TortureEvent {
     var id: EventID?
     var mark: Mark?
-    /// It says that the stream does not continue where its reader was.
+    /// Whether the event states that the stream does not continue at the reader's position.
     var beginsAnew: Bool
 }
 
-/// Gathers the events of received bytes.
+/// Collects the events in received bytes.
 struct TortureEvents: EventSink {
     var events: [TortureEvent] = []
 
@@ -23,7 +23,7 @@ struct TortureEvents: EventSink {
     }
 }
 
-/// One subscriber, over all of its connections: it always resumes with the id it has.
+/// One subscriber, over all of its connections: it always resumes with its last id.
 struct TortureReader {
     /// The stream that it reads.
     enum Stream: String, CaseIterable {
@@ -34,11 +34,11 @@ struct TortureReader {
 
     let session: Int
     let stream: Stream
-    /// The actions that it has received, in order: the history, if it began at the beginning.
+    /// The received actions in order: the whole history if the reader started at the beginning.
     private(set) var actions: [UInt64] = []
     let keepsActions: Bool
     private var order = OrderChecker()
-    /// Events so far.
+    /// The number of events.
     private(set) var count = 0
 
     init(session: Int, stream: Stream, keepsActions: Bool = false) {
@@ -47,13 +47,13 @@ struct TortureReader {
         self.keepsActions = keepsActions
     }
 
-    /// The last number it has everything of.
+    /// The last number up to which the reader has received everything.
     var number: UInt64 {
         guard let last = order.last else { return 0 }
         return last.part == EventID.whole ? last.number : last.number - 1
     }
 
-    /// The request that continues where it is; `epoch` is the session's generation.
+    /// The request that resumes at the reader's position; `epoch` is the session's generation.
     mutating func request(to name: String, epoch: UInt64, host: String) -> [UInt8] {
         var id = EventID()
         id.epoch = epoch
@@ -68,7 +68,7 @@ struct TortureReader {
         return bytes
     }
 
-    /// Reads the next event and enters it in the ledger.
+    /// Reads the next event and records it in the ledger.
     mutating func receive(_ event: TortureEvent, _ ledger: inout TortureLedger) {
         count += 1
         guard !event.beginsAnew else {
@@ -82,7 +82,7 @@ struct TortureReader {
         case .otherEpoch: ledger.record(.generation, describe(event.id, after: before))
         case .malformed: ledger.record(.answer, describe(event.id, after: before))
         }
-        // The log also has received actions, under a part of their record's number.
+        // The log also has received actions, as parts of their record's number.
         guard let id = event.id, id.part == EventID.whole, let mark = event.mark else { return }
         let action = TorturePost.action(mark.publisher, mark.sequence)
         ledger.shown(action, at: id.number, of: session)

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Glibc
 
-    /// The rounds of `torture`, and the reckoning.
+    /// The rounds of `torture`, and the comparison at the end.
     struct TortureRun: ~Copyable {
         private let options: TortureCommand
         private let words: [String]
@@ -51,7 +51,7 @@
         // MARK: Rounds
 
         private mutating func playRound() throws(BenchError) {
-            // One in eight does not live to see its first connection.
+            // One server in eight is killed before its first connection.
             if roundsDone > 0, Int.random(in: 0..<8, using: &random) == 0 {
                 try killWhileStarting()
             }
@@ -60,7 +60,7 @@
             let end = Clock.now() + UInt64.random(in: span / 10...span * 2, using: &random)
             try play(until: end)
             guard !server.hasEnded() else { throw .setup("the server ended by itself") }
-            // Every tenth is let go in peace: that leaves snapshots, as sleeping sessions do.
+            // Every tenth server is stopped in order, which writes snapshots, as eviction does.
             if roundsDone % 10 == 9 {
                 pool.serverIsStopping()
                 server.send(SIGTERM)
@@ -82,7 +82,7 @@
                 try pool.turn(until: min(end, nextDrop), &driver)
                 guard Clock.now() >= nextDrop else { continue }
                 nextDrop = Clock.now() + 100_000_000
-                // Readers of sessions that nobody knew of when the server started.
+                // Connects readers of sessions that were unknown when the server started.
                 try driver.connect(&pool)
                 if let index = driver.readers.indices.randomElement(using: &random) {
                     try driver.dropReader(index, &pool)
@@ -90,7 +90,7 @@
             }
         }
 
-        /// Reads what a server that is gone, or goes, has left in the sockets.
+        /// Reads the bytes that a server that has ended, or is ending, left in the sockets.
         private mutating func readToTheEnd() throws(BenchError) {
             pool.serverIsStopping()
             let deadline = Clock.now() + 2_000_000_000
@@ -124,9 +124,10 @@
 
         // MARK: The reckoning
 
-        /// Lets everybody end what they began and read all there is; then reads the history anew.
+        /// Lets all clients complete their requests and read to the end; then reads the history
+        /// anew.
         private mutating func readHistories() throws(BenchError) -> [[UInt64]] {
-            // Held to the end; then it is killed.
+            // This server runs until the end and is then killed.
             let server = try start()
             driver.finish()
             let deadline = Clock.now() + options.timeout.nanoseconds

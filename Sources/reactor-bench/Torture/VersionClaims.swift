@@ -1,14 +1,14 @@
-/// Versions that were given to somebody, none of them twice.
+/// The versions that were acknowledged; each may be acknowledged once only.
 ///
-/// Ranges that touch are one, so that it stays small while nearly all are taken.
+/// Adjacent ranges are merged, so that the list stays short while nearly all are claimed.
 struct VersionClaims {
-    /// Invariant: in order, apart from each other, none empty.
+    /// Invariant: the ranges are in order, not adjacent, and not empty.
     private(set) var ranges: [Range<UInt64>] = []
 
-    /// Takes a range; false if a part of it was taken.
+    /// Adds a range; returns false if a part of it was claimed before.
     mutating func claim(_ range: Range<UInt64>) -> Bool {
         guard !range.isEmpty else { return true }
-        // The first that begins behind it.
+        // The first range that begins after it.
         var low = 0
         var high = ranges.count
         while low < high {
