@@ -154,7 +154,7 @@ extension Session {
     /// The mark for ``takeBack(to:)``.
     func attemptMark() -> AttemptMark {
         // The open record precedes the mark.
-        table.records.finish()
+        records.finish()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
@@ -180,12 +180,12 @@ extension Session {
     ///
     /// - Precondition: since the mark no reply was attached and no step was submitted to the journal.
     func takeBack(to mark: AttemptMark) {
-        table.records.discard(of: self)
+        records.discard(of: self)
         history.rollBack(to: mark.end)
         persistence?.snapshotNumber = mark.snapshotNumber
         attempt.hasSettled = mark.hasSettled
         // It may have measured a state that is undone.
-        stateMeter = StateMeter()
+        meters.state = StateMeter()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {
             step.takeBack(to: before)

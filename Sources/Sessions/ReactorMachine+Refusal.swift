@@ -102,11 +102,11 @@ extension ReactorMachine {
     }
 
     private func check(_ value: some Encodable, _ what: String) {
-        let table = session.table
-        var scratch = table.buffers.takeScratch()
-        defer { table.buffers.releaseScratch(scratch) }
+        let buffers = session.table.buffers
+        var scratch = buffers.takeScratch()
+        defer { buffers.releaseScratch(scratch) }
         do {
-            try JSON.encode(value, into: &scratch, with: &table.buffers.space)
+            try JSON.encode(value, into: &scratch, with: &buffers.space)
         } catch {
             session.refuse(.notEncodable(what, error))
         }

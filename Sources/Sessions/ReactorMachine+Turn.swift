@@ -163,17 +163,18 @@ extension ReactorMachine {
 
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
-        let table = session.table
-        assert(table.records.isWriting(for: session), "it would go into another session's record")
+        let records = session.records
+        assert(records.isWriting(for: session), "it would go into another session's record")
         guard !session.attempt.isRefused else { return }
         do {
             try JSON.encode(
-                mutation, into: &table.records.encoder.content, with: &table.buffers.space)
+                mutation, into: &records.encoder.content, with: &session.table.buffers.space)
         } catch {
             return session.refuse(.notEncodable("a mutation", error))
         }
-        session.history.weigh(table.records.encoder.content.count)
-        session.stateMeter.addReceived(table.records.encoder.content.count)
+        let bytes = records.encoder.content.count
+        session.history.weigh(bytes)
+        session.meters.state.addReceived(bytes)
         session.considerSnapshot()
     }
 }

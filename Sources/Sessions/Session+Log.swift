@@ -17,16 +17,17 @@ extension Session {
         _ kind: ActionLogLine.Kind, of action: ActionTag, _ write: (inout [UInt8]) -> Void
     ) {
         guard history.keepsNotes, mayDecide, !attempt.isRollback else { return }
-        var body = table.buffers.takeScratch()
+        let buffers = table.buffers
+        var body = buffers.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)
         history.appendNote(action: action.number, time: time, body)
         step.end = history.newest
         if keepsRecords {
-            table.records.begin(.note, at: step.end, action: action, time: time, in: step)
-            table.records.encoder.content.append(contentsOf: body)
+            records.begin(.note, at: step.end, action: action, time: time, in: step)
+            records.encoder.content.append(contentsOf: body)
         }
-        table.buffers.releaseScratch(body)
+        buffers.releaseScratch(body)
     }
 
     // MARK: Reading

@@ -6,7 +6,7 @@ extension Session {
     /// the open record are in the encoder.
     func considerSnapshot() {
         guard let persistence else { return }
-        let bytes = table.records.encoder.content.count
+        let bytes = records.encoder.content.count
         if persistence.recordWritten(bytes, at: history.newest.number, table.limits) {
             takeSnapshot()
         }

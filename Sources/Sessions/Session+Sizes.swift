@@ -7,21 +7,22 @@ extension Session {
     /// - Returns: whether the value has to be measured instead.
     @usableFromInline
     func weighsNewest() -> Bool {
-        guard let estimate = mutationMeter.estimate() else { return true }
+        guard let estimate = meters.mutation.estimate() else { return true }
         history.weigh(estimate)
         return false
     }
 
     /// Measures a value that is kept for the newest record, and charges the record with its size.
     func weigh(_ value: some Encodable) {
-        var scratch = table.buffers.takeScratch()
+        let buffers = table.buffers
+        var scratch = buffers.takeScratch()
         // A value that has no JSON is charged with the bytes before the failure, which is reported
         // elsewhere.
-        try? JSON.encode(value, into: &scratch, with: &table.buffers.space)
-        if mutationMeter.unchargedBytes == nil { stateMeter.addReceived(scratch.count) }
-        mutationMeter.recordMeasurement(scratch.count)
+        try? JSON.encode(value, into: &scratch, with: &buffers.space)
+        if meters.mutation.unchargedBytes == nil { meters.state.addReceived(scratch.count) }
+        meters.mutation.recordMeasurement(scratch.count)
         history.weigh(scratch.count)
-        table.buffers.releaseScratch(scratch)
+        buffers.releaseScratch(scratch)
     }
 
     // MARK: The state
@@ -30,15 +31,16 @@ extension Session {
     ///
     /// - Returns: whether the state has to be measured now.
     @usableFromInline
-    func isMeasureDue() -> Bool { stateMeter.isDue(table.limits.stateBytes) }
+    func isMeasureDue() -> Bool { meters.state.isDue(table.limits.stateBytes) }
 
     /// Measures a state, and refuses the present decision if the state is larger than
     /// `--state-limit`.
     func measure(_ state: some Encodable) {
-        var scratch = table.buffers.takeScratch()
-        defer { table.buffers.releaseScratch(scratch) }
+        let buffers = table.buffers
+        var scratch = buffers.takeScratch()
+        defer { buffers.releaseScratch(scratch) }
         do {
-            try JSON.encode(state, into: &scratch, with: &table.buffers.space)
+            try JSON.encode(state, into: &scratch, with: &buffers.space)
         } catch {
             return refuse(.notEncodable("the state", error))
         }
@@ -51,10 +53,10 @@ extension Session {
     func admits(stateBytes count: Int) -> Bool {
         let limit = table.limits.stateBytes
         guard count > limit else {
-            stateMeter.recordMeasurement(count)
+            meters.state.recordMeasurement(count)
             return true
         }
-        stateMeter.recordRefusal()
+        meters.state.recordRefusal()
         refuse(.stateTooLarge(limit: limit))
         return false
     }

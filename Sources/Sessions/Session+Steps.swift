@@ -21,7 +21,7 @@ extension Session {
         let step = step()
         step.end = history.newest
         guard keepsRecords else { return }
-        table.records.begin(kind, at: step.end, action: action, time: time, in: step)
+        records.begin(kind, at: step.end, action: action, time: time, in: step)
     }
 
     @usableFromInline
@@ -33,13 +33,13 @@ extension Session {
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
         guard keepsRecords, source != .state, source != .content else { return }
-        assert(table.records.isWriting(for: self), "it would go into another session's record")
-        table.records.encoder.write(name(of: source), data)
+        assert(records.isWriting(for: self), "it would go into another session's record")
+        records.encoder.write(name(of: source), data)
     }
 
     func recordContent(_ content: [UInt8]) {
-        assert(table.records.isWriting(for: self), "it would go into another session's record")
-        table.records.encoder.content.append(contentsOf: content)
+        assert(records.isWriting(for: self), "it would go into another session's record")
+        records.encoder.content.append(contentsOf: content)
     }
 
     /// Records an encoded activity as an event, if its form gives it a name.

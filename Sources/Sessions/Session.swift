@@ -16,6 +16,8 @@ package final class Session {
     package let generation: Generation
     /// Invariant: ``SessionTable/stop()`` releases the sessions, so this is no permanent cycle.
     let table: SessionTable
+    /// The table's. Why a copy: a reference that is read through `table` is retained for each use.
+    let records: RecordWriter
     /// Whether the journal stores records. A copy of ``Journal/keepsRecords``: it is read for every
     /// record.
     @usableFromInline
@@ -62,8 +64,7 @@ package final class Session {
     var attempt = Attempt()
     /// Empty unless an action is being received.
     var arrival = Arrival()
-    var mutationMeter = MutationMeter()
-    var stateMeter = StateMeter()
+    var meters = SizeMeters()
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -80,6 +81,7 @@ package final class Session {
         self.registration = registration
         self.generation = generation
         self.table = table
+        self.records = table.records
         self.keepsRecords = table.journal.keepsRecords
         self.key = SessionKey(session: id.text, generation: generation.text)
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
@@ -159,13 +161,13 @@ package final class Session {
         let step = step()
         step.creates = true
         if keepsRecords {
-            table.records.finish()
+            records.finish()
             // Records that were written while the initial state was read follow the creation.
             let earlier = step.batch.runs
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
-            table.records.begin(.created, at: start, action: .none, time: table.time, in: step)
-            table.records.finish()
+            records.begin(.created, at: start, action: .none, time: table.time, in: step)
+            records.finish()
             for run in earlier { step.batch.runs[0].append(run) }
         }
         beginWork(.rebuilding)
@@ -212,13 +214,13 @@ package final class Session {
         }
         arrival.traceparent = post.traceparent
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
-        mutationMeter.unchargedBytes = post.body.count
-        stateMeter.addReceived(post.body.count)
+        meters.mutation.unchargedBytes = post.body.count
+        meters.state.addReceived(post.body.count)
         beginWork(.action, machine.lastAction + 1)
         defer {
             endWork()
             arrival = Arrival()
-            mutationMeter.unchargedBytes = nil
+            meters.mutation.unchargedBytes = nil
         }
         let mayApply =
             post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
