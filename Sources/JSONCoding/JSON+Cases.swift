@@ -1,9 +1,9 @@
 internal import Reactors
 
-// The names of an enum's cases, found by its own decoding: Codable has no list of them.
+// The names of an enum's cases. Its own decoding reveals them: Codable has no list of cases.
 
 extension JSON {
-    /// Whether an enum has a case that travels under this name; false for what is no enum.
+    /// Whether an enum has a case that is encoded under this name; false for any other type.
     package static func hasCase<T: Decodable>(_ name: String, _ type: T.Type) -> Bool {
         guard isEnum(type) else { return false }
         if let document = document("\"\(name)\""), (try? document.value(type, at: 0)) != nil {
@@ -15,7 +15,7 @@ extension JSON {
             _ = try document.value(type, at: 0)
             return true
         } catch {
-            // Nothing is wrong with the name if it is what stands under it that does not fit.
+            // The name is valid if the mismatch lies in the value under it.
             guard case .mismatch(let path, _) = document.refusal(for: error) else { return false }
             return path.hasPrefix("/\(name)")
         }
@@ -27,8 +27,8 @@ extension JSON {
         return probe("", type).names.filter { probe($0, type).hasReservedField }
     }
 
-    /// The types of the fields of all cases of a `TaggedCodable` enum; nil if they can't be found,
-    /// because a field's type has no value that is easily made up.
+    /// The types of the fields of all cases of a `TaggedCodable` enum; nil if they cannot be found,
+    /// because no simple JSON value decodes as a field's type.
     static func fieldsOfCases<T: TaggedCodable>(_ type: T.Type) -> [any Any.Type]? {
         let names = probe("", type).names
         guard !names.isEmpty else { return nil }
@@ -40,7 +40,7 @@ extension JSON {
         return found
     }
 
-    /// Each field that is missing is made up, until the case can be read.
+    /// Adds a made-up value for each missing field until the case can be decoded.
     private static func fields<T: TaggedCodable>(
         ofCase name: String, _ type: T.Type
     ) -> [any Any.Type]? {
@@ -62,7 +62,7 @@ extension JSON {
         return nil
     }
 
-    /// JSON that reads as a value of the type; nil if none of the simple ones does.
+    /// JSON that decodes as a value of the type; nil if no simple value does.
     private static func madeUp(_ type: any Any.Type) -> [UInt8]? {
         guard let type = type as? any Decodable.Type else { return nil }
         func reads<T: Decodable>(_ type: T.Type, _ text: String) -> Bool {
@@ -82,7 +82,7 @@ extension JSON {
         text.append(UInt8(ascii: "}"))
         guard let document = try? JSONDocument(text) else { return probe }
         document.probe = probe
-        // Only the keys that it asks for matter, not the values.
+        // Only the keys that the type requests matter, not the values.
         _ = try? document.value(type, at: 0)
         return probe
     }

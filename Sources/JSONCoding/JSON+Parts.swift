@@ -1,13 +1,13 @@
 // Questions about JSON text that need no decoding.
 
 extension JSON {
-    /// Where the value that `pointer` names stands in `bytes`; nil if there is none.
+    /// The range of the value in `bytes` to which `pointer` refers; nil if there is none.
     ///
-    /// - Parameter bytes: JSON as `encode` writes it. Other bytes never trap, but what is found
-    ///   in them means nothing.
+    /// - Parameter bytes: JSON as `encode` writes it. Other bytes never trap, but the result is
+    ///   meaningless.
     ///
-    /// An array's element is named by its index without leading zeros; `-` names none. Of members
-    /// with the same key the first is meant, as in `decode`.
+    /// An array's element is named by its index without leading zeros; `-` refers to no element. If
+    /// members have the same key, the first one is used, as in `decode`.
     ///
     /// Source: [RFC 6901 §4](https://www.rfc-editor.org/rfc/rfc6901#section-4).
     package static func slice(_ pointer: JSONPointer, of bytes: [UInt8]) -> Range<Int>? {
@@ -23,16 +23,16 @@ extension JSON {
         return JSONSkipper.end(ofValueAt: place, in: bytes).map { place..<$0 }
     }
 
-    /// Whether the first byte that is no white space opens an array.
+    /// Whether the first byte after white space opens an array.
     ///
-    /// It says nothing about the rest: use it to choose what to decode, not whether to.
+    /// The rest is not checked: use this to choose how to decode, not whether to.
     package static func isArray(_ bytes: [UInt8]) -> Bool {
         let place = JSONSkipper.skipSpace(from: 0, in: bytes)
         return place < bytes.count && bytes[place] == UInt8(ascii: "[")
     }
 
-    /// The one value of `bytes` without the white space around it, if it is no array and has no
-    /// line break in it.
+    /// The single value of `bytes` without the white space around it, unless it is an array or
+    /// contains a line break.
     ///
     /// - Parameter bytes: JSON text.
     package static func oneLine(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
@@ -43,10 +43,10 @@ extension JSON {
         return line.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ? nil : line
     }
 
-    /// Whether these bytes are one JSON value on one line, and nothing around it.
+    /// Whether the bytes are exactly one JSON value on one line, without anything around it.
     ///
-    /// - Parameter outer: how many arrays and objects it may have around values that stand 128 deep
-    ///   themselves. Default none.
+    /// - Parameter outer: The number of additional arrays and objects that may be nested around
+    ///   values that are nested 128 deep themselves. Default none.
     package static func isLine(_ bytes: [UInt8], around outer: Int = 0) -> Bool {
         guard let first = bytes.first, let last = bytes.last, !JSONSkipper.isSpace(first),
             !JSONSkipper.isSpace(last),
@@ -56,11 +56,11 @@ extension JSON {
         return (try? scanner.scan()) != nil
     }
 
-    /// The members of an object by name, each value as it stands there; of several with one name
-    /// the first. Nil if the bytes are no object.
+    /// The members of an object by name, each value as its original bytes; of several members with
+    /// one name the first. Nil if the bytes are not an object.
     ///
-    /// They are found and not checked, however deep they are: ask ``isLine(_:)`` of a value. What is
-    /// no JSON gives nil, or whatever looks like a member.
+    /// Values are found at any depth, but not checked: use ``isLine(_:)`` for that. Bytes that are
+    /// not JSON give nil or arbitrary ranges that look like members.
     package static func members(of bytes: [UInt8]) -> [String: [UInt8]]? {
         guard let children = JSONChildren(ofContainerAt: 0, in: bytes),
             JSONSkipper.end(ofValueAt: 0, in: bytes) == bytes.count
@@ -75,7 +75,7 @@ extension JSON {
         return found
     }
 
-    /// The elements of an array, each as it stands there, found as ``members(of:)`` does.
+    /// The elements of an array, each as its original bytes; found as in ``members(of:)``.
     package static func elements(of bytes: [UInt8]) -> [[UInt8]]? {
         guard isArray(bytes), let children = JSONChildren(ofContainerAt: 0, in: bytes),
             JSONSkipper.end(ofValueAt: 0, in: bytes) == bytes.count

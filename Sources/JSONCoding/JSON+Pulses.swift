@@ -1,11 +1,12 @@
 package import Reactors
 
-// Codable says nothing of a type's coding keys; encoding a value of it shows them. Done once, when a
+// Codable does not publish a type's coding keys; encoding a value shows them. Done once, when a
 // reactor is registered.
 
 extension JSON {
-    /// The coding keys under which a value encodes its pulses, each with the pulse's mark. Empty for
-    /// a value that is no object; a pulse whose value is encoded instead of itself is not seen.
+    /// The coding keys under which a value encodes its pulses, each with the pulse's mark. Empty
+    /// for a value that is not an object. If a type encodes a pulse's value in place of the pulse,
+    /// that pulse is not found.
     package static func pulseKeys<Value: Encodable>(
         of value: Value
     ) -> [(key: String, mark: PulseMark)] {
@@ -16,7 +17,7 @@ extension JSON {
             let base = JSONSlotEncoder(writer: writer, slot: entry.slot, type: Value.self)
             try value.encode(to: PulseKeysEncoder(base: base, found: found))
         } catch {
-            // That it can't be encoded is reported elsewhere; what was seen before is right.
+            // An encoding failure is reported elsewhere; the pulses found before it are valid.
             return found.keys
         }
         return found.keys

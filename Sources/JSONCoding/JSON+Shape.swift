@@ -1,7 +1,7 @@
-// Why reflection: whether a type always has JSON can be seen from its fields, once, when a reactor is
-// registered; looking at each value would cost as much as writing it. `_forEachField` is an SPI of
-// the standard library; seen working on 6.3.1. Should a toolchain drop it, this file stops compiling
-// and nothing else does.
+// Why reflection: a type's fields show once, when a reactor is registered, whether all of its
+// values can be encoded; a check of each value would cost as much as encoding it. `_forEachField`
+// is an SPI of the standard library, verified with 6.3.1. If a toolchain removes it, only this file
+// fails to compile.
 internal import Reactors
 @_spi(Reflection) internal import Swift
 
@@ -12,13 +12,13 @@ internal import Reactors
 #endif
 
 extension JSON {
-    /// Whether every value of the type can be written and read back: it has no floating-point number
-    /// and no `Date` in it, for these may be none that JSON has, and nothing of its own type, which
-    /// could nest without end.
+    /// Whether every value of the type can be written and read back: the type contains no
+    /// floating-point number and no `Date`, which may have no JSON form, and no value of its own
+    /// type, which could nest without limit.
     ///
-    /// Told by stored fields, so of a type that writes something else than these it may be wrong: it
-    /// answers what to look at, not what to rely on. Of what it can't see into (classes,
-    /// existentials, enums with large payloads) it returns false.
+    /// The result is derived from stored fields, so it may be wrong for a type that encodes other
+    /// data. Use it to choose the values to check, not as a guarantee. Returns false for types
+    /// whose fields are not visible (classes, existentials, enums with large payloads).
     package static func alwaysEncodes(_ type: any Any.Type) -> Bool {
         alwaysEncodes(type, around: [])
     }
@@ -26,7 +26,7 @@ extension JSON {
     private static func alwaysEncodes(
         _ type: any Any.Type, around outer: [ObjectIdentifier]
     ) -> Bool {
-        // A field's kind comes with it.
+        // The reflection also reports the kind of each field.
         func boxed<T>(_: T.Type) -> any Any.Type { Box<T>.self }
         return fieldsAlwaysEncode(_openExistential(type, do: boxed), within: outer)
     }
@@ -50,7 +50,7 @@ extension JSON {
         }
         switch kind {
         case .struct: return fieldsAlwaysEncode(type, within: path)
-        // One byte is too small for a number with a fraction and for a reference.
+        // One byte is too small for a floating-point number and for a reference.
         case .enum:
             if size(of: type) <= 1 { return true }
             guard let tagged = type as? any TaggedCodable.Type else { return false }
@@ -94,7 +94,7 @@ extension JSON {
         ].map { (type: any Any.Type) in ObjectIdentifier(type) })
 }
 
-/// A generic type of the standard library that writes its parts and nothing else.
+/// A generic type of the standard library that encodes its parts and nothing else.
 private protocol JSONContainer {
     static var parts: [any Any.Type] { get }
 }

@@ -6,11 +6,11 @@ enum JSONDate {
     /// 2001-01-01 in days since 1970-01-01.
     private static let referenceDay = 11_323
     private static let millisecondsPerDay = 86_400_000
-    /// The years 0000 to 9999, as milliseconds since 2001: others have no form in RFC 3339.
+    /// The years 0000 to 9999, in milliseconds since 2001: RFC 3339 has no form for other years.
     private static let range = -63_145_526_400_000..<252_423_993_600_000
 
-    /// Appends `"2026-11-22T07:30:00.000Z"`, rounded to the nearest millisecond; false if the date
-    /// has no such form.
+    /// Appends `"2026-11-22T07:30:00.000Z"`, rounded to the nearest millisecond; returns false if
+    /// the date is outside that range.
     static func append(_ seconds: Double, to out: inout [UInt8]) -> Bool {
         let rounded = (seconds * 1_000).rounded()
         guard rounded.isFinite, rounded.magnitude < 0x1p53, range.contains(Int(rounded)) else {
@@ -42,7 +42,7 @@ enum JSONDate {
         }
     }
 
-    /// Seconds since 2001; nil if the text is no date. A leap second is the one after it.
+    /// Seconds since 2001; nil if the text is not a date. A leap second equals the second after it.
     static func seconds(_ text: String) -> Double? {
         var rest = Substring(text).utf8
         guard let year = number(4, &rest), consume("-", &rest), let month = number(2, &rest),
@@ -82,7 +82,7 @@ enum JSONDate {
         return true
     }
 
-    /// 0 if there is none; nil for a dot without digits.
+    /// The fraction; 0 if there is none, nil for a dot without digits.
     private static func fraction(_ rest: inout Substring.UTF8View) -> Double? {
         guard consume(".", &rest) else { return 0 }
         let digits = rest.prefix { $0 &- 0x30 < 10 }
@@ -91,7 +91,7 @@ enum JSONDate {
         return Double("0." + String(Substring(digits)))
     }
 
-    /// In seconds, to be taken off; nil if there is none.
+    /// The offset in seconds, to be subtracted; nil if there is none.
     private static func offset(_ rest: inout Substring.UTF8View) -> Int? {
         if consume("Z", or: "z", &rest) { return 0 }
         let isBehind = rest.first == UInt8(ascii: "-")
@@ -108,7 +108,7 @@ enum JSONDate {
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
-    /// Years begin in March here, so that the leap day is the last of its year; 400 of them have
+    /// Years start in March here, so that the leap day is the last day of its year; 400 years have
     /// 146 097 days.
     private static func days(toYear year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1

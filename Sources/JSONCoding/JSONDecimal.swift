@@ -1,13 +1,13 @@
-/// A number with a fraction or an exponent, exactly: digits without zeros at either end, and a power
-/// of ten.
+/// A number with a fraction or an exponent, exactly: digits without leading or trailing zeros, and
+/// a power of ten.
 ///
-/// Why not by way of a `Double`: `1e-999999999` is none but 0, and `9007199254740993.0` is rounded.
+/// Why not a `Double`: it reads `1e-999999999` as 0 and rounds `9007199254740993.0`.
 struct JSONDecimal {
     private var digits: [UInt8] = []
     private var exponent = 0
     private var isNegative = false
 
-    /// Exponents beyond it are taken for it: no integer type has as many digits.
+    /// Larger exponents are replaced by this one: no integer type has as many digits.
     private static let exponentLimit = 1 << 40
 
     /// - Parameter text: a number by the grammar of RFC 8259 §6.
@@ -35,9 +35,10 @@ struct JSONDecimal {
 
     var isWhole: Bool { digits.isEmpty || exponent >= 0 }
 
-    /// Nil if it does not fit. Works downwards for negative ones: `Int.min` has no counterpart.
+    /// The integer; nil if it does not fit. Negative ones are built downwards: `-Int.min` does not
+    /// exist.
     ///
-    /// - Precondition: it is whole.
+    /// - Precondition: the number is whole.
     func integer<Value: FixedWidthInteger>() -> Value? {
         guard !digits.isEmpty else { return 0 }
         // 2^128 has 39 digits.

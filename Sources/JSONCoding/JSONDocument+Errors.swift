@@ -1,8 +1,8 @@
-// A decoder throws Swift's own error, because a type's `init(from:)` may look at it;
-// `JSON.decode` makes a refusal of it.
+// A decoder throws Swift's own error, because a type's `init(from:)` may examine it; `JSON.decode`
+// converts it to a refusal.
 
 extension JSONDocument {
-    /// Another kind of value than the type is read from.
+    /// The value has another kind than the type requires.
     func mismatch(_ type: any Any.Type, _ expected: String, at node: Int) -> DecodingError {
         let text = "expected \(expected), found \(nodes[node].phrase)"
         let context = DecodingError.Context(codingPath: path(to: node), debugDescription: text)
@@ -10,7 +10,7 @@ extension JSONDocument {
             ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    /// The right kind of value, but not one that the type has.
+    /// The value has the right kind, but the type does not allow it.
     func corrupted(_ reason: String, at node: Int) -> DecodingError {
         .dataCorrupted(.init(codingPath: path(to: node), debugDescription: reason))
     }
@@ -24,7 +24,7 @@ extension JSONDocument {
                 debugDescription: "the field \"\(key.stringValue)\" is missing"))
     }
 
-    /// The refusal for whatever a type's `init(from:)` has thrown.
+    /// The refusal for any error that a type's `init(from:)` has thrown.
     func refusal(for error: any Error) -> JSONRefusal {
         switch error {
         case let refusal as JSONRefusal:

@@ -2,7 +2,7 @@
 // is the nearest one of its own width.
 
 extension JSONDocument {
-    /// The number as an integer, exactly. `1.0` and `1e2` are integers too; `1.5` is none.
+    /// The number as an integer, exactly. `1.0` and `1e2` are integers too; `1.5` is not.
     func integer<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = nodes[index]
         guard node.kind == .number else { throw mismatch(type, "a number", at: index) }
@@ -15,7 +15,8 @@ extension JSONDocument {
         throw corrupted("the number is out of the range of \(type)", at: index)
     }
 
-    /// Nil if it does not fit. Works downwards for negative ones: `Int.min` has no counterpart.
+    /// The integer; nil if it does not fit. Negative ones are built downwards: `-Int.min` does not
+    /// exist.
     private func plainInteger<Value: FixedWidthInteger>(_ node: JSONNode) -> Value? {
         var place = Int(node.start)
         let end = Int(node.end)
@@ -36,12 +37,12 @@ extension JSONDocument {
         return value
     }
 
-    /// The nearest `Double`. What is too large for one is refused; what is too small is zero.
+    /// The nearest `Double`. A number that is too large is refused; one that is too small is zero.
     func double(at index: Int) throws -> Double {
         try floating(Double.self, at: index) { self.exactDouble($0) }
     }
 
-    /// The nearest `Float`, by one rounding.
+    /// The nearest `Float`, rounded once.
     func float(at index: Int) throws -> Float {
         try floating(Float.self, at: index) { node in
             // A whole number below 2^24 is exact in both.
@@ -86,8 +87,8 @@ extension JSONDocument {
         return bytes[Int(node.start)] == UInt8(ascii: "-") ? -value : value
     }
 
-    /// Exact up to 10^22: every product on the way is a whole number of at most 53 bits after
-    /// its factors of two.
+    /// Exact up to 10^22: without its factors of two, each intermediate product is a whole number
+    /// of at most 53 bits.
     private static func power(of10 exponent: Int) -> Double {
         var power = 1.0
         for _ in 0..<exponent { power *= 10 }

@@ -7,8 +7,8 @@ internal import Reactors
 #endif
 
 extension JSONDocument {
-    /// Any value. Some types do not stand in JSON as their own `Codable` would have it: they
-    /// take the form that `JSONEncoder` gives them by default, but a `Date` is text (RFC 3339).
+    /// A value of any type. Some types have another form in JSON than their own `Codable` produces:
+    /// the default form of `JSONEncoder`, except that a `Date` is text (RFC 3339).
     func value<Value: Decodable>(_ type: Value.Type, at node: Int) throws -> Value {
         if isSpecial(type) { return try special(type, at: node) }
         do {
@@ -86,7 +86,7 @@ extension JSONDocument {
         return decimal
     }
 
-    /// RFC 3339, or the seconds since 2001 as Foundation has them.
+    /// A date as RFC 3339, or as seconds since 2001 as Foundation writes it.
     private func date(at node: Int) throws -> Date {
         guard nodes[node].kind == .string else {
             guard nodes[node].kind == .number else {
@@ -100,7 +100,7 @@ extension JSONDocument {
         return Date(timeIntervalSinceReferenceDate: seconds)
     }
 
-    /// The value as it stands.
+    /// The value as a tree, unchanged.
     func tree(at index: Int) -> JSONValue {
         let node = nodes[index]
         switch node.kind {

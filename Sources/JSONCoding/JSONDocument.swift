@@ -1,20 +1,20 @@
-/// One scanned text: its bytes and its nodes, for as long as a decoder or container of it lives.
+/// One scanned text: its bytes and nodes; it lives as long as its decoders and containers.
 ///
-/// Design: a decoder or container is this reference and an index: it needs no memory of its own.
-/// Paths are not kept while reading; a refusal finds its own by climbing to the root.
+/// Design: a decoder or container is this reference and an index, and allocates no memory. Paths
+/// are not tracked while reading; a refusal determines its path by climbing to the root.
 final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [JSONNode]
-    /// Of objects with many members, once they are asked: keys by hash.
+    /// Key indexes of objects with many members, built on the first access.
     private var indexes: [Int: JSONKeyIndex] = [:]
-    /// The node at which an error arose that carries no path of its own.
+    /// The node of the first error that has no path of its own.
     private(set) var blamed: Int?
-    /// The fault of the `type` of the enum that is being read: to be thrown instead of what
-    /// Swift's synthesised code makes of having no case to choose.
+    /// The fault in the `type` of the enum that is being read: thrown in place of the error of
+    /// Swift's synthesised code, which finds no case.
     var tagError: DecodingError?
-    /// Only while an enum is asked for its cases.
+    /// Set only while the cases of an enum are being determined.
     var probe: JSONTag.Probe?
-    /// Has what is missing here; only while a saved state is read.
+    /// The defaults for missing members; set only while a saved state is read.
     var fallback: JSONFallback?
 
     /// - Parameter refusesDoubles: whether an object with two members of one name is refused.
@@ -71,7 +71,7 @@ final class JSONDocument {
 
     // MARK: Paths
 
-    /// The way from the root to a value.
+    /// The path from the root to a value.
     func path(to node: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var place = node

@@ -1,7 +1,7 @@
 /// Finds two members of one name in an object.
 ///
-/// Why they are refused in what peers send: of two `type`s one parser takes the first and another
-/// the last (RFC 8259 §4), so that what a proxy has checked is not what is carried out here.
+/// Why peers' duplicates are refused: of two `type`s one parser uses the first and another the last
+/// (RFC 8259 §4), so a proxy could check another action than the service carries out.
 enum JSONDoubles {
     /// The second of two equal keys among the members of the object at `index`; nil if there are
     /// none.
@@ -12,7 +12,7 @@ enum JSONDoubles {
         let end = Int(nodes[index].next)
         var key = index + 1
         while key < end {
-            // To undo an escape for each comparison costs more than to hash each key once.
+            // Unescaping for each comparison costs more than hashing each key once.
             if nodes[key].isComplex { return findByHash(in: index, of: nodes, bytes) }
             var earlier = index + 1
             while earlier < key {
@@ -24,7 +24,7 @@ enum JSONDoubles {
         return nil
     }
 
-    /// The name, for people.
+    /// The name for a message.
     static func name(of key: JSONNode, _ bytes: [UInt8]) -> String {
         JSONText.shortened(text(of: key, bytes))
     }
@@ -33,8 +33,8 @@ enum JSONDoubles {
         JSONText.unescaped(bytes[Int(key.start)..<Int(key.end)])
     }
 
-    /// The same for many members, and where names have escapes: sorted, so that it isn't quadratic. `Hasher` is seeded per
-    /// process: a peer can't choose keys that collide.
+    /// The same for many members and for names with escapes: sorted, so that it is not quadratic.
+    /// `Hasher` is seeded per process: a peer cannot choose keys that collide.
     private static func findByHash(
         in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]
     ) -> Int? {

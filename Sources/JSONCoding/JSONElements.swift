@@ -1,11 +1,11 @@
 /// The elements of one array, one after the other.
 ///
-/// Design: three words, so that it lies within an `any UnkeyedDecodingContainer` without memory
-/// of its own.
+/// Design: three words, so that it fits into an `any UnkeyedDecodingContainer` without an
+/// allocation.
 struct JSONElements: UnkeyedDecodingContainer {
     private let document: JSONDocument
     private let array: UInt32
-    /// The node of the element that comes next.
+    /// The node of the next element.
     private var place: UInt32
     private var passed: UInt32 = 0
 
@@ -20,7 +20,7 @@ struct JSONElements: UnkeyedDecodingContainer {
     var isAtEnd: Bool { place >= document.nodes[Int(array)].next }
     var currentIndex: Int { Int(passed) }
 
-    /// Reads the next element; it is passed only if `read` succeeds.
+    /// Reads the next element; advances only if `read` succeeds.
     private mutating func next<Value>(
         _ type: any Any.Type = Value.self, _ read: (Int) throws -> Value
     ) throws -> Value {

@@ -1,7 +1,6 @@
 /// The elements of an array being written.
 ///
-/// Design: two words, so that it lies within an `any UnkeyedEncodingContainer` without memory of
-/// its own.
+/// Design: two words, so that it fits into an `any UnkeyedEncodingContainer` without an allocation.
 struct JSONElementsWriter: UnkeyedEncodingContainer {
     let writer: JSONWriter
     let frame: Int

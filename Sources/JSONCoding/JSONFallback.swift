@@ -1,14 +1,14 @@
-/// Defaults for a saved value: members of objects that it lacks are taken from here.
+/// Defaults for a saved value: missing members of objects are read from this document.
 ///
-/// Design: asked only where a member is missing that the type can't do without, so that a value
-/// that has everything costs nothing more. The place in this document is found by the path; inside
-/// of an array there is none, for its elements have no names. A member that the type can do without
-/// is nil, not this: `nil` is saved by leaving the member out.
+/// Design: used only if a required member is missing, so that a complete value costs nothing more.
+/// The object in this document is found by its path; inside an array there is none, because
+/// elements have no names. A missing optional member is nil and not read from here: `nil` is saved
+/// by omitting the member.
 final class JSONFallback {
     private let make: () -> [UInt8]?
     private var made: JSONDocument??
 
-    /// - Parameter make: the document, called once and only if it is needed.
+    /// - Parameter make: Makes the document; called once at most, and only if it is needed.
     init(_ make: @escaping () -> [UInt8]?) {
         self.make = make
     }
@@ -20,9 +20,9 @@ final class JSONFallback {
         return document
     }
 
-    /// The member's node and its document, if the object at the same place has it here.
+    /// The member's node and its document, if the object at the same path has it here.
     ///
-    /// - Parameter isCase: the object is a case of a `TaggedCodable` enum: another case has no
+    /// - Parameter isCase: The object is a case of a `TaggedCodable` enum. Another case has no
     ///   fields for this one.
     func member(
         _ key: String, of object: Int, isCase: Bool, in saved: JSONDocument
@@ -34,7 +34,7 @@ final class JSONFallback {
         return (document, node)
     }
 
-    /// The object at the same place.
+    /// The object at the same path in this document.
     private func place(of object: Int, in saved: JSONDocument, _ document: JSONDocument) -> Int? {
         var place = 0
         for step in saved.path(to: object) {

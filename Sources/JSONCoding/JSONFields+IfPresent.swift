@@ -1,4 +1,4 @@
-// The protocol's own defaults look a key up three times: is it there, is it null, what is it.
+// The protocol's default implementations look up a key three times: presence, null and value.
 
 extension JSONFields {
     func decodeIfPresent(_: Bool.Type, forKey key: Key) throws -> Bool? {

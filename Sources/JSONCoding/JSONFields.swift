@@ -3,9 +3,9 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     enum Role {
         /// Every member is a field.
         case plain
-        /// Of a `TaggedCodable` enum, seen as Swift does: one key, the case's name.
+        /// A `TaggedCodable` enum in Swift's view: one key, the case's name.
         case tag
-        /// The same object, seen as the case's fields.
+        /// The same object in its second role: the case's fields.
         case body
     }
 
@@ -57,14 +57,14 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return field
     }
 
-    /// The value of a field that is missing, from what the document is read over.
+    /// The value of a missing field from the fallback document.
     private func filled<Value: Decodable>(_ key: Key) throws -> Value {
         document.probe?.missing = (key.stringValue, Value.self)
         let (document, field) = try fallback(key)
         return try document.value(Value.self, at: field)
     }
 
-    /// Nil, for an optional field that is missing or null.
+    /// Returns nil for an optional field that is missing or null.
     func absent<Value>() -> Value? {
         document.probe?.absent.append(Value.self)
         return nil
@@ -77,7 +77,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return found
     }
 
-    /// The container's document and node, wherever it is.
+    /// The container's document and node, in this document or in the fallback.
     private func container(_ key: Key) throws -> (document: JSONDocument, node: Int) {
         guard let field = try find(key) else { return try fallback(key) }
         return (document, field)

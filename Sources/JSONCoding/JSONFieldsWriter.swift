@@ -3,9 +3,9 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     enum Role {
         /// Every key is a member.
         case plain
-        /// Of a `TaggedCodable` enum, as Swift sees it: the only key is the case's name.
+        /// A `TaggedCodable` enum in Swift's view: the only key is the case's name.
         case tag
-        /// The same object: the case's fields, after its `type`.
+        /// The same object in its second role: the case's fields, after its `type`.
         case body
     }
 

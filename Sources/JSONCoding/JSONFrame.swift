@@ -1,18 +1,18 @@
-/// One place in the text being written: a value that is due, or a container.
+/// A position in the text being written: a slot for a value, or a container.
 struct JSONFrame {
     enum Kind: UInt8 {
-        /// A value is due here.
+        /// The position of a value that is not written yet.
         case slot
-        /// A `TaggedCodable` enum is due here: its case is not known yet.
+        /// The position of a `TaggedCodable` enum whose case is not known yet.
         case tag
-        /// One value stands here that is no container.
+        /// A value that is not a container.
         case scalar
         case array, object
     }
 
     /// The ranges that move together when the container is sorted as it closes.
     enum Order: UInt8 {
-        /// Nothing: it stays as written.
+        /// None: the container stays as written.
         case written
         case singles, pairs
     }
@@ -25,11 +25,11 @@ struct JSONFrame {
     let parent: Int
     /// The offset of the value's first byte.
     var start: Int
-    /// Once closed: the offset of the closing bracket; of a scalar, that after its last byte.
+    /// Once closed: the offset of the closing bracket; for a scalar, of the byte after it.
     var end = 0
-    /// Elements or members so far.
+    /// The number of elements or members so far.
     var count = 0
-    /// Arrays and objects around the value, itself included once it is one.
+    /// The nesting depth: arrays and objects around the value, and the value itself if it is one.
     var depth: Int
 
     init(parent: Int, start: Int, depth: Int) {

@@ -1,9 +1,9 @@
-/// The keys of one object by hash, so that an object with a hundred thousand members can't make
-/// a lookup of each of them quadratic.
+/// The keys of one object by hash, so that lookups in an object with a hundred thousand members are
+/// not quadratic.
 ///
-/// `Hasher` is seeded per process: a peer can't choose keys that collide.
+/// `Hasher` is seeded per process: a peer cannot choose keys that collide.
 struct JSONKeyIndex {
-    /// Members above which an object gets an index; below it comparing them all is faster.
+    /// The number of members above which an object gets an index; below it comparison is faster.
     static let threshold = 16
 
     private struct Entry {
@@ -11,7 +11,7 @@ struct JSONKeyIndex {
         var key: Int
     }
 
-    /// Sorted by hash, then by place.
+    /// Sorted by hash, then by position.
     private let entries: [Entry]
 
     init(of object: Int, in document: JSONDocument) {
@@ -43,7 +43,7 @@ struct JSONKeyIndex {
         return nil
     }
 
-    /// Of the bytes: a String's own hash is that of its canonical form.
+    /// The hash of the bytes: a String's own hash is that of its canonical form.
     private static func hash(_ key: String) -> Int {
         var hasher = Hasher()
         for byte in key.utf8 { hasher.combine(byte) }

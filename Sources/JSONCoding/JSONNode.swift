@@ -1,26 +1,27 @@
-/// One value (or key) of a scanned document: where it stands, and where the next one does.
+/// One value (or key) of a scanned document: its range, and the index of the next value.
 ///
-/// Design: nodes lie in document order. An object's are key, value, key, value, …; what is
-/// inside a container follows it at once. So `next` skips a whole value, and no child lists exist.
+/// Design: nodes are in document order. An object's nodes are key, value, key, value, …; the
+/// content of a container follows it directly. So `next` skips a whole value, and no child lists
+/// exist.
 struct JSONNode {
     enum Kind: UInt8 {
         case null, `false`, `true`, number, string, array, object
     }
 
     let kind: Kind
-    /// Strings: has an escape. Numbers: has a fraction or an exponent.
+    /// Whether a string has an escape, or a number a fraction or an exponent.
     var isComplex = false
-    /// The first byte of the value; of a string, the one after its quote.
+    /// The first byte of the value; for a string, the one after its opening quote.
     let start: UInt32
-    /// The byte after the value; of a string, its closing quote.
+    /// The byte after the value; for a string, its closing quote.
     var end: UInt32
     /// The index of the first node that is not part of this value.
     var next: UInt32
-    /// The container's index; the root's is its own, 0.
+    /// The index of the container; the root has its own index, 0.
     let parent: UInt32
-    /// The place among the container's elements or members, from 0.
+    /// The index among the container's elements or members, from 0.
     let ordinal: UInt32
-    /// Elements of an array, members of an object.
+    /// The number of an array's elements or an object's members.
     var count: UInt32 = 0
 
     /// The name of the value in a refusal.

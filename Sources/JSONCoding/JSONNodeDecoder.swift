@@ -1,13 +1,12 @@
 internal import Reactors
 
-/// Reads one node as whatever a type asks of it.
+/// Decodes one node as any value that a type requests.
 ///
-/// Design: three words, so that it lies within an `any Decoder` without memory of its own.
+/// Design: three words, so that it fits into an `any Decoder` without an allocation.
 struct JSONNodeDecoder: Decoder {
     let document: JSONDocument
     let node: UInt32
-    /// The type being read. Whether it is `TaggedCodable` only matters, and is only looked up,
-    /// when it asks for fields.
+    /// The type being read. Only a request for fields checks whether it is `TaggedCodable`.
     let type: any Any.Type
 
     var codingPath: [any CodingKey] { document.path(to: Int(node)) }

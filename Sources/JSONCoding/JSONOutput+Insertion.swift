@@ -1,15 +1,15 @@
-// Writing to a container that is closed already: rare, so it may cost a copy of what follows.
+// Writes to a container that is already closed: rare, so it may copy the text after it.
 
 extension JSONOutput {
-    /// The text behind the position that is written at.
+    /// The text after the position of the insertion.
     struct Insertion {
         let offset: Int
         let tail: [UInt8]
-        /// The innermost frame before.
+        /// The innermost frame before the insertion.
         let innermost: Int
     }
 
-    /// Cuts the text at `offset`, inside of `frame`, which is open again until `endInsertion`.
+    /// Cuts the text at `offset` in `frame`, which is reopened until `endInsertion`.
     mutating func beginInsertion(at offset: Int, reopening frame: Int) -> Insertion {
         let insertion = Insertion(offset: offset, tail: Array(out[offset...]), innermost: innermost)
         out.removeSubrange(offset...)
@@ -18,14 +18,14 @@ extension JSONOutput {
         return insertion
     }
 
-    /// The same for a slot that was closed without a value: what stands there instead goes.
+    /// The same for a slot that was closed without a value: its placeholder is removed.
     mutating func beginInsertion(replacing slot: Int) -> Insertion {
         let insertion = beginInsertion(at: frames[slot].end + 1, reopening: slot)
         out.removeSubrange(frames[slot].start...)
         return insertion
     }
 
-    /// Puts the rest of the text back, and moves the frames that stand in it.
+    /// Appends the rest of the text again, and moves the frames in it.
     mutating func endInsertion(_ insertion: Insertion, _ mark: Mark) {
         while innermost > mark.frame { close() }
         let shift = out.count - insertion.offset
@@ -39,7 +39,7 @@ extension JSONOutput {
         frames[mark.frame].isOpen = false
         innermost = insertion.innermost
         if frames[mark.frame].kind == .slot {
-            // A value failed here and was rolled back: the slot is empty as before.
+            // A value failed here and was rolled back: the slot becomes empty again.
             out.append(contentsOf: "{}".utf8)
             frames[mark.frame].end = out.count - 1
         }

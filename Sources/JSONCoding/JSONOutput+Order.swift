@@ -1,14 +1,14 @@
-/// A collection whose order means nothing and changes from one process to the next.
+/// A collection whose order has no meaning and differs between processes.
 private protocol JSONUnordered {}
 extension Set: JSONUnordered {}
 extension Dictionary: JSONUnordered {}
 
 extension JSONOutput {
-    /// Has the slot's container sorted as it closes, if the order of the type means nothing.
+    /// Sorts the slot's container when it closes, if the order of the type has no meaning.
     ///
-    /// Why: equal states must have equal bytes, for a journal that is replayed and for streams
-    /// that are silent while a value stays the same. A dictionary whose keys are not text is
-    /// an array of keys and values in turn, as Swift encodes it.
+    /// Why: equal states must have equal bytes, for replaying a journal and for streams that send
+    /// nothing while a value is unchanged. Swift encodes a dictionary whose keys are not text as an
+    /// array of alternating keys and values.
     mutating func sortAtEnd(_ slot: Int, of type: (any Any.Type)?) {
         guard let type, type is any JSONUnordered.Type, slot < frames.count else { return }
         let isPaired = frames[slot].kind == .array && type is any JSONPaired.Type
@@ -18,7 +18,7 @@ extension JSONOutput {
     /// Sorts the open container's elements by their bytes.
     mutating func sort(_ index: Int) {
         let start = frames[index].start
-        // The container alone: a copy of all that was written, for each dictionary in it, would be
+        // Only the container is copied: a copy of the whole text for each dictionary would be
         // quadratic.
         let text = Array(out[start...])
         guard let children = JSONChildren(ofContainerAt: 0, in: text) else { return }

@@ -1,8 +1,8 @@
 extension JSONOutput {
-    /// The way from the root to the value that begins at `offset`, read from the text before it.
+    /// The path from the root to the value at `offset`, parsed from the text before it.
     ///
-    /// Why so: a path is asked for when something fails, and the text has it. Maintaining one up
-    /// to date would cost every member of every value.
+    /// Why: a path is needed only after a failure, and the text contains it. Updating a path
+    /// would cost every member of every value.
     func path(to offset: Int) -> [any CodingKey] {
         var path: [JSONPathKey] = []
         var isObject: [Bool] = []
@@ -37,7 +37,7 @@ extension JSONOutput {
         return path
     }
 
-    /// The way to the value or container of a frame.
+    /// The path to the value or container of a frame.
     func path(of frame: Int) -> [any CodingKey] {
         frame < frames.count ? path(to: frames[frame].start) : []
     }

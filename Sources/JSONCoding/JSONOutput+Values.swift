@@ -35,7 +35,7 @@ extension JSONOutput {
         out.append(contentsOf: (text.hasSuffix(".0") ? text.dropLast(2) : text[...]).utf8)
     }
 
-    /// The types that do not stand in JSON as their own `Codable` would have it.
+    /// The types that have another form in JSON than their own `Codable` produces.
     static func isSpecial<Value>(_ type: Value.Type) -> Bool {
         type == Data.self || type == URL.self || type == Decimal.self || type == Date.self
             || type == JSONValue.self
@@ -54,14 +54,14 @@ extension JSONOutput {
         }
     }
 
-    /// RFC 3339 in UTC with milliseconds; the seconds since 2001 where that has no such form.
+    /// RFC 3339 in UTC with milliseconds; seconds since 2001 for dates outside its range.
     private mutating func append(_ date: Date) throws {
         let seconds = date.timeIntervalSinceReferenceDate
         guard !JSONDate.append(seconds, to: &out) else { return }
         try append(seconds)
     }
 
-    /// - Parameter depth: arrays and objects around it.
+    /// - Parameter depth: The number of arrays and objects around it.
     private mutating func append(_ tree: JSONValue, depth: Int) throws {
         switch tree {
         case .array, .object:

@@ -1,28 +1,28 @@
 /// The text being written, and the containers that are open in it.
 ///
-/// Design: a type may open several containers and write to them in any order, while text only
-/// grows at its end. Nearly all types write in order, so that is the path without detours: a
-/// container is a frame, and writing to one closes those that were opened inside it. Writing to
-/// a closed one cuts the text there, writes, and puts the rest back (`JSONOutput+Insertion`).
+/// Design: a type may open several containers and write to them in any order, while text grows only
+/// at its end. Nearly all types write in order, so that is the direct path: a container is a frame,
+/// and writing to it closes the containers that were opened inside it. Writing to a closed
+/// container cuts the text there, writes, and appends the rest again (`JSONOutput+Insertion`).
 /// Frames live as long as the `encode(to:)` call that opened them.
 struct JSONOutput {
     var out: [UInt8]
-    /// Where this value begins: what is before it belongs to the caller.
+    /// The start of this value: the text before it belongs to the caller.
     private(set) var origin: Int
     var frames: [JSONFrame] = []
-    /// The open frame that was opened last; -1 if none is.
+    /// The last opened frame that is still open; -1 if there is none.
     var innermost = -1
-    /// The slot of the innermost `encode(to:)` call. Writing to a frame outside of it is misuse:
-    /// the text would go into the middle of the slot's value.
+    /// The slot of the innermost `encode(to:)` call. Writing to a frame outside it is misuse: the
+    /// text would be placed in the middle of the slot's value.
     private var barrier = -1
     /// The first fault of a call that can't throw; `JSONWriter` throws it.
     private(set) var misuse: JSONEncodingFailure?
-    /// Where the first error arose that carries no path of its own.
+    /// The path of the first error that has no path of its own.
     private var blamed: [any CodingKey]?
 
-    /// Encodings within each other, an optional's own among them. Above `JSONScanner.depthLimit`,
-    /// which is the limit of arrays and objects for reading and writing alike, and low enough that
-    /// a value without end is an error and not a stack overflow.
+    /// The maximum number of nested encodings, including an optional's own. It is above
+    /// `JSONScanner.depthLimit`, the limit of arrays and objects for reading and writing alike, and
+    /// low enough that an infinite value is an error and not a stack overflow.
     static let encodingLimit = 512
 
     init(appendingTo out: [UInt8]) {
@@ -30,7 +30,7 @@ struct JSONOutput {
         origin = out.count
     }
 
-    /// Forgets what was written and how; only memory is kept.
+    /// Resets everything; only the buffers are kept.
     mutating func begin(appendingTo out: [UInt8]) {
         self.out = out
         origin = out.count
@@ -43,7 +43,7 @@ struct JSONOutput {
 
     // MARK: Values
 
-    /// Opens the slot for the value that is due at the end of the text.
+    /// Opens the slot for a value at the end of the text.
     mutating func enter(_ type: any Any.Type) throws -> Entry {
         let entry = Entry(slot: frames.count, innermost: innermost, barrier: barrier)
         guard entry.slot < Self.encodingLimit else {
@@ -56,17 +56,17 @@ struct JSONOutput {
         return entry
     }
 
-    /// Arrays and objects around the value that is due at the end of the text.
+    /// The number of arrays and objects around the next value.
     var depth: Int { innermost < 0 ? 0 : frames[innermost].depth }
 
-    /// The surroundings of a slot when it was opened.
+    /// The state around a slot when it was opened.
     struct Entry {
         let slot: Int
         let innermost: Int
         let barrier: Int
     }
 
-    /// Ends the slot's value: closes what is open in it and forgets its frames.
+    /// Ends the slot's value: closes its open containers and removes its frames.
     mutating func leave(_ entry: Entry) throws {
         while innermost > entry.slot { close() }
         if entry.slot == 0, frames[0].kind == .slot {
@@ -78,7 +78,7 @@ struct JSONOutput {
         barrier = entry.barrier
     }
 
-    /// Takes back everything that was written.
+    /// Removes all text that was written.
     mutating func clear() {
         out.removeSubrange(origin...)
         frames = []
@@ -91,7 +91,7 @@ struct JSONOutput {
 
     // MARK: Elements
 
-    /// The information to undo an element, or to end it.
+    /// The state that is needed to undo an element or to end it.
     struct Mark {
         let frame: Int
         let length: Int
@@ -100,7 +100,7 @@ struct JSONOutput {
         let insertion: Insertion?
     }
 
-    /// Makes the end of the text the place for the frame's next element.
+    /// Starts the frame's next element at the end of the text.
     mutating func begin(_ frame: Int) -> Mark {
         let insertion = reach(frame)
         let mark = Mark(
@@ -112,7 +112,7 @@ struct JSONOutput {
         return mark
     }
 
-    /// The same for a member of an object: its value is due next.
+    /// The same for a member of an object: its value is written next.
     mutating func begin(_ frame: Int, key: String) -> Mark {
         let mark = begin(frame)
         JSONText.append(key, to: &out)
@@ -120,19 +120,19 @@ struct JSONOutput {
         return mark
     }
 
-    /// Writes a member whose value is no container.
+    /// Writes a member whose value is not a container.
     mutating func member(
         _ frame: Int, _ key: String, _ value: (inout JSONOutput) throws -> Void
     ) throws {
         try fill(begin(frame, key: key), value)
     }
 
-    /// Writes an element that is no container.
+    /// Writes an element that is not a container.
     mutating func element(_ frame: Int, _ value: (inout JSONOutput) throws -> Void) throws {
         try fill(begin(frame), value)
     }
 
-    /// Writes the only value of a slot, which is no container.
+    /// Writes the only value of a slot; it is not a container.
     mutating func scalar(_ slot: Int, _ value: (inout JSONOutput) throws -> Void) throws {
         try fill(beginScalar(slot), value)
     }
@@ -153,7 +153,7 @@ struct JSONOutput {
         if let insertion = mark.insertion { endInsertion(insertion, mark) }
     }
 
-    /// Removes an element whose value could not be encoded: the type may have another in mind.
+    /// Removes an element whose encoding failed: the type may then encode another value.
     mutating func rollBack(_ mark: Mark, because error: any Error) {
         if blamed == nil, !(error is EncodingError) { blamed = path(to: out.count) }
         guard mark.frame < mark.frameCount else { return }
@@ -169,7 +169,7 @@ struct JSONOutput {
         finish(mark)
     }
 
-    /// Makes `frame` the innermost one. Returns what was cut off for it, if it had been closed.
+    /// Makes `frame` the innermost one. Returns the text that was cut off if it was closed.
     private mutating func reach(_ frame: Int) -> Insertion? {
         if frame == innermost { return nil }
         guard frame < frames.count, frame >= barrier else {
@@ -187,7 +187,8 @@ struct JSONOutput {
 
     /// Opens a frame within `parent`, at the end of the text.
     mutating func open(_ kind: JSONFrame.Kind, in parent: Int) -> Int {
-        // Invariant: `parent` may be out of reach, then a fault is noted and nothing counts.
+        // Invariant: if `parent` is not valid any more, a misuse is recorded and the text is
+        // discarded.
         let depth = parent < frames.count ? frames[parent].depth : 0
         frames.append(JSONFrame(parent: parent, start: out.count, depth: depth))
         innermost = frames.count - 1
@@ -195,10 +196,10 @@ struct JSONOutput {
         return innermost
     }
 
-    /// The container that a type has opened under this key before, if it is of the same kind.
+    /// The open container of the same kind that a type opened under this key before.
     ///
-    /// Why: Foundation's encoder hands out the same one again, and a key that stands twice can't
-    /// be read back. The key is read from the text before the container.
+    /// Why: Foundation's encoder returns the same container again, and a duplicate key cannot be
+    /// read back. The key is read from the text before the container.
     func opened(_ kind: JSONFrame.Kind, under key: String, in frame: Int) -> Int? {
         guard frame < frames.count, frames[frame].count > 0 else { return nil }
         var label: [UInt8] = []
@@ -213,7 +214,7 @@ struct JSONOutput {
         return nil
     }
 
-    /// Makes a container of a slot; the same container again if it is one already.
+    /// Makes a slot a container; returns the existing one if it is one already.
     mutating func fill(_ slot: Int, with kind: JSONFrame.Kind) {
         guard slot < frames.count, slot >= barrier else {
             return recordMisuse(
@@ -240,7 +241,7 @@ struct JSONOutput {
         }
     }
 
-    /// Begins the only value of a slot that is no container of the slot's own.
+    /// Starts the only value of a slot; the value is not a container of the slot.
     mutating func beginScalar(_ slot: Int) throws -> Mark {
         guard slot < frames.count, slot >= barrier, frames[slot].kind == .slot else {
             let context = EncodingError.Context(
@@ -255,7 +256,7 @@ struct JSONOutput {
             insertion: insertion)
     }
 
-    /// The case of a `TaggedCodable` enum: opens its object with the `type` in it.
+    /// Opens the object of a `TaggedCodable` enum's case and writes its `type`.
     mutating func beginCase(_ name: String, in frame: Int) {
         guard frame < frames.count, frame >= barrier, frames[frame].kind == .tag else {
             return recordMisuse(JSONTag.notAnEnum)

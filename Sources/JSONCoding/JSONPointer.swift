@@ -4,13 +4,13 @@
 ///
 /// Source: [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901).
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
-    /// A text that is no JSON pointer.
+    /// A text that is not a JSON pointer.
     package struct Malformed: Error, Sendable, Equatable {
-        /// A phrase for people.
+        /// A phrase for a message.
         package var reason: String
     }
 
-    /// The names and indices on the way, unescaped. Empty: the whole document.
+    /// The names and indices along the path, unescaped. Empty: the whole document.
     package let tokens: [String]
 
     /// Reads the pointer's text form.
@@ -22,7 +22,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
             tokens = []
             return
         }
-        // By bytes: as a Character, a "/" with a combining mark after it would not separate.
+        // By bytes: as a Character, a "/" with a combining mark after it would not be a separator.
         let parts = text.utf8.split(
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts[0].isEmpty else {

@@ -1,15 +1,15 @@
-/// Why bytes are not the value that was asked for.
+/// The reason why bytes cannot be decoded as the requested type.
 @usableFromInline
 package enum JSONRefusal: Error, Sendable, Equatable {
-    /// The bytes are not JSON (RFC 8259), or go past a limit of `JSON.decode`. HTTP 400.
+    /// The bytes are not JSON (RFC 8259), or exceed a limit of `JSON.decode`. HTTP 400.
     ///
-    /// `offset` is the byte, from 0, at which reading stopped; `reason` a phrase for people.
+    /// `offset` is the byte, from 0, at which reading stopped; `reason` is a phrase for a message.
     case malformed(offset: Int, reason: String)
 
     /// The bytes are JSON, but not of the type: a missing field, another kind of value, an
     /// unknown case, a number out of range. HTTP 422.
     ///
-    /// `path` is the JSON pointer (RFC 6901) of the offending value, or of where the missing one
-    /// should be: `/0/number`; the root is the empty text. `reason` is a phrase for people.
+    /// `path` is the JSON pointer (RFC 6901) of the offending value, or of the missing value:
+    /// `/0/number`; the root is the empty text. `reason` is a phrase for a message.
     case mismatch(path: String, reason: String)
 }

@@ -1,12 +1,12 @@
-// RFC 8259, strictly: no comments, no trailing commas, no byte order mark, no lone surrogates,
-// UTF-8 that is well formed (Unicode §3.9, table 3-7). One pass finds all nodes; after it nothing
-// about the bytes needs to be checked again.
+// RFC 8259, strictly: no comments, no trailing commas, no byte order mark, no lone surrogates, only
+// well-formed UTF-8 (Unicode §3.9, table 3-7). One pass finds all nodes; afterwards the bytes need
+// no further check.
 
-/// Finds the nodes of one JSON text, or says where it is none.
+/// Parses one JSON text into nodes, or reports the offset of the first error.
 struct JSONScanner {
-    /// Containers within containers. Precedent: Foundation's coder stops at 512, Go's at 10 000;
-    /// an action has no use for more, and reading recurses. Measured: 128 enums within each other
-    /// decode and encode on a stack of 512 KiB, unoptimised.
+    /// The maximum nesting of containers. Precedent: Foundation's coder stops at 512, Go's at 10
+    /// 000; an action needs no more, and reading recurses. Measured: 128 nested enums decode and
+    /// encode on a stack of 512 KiB, unoptimised.
     static let depthLimit = 128
 
     let bytes: [UInt8]
@@ -25,7 +25,7 @@ struct JSONScanner {
         nodes.reserveCapacity(min(bytes.count / 8 + 4, 1024))
     }
 
-    /// Reads exactly one value with nothing but white space around it.
+    /// Reads exactly one value; only white space may surround it.
     mutating func scan() throws(JSONRefusal) {
         guard bytes.count < UInt32.max else { throw malformed("the text is longer than 4 GiB") }
         skipSpace()
@@ -142,8 +142,8 @@ struct JSONScanner {
         }
     }
 
-    /// Goes to the next byte of a string that needs a look: a quote, an escape, a control
-    /// character, or one beyond ASCII.
+    /// Skips to the next byte of a string that needs handling: a quote, an escape, a control
+    /// character, or a byte beyond ASCII.
     private mutating func skipPlain() {
         var place = offset
         while place < bytes.count {
@@ -188,8 +188,8 @@ struct JSONScanner {
         return unit
     }
 
-    /// One character that is not ASCII, by its first byte: no overlong form, no surrogate,
-    /// nothing past U+10FFFF.
+    /// Reads a character that is not ASCII; `first` is its first byte. Refuses overlong forms,
+    /// surrogates, and values above U+10FFFF.
     private mutating func sequence(_ first: UInt8) throws(JSONRefusal) {
         let second: ClosedRange<UInt8>
         let length: Int

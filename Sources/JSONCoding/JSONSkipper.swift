@@ -1,9 +1,9 @@
-/// Finds its way in JSON text without reading it: for text that this module has written.
+/// Navigates JSON text without decoding it: for text that this module has written.
 ///
-/// Invariant: whatever the bytes are, it stays within them; in text that is no JSON it finds nothing
-/// or something meaningless.
+/// Invariant: for any bytes it stays within them; in text that is not JSON it finds nothing or
+/// arbitrary ranges.
 enum JSONSkipper {
-    /// The place after the value that begins at `place`; nil if the text ends before it does.
+    /// The position after the value that starts at `place`; nil if the text ends earlier.
     static func end(ofValueAt place: Int, in bytes: [UInt8]) -> Int? {
         guard place < bytes.count else { return nil }
         switch bytes[place] {
@@ -45,7 +45,7 @@ enum JSONSkipper {
         return nil
     }
 
-    /// The place of the first byte from `place` on that is no white space.
+    /// The position of the first byte at or after `place` that is not white space.
     static func skipSpace(from place: Int, in bytes: [UInt8]) -> Int {
         var place = place
         while place < bytes.count, isSpace(bytes[place]) { place += 1 }
@@ -62,7 +62,7 @@ enum JSONSkipper {
     }
 }
 
-/// Walks over the elements of an array, or the members of an object, in JSON text.
+/// Iterates over the elements of an array, or the members of an object, in JSON text.
 struct JSONChildren: Sequence, IteratorProtocol {
     struct Child {
         /// The key with its quotes; nil in an array.
@@ -74,7 +74,7 @@ struct JSONChildren: Sequence, IteratorProtocol {
     private let isObject: Bool
     private var place: Int
 
-    /// Nil if no container begins at `place`.
+    /// Nil if no container starts at `place`.
     init?(ofContainerAt place: Int, in bytes: [UInt8]) {
         guard place < bytes.count,
             bytes[place] == UInt8(ascii: "{") || bytes[place] == UInt8(ascii: "[")

@@ -1,12 +1,12 @@
 internal import Reactors
 
-/// Takes the one value that is due in a slot.
+/// Encodes the one value of a slot.
 ///
-/// Design: three words, so that it lies within an `any Encoder` without memory of its own.
+/// Design: three words, so that it fits into an `any Encoder` without an allocation.
 struct JSONSlotEncoder: Encoder {
     let writer: JSONWriter
     let slot: Int
-    /// The type whose value fills the slot, where it is known.
+    /// The type of the slot's value, if it is known.
     var type: (any Any.Type)?
 
     var codingPath: [any CodingKey] { writer.output.path(of: slot) }
@@ -19,7 +19,7 @@ struct JSONSlotEncoder: Encoder {
                 JSONFieldsWriter<Key>(writer: writer, frame: slot, role: .tag))
         }
         writer.output.fill(slot, with: .object)
-        // A dictionary's key holds its text; keys that fit a word are fields' names.
+        // A dictionary's key type contains text; key types that fit into a word are field names.
         if MemoryLayout<Key>.size > MemoryLayout<Int>.size {
             writer.output.sortAtEnd(slot, of: type)
         }

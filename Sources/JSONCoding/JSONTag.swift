@@ -1,10 +1,10 @@
 internal import Reactors
 
-/// The member that says which case of a `TaggedCodable` enum an object is.
+/// The member that names an object's case of a `TaggedCodable` enum.
 enum JSONTag {
     static let name = "type"
 
-    /// The node of the object's `type`. Refuses an object without one that is a string.
+    /// The node of the object's `type`. Refuses an object whose `type` is missing or not a string.
     static func find(in document: JSONDocument, of object: Int) throws -> Int {
         guard let tag = document.member(name, of: object) else {
             throw document.missing(JSONPathKey(name), in: object)
@@ -15,11 +15,11 @@ enum JSONTag {
         return tag
     }
 
-    /// The case that the `type` names, as the list of keys that Swift asks for. If the enum has
-    /// none of that name, the list is empty and the document records why: the caller can't throw.
+    /// The case that the `type` names, as the list of keys that Swift requests. If the enum has no
+    /// such case, the list is empty and the document records the reason: the caller cannot throw.
     static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
-        // Here and nowhere else is there an optional of a type that is known to the caller only:
-        // each such place costs a look-up of that type, 400 instructions.
+        // This is the only place with an optional of a type that only the caller knows: each such
+        // place costs a look-up of that type, 400 instructions.
         if let probe = document.probe { probe.see(Key.self, document.text(at: tag)) }
         guard let key = Key(stringValue: document.text(at: tag)) else {
             recordError(unknown: Key.self, at: tag, in: document)
@@ -28,20 +28,20 @@ enum JSONTag {
         return [key]
     }
 
-    /// The keys that an enum asks for while it is read, for ``JSON/casesWithReservedField(_:)``.
+    /// The keys that an enum requests while it is read, for ``JSON/casesWithReservedField(_:)``.
     final class Probe {
-        /// It has a case of the name that it was given.
+        /// Whether the enum has a case with the given name.
         var isCase = false
-        /// That case has a field called `type`.
+        /// Whether that case has a field called `type`.
         var hasReservedField = false
-        /// All of its cases.
+        /// The names of all cases.
         var names: [String] = []
-        /// The field that was missing.
+        /// The missing field.
         var missing: (key: String, type: any Any.Type)?
-        /// The types of optional fields that were not there.
+        /// The types of optional fields that were missing.
         var absent: [any Any.Type] = []
 
-        // Out of line, as they ask for an optional of a type that is known to the caller only.
+        // Not inlined, because these use an optional of a type that only the caller knows.
         @inline(never)
         func see<Key: CodingKey>(_: Key.Type, _ name: String) {
             isCase = Key(stringValue: name) != nil

@@ -1,7 +1,7 @@
-/// How text stands in JSON: RFC 8259 §7.
+/// The encoding of text in JSON: RFC 8259 §7.
 enum JSONText {
-    /// Appends `text` in quotes. Only what must be escaped is: `"`, `\` and control characters;
-    /// so `/` stays, and so does everything beyond ASCII.
+    /// Appends `text` in quotes. Only `"`, `\` and control characters are escaped; `/` and
+    /// characters beyond ASCII are not.
     static func append(_ text: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         appendEscaped(text, to: &out)
@@ -14,7 +14,7 @@ enum JSONText {
 
     static func append<Value: FixedWidthInteger>(_ value: Value, to out: inout [UInt8]) {
         if value < 0 { out.append(UInt8(ascii: "-")) }
-        // The digits come last one first, and are turned round in place.
+        // The digits are produced in reverse and then reversed in place.
         var rest = value.magnitude
         let start = out.count
         repeat {
@@ -31,7 +31,7 @@ enum JSONText {
     }
 
     private static func appendEscaped(_ text: String, to out: inout [UInt8]) {
-        // Why copy first, look after: nearly no text needs an escape, and a copy is one memcpy.
+        // Why copy first: almost no text needs an escape, and a copy is one memcpy.
         var place = out.count
         out.append(contentsOf: text.utf8)
         let end = out.count
@@ -73,8 +73,8 @@ enum JSONText {
         }
     }
 
-    /// The text of the bytes between two quotes. What no scanner has passed may mean nothing, but
-    /// never traps.
+    /// The text of the bytes between two quotes. Bytes that no scanner has validated may give a
+    /// meaningless text, but never trap.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)
@@ -90,7 +90,7 @@ enum JSONText {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// `place` is that of the byte after the backslash; returns that of the byte after the escape.
+    /// `place` is the byte after the backslash; returns the position after the escape.
     private static func appendUnescaped(
         _ bytes: ArraySlice<UInt8>, at place: Int, to out: inout [UInt8]
     ) -> Int {
@@ -121,7 +121,7 @@ enum JSONText {
     }
 
     private static func append(_ scalar: UInt32, to out: inout [UInt8]) {
-        // The scanner lets no lone surrogate pass: of its text the fallback is never taken.
+        // The scanner refuses lone surrogates, so scanned text never needs the fallback.
         out.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? .init())
     }
 
@@ -138,11 +138,11 @@ enum JSONText {
         return bytes[start..<end].elementsEqual(utf8)
     }
 
-    /// At most 200 bytes of a text that came, for a message to people.
+    /// At most 200 bytes of received text, for a message.
     static func shortened(_ text: String) -> String {
         guard text.utf8.count > 200 else { return text }
         var start = String(decoding: text.utf8.prefix(200), as: UTF8.self)
-        // Half a character is not shown.
+        // Removes an incomplete character.
         while start.last == "\u{FFFD}" { start.removeLast() }
         return start + "…"
     }

@@ -1,4 +1,4 @@
-// This module's coder reads and writes a JSONValue directly. What follows is for other coders,
+// This module's coder reads and writes a JSONValue directly. The code below is for other coders,
 // which have no text for a number and may not keep the order of members.
 
 extension JSONValue: Decodable {
@@ -19,7 +19,7 @@ extension JSONValue: Decodable {
         }
     }
 
-    // `try?` asks: Codable has no other way to learn which kind of value is there.
+    // Uses `try?`: Codable has no other way to determine the kind of a value.
     private static func scalar(
         _ container: any SingleValueDecodingContainer
     ) throws -> JSONValue {

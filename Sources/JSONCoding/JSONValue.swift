@@ -1,11 +1,11 @@
-/// Any JSON, as it stands: for tests, examples and untyped use.
+/// Any JSON value, unchanged: for tests, examples and untyped use.
 ///
-/// Numbers keep their text, so nothing is rounded; members keep their order. Equality is of
-/// these: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`.
+/// Numbers keep their text, so nothing is rounded; members keep their order. Both count for
+/// equality: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
-    /// The number's text, by the grammar of RFC 8259 §6; anything else can't be encoded.
+    /// The number's text, by the grammar of RFC 8259 §6; any other text cannot be encoded.
     case number(String)
     case string(String)
     case array([JSONValue])
@@ -22,13 +22,13 @@ package enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The value of an object's first member of that name; nil for any other value.
+    /// The value of an object's first member with that name; nil for any other value.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
 
-    /// An array's element; nil for any other value, and past the end.
+    /// An array's element; nil for any other value, and for an index past the end.
     package subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else {
             return nil

@@ -1,7 +1,7 @@
-/// Lets a value encode itself onto a output.
+/// Lets a value encode itself into an output.
 ///
-/// Design: encoders and containers share the output, so it lies in a class; they change it in
-/// whole steps, because each access to it is checked for overlap. No step runs a value's code.
+/// Design: encoders and containers share the output, so a class holds it. They change it in
+/// complete steps, because each access to it is checked for overlap. No step runs a value's code.
 final class JSONWriter {
     var output: JSONOutput
 
@@ -13,14 +13,14 @@ final class JSONWriter {
         output.begin(appendingTo: out)
     }
 
-    /// Hands the bytes out without a copy.
+    /// Returns the bytes without a copy.
     func takeBytes() -> [UInt8] {
         var bytes: [UInt8] = []
         swap(&bytes, &output.out)
         return bytes
     }
 
-    /// Writes the whole value, or leaves nothing of it.
+    /// Writes the whole value; on failure leaves nothing of it.
     func encodeRoot<Value: Encodable>(_ value: Value) throws(JSONEncodingFailure) {
         do {
             try encode(value)
@@ -43,13 +43,13 @@ final class JSONWriter {
     }
 }
 
-/// The buffers of an encoding, for the next one to reuse.
+/// The buffers of an encoding; the next one reuses them.
 package struct JSONEncodingSpace {
     private var writer: JSONWriter?
 
     package init() {}
 
-    /// A container that outlives its `encode(to:)` keeps its writer, and the next value gets
+    /// If a container outlives its `encode(to:)`, it keeps its writer, and the next value gets
     /// another one.
     mutating func writer(appendingTo out: [UInt8]) -> JSONWriter {
         if isKnownUniquelyReferenced(&writer), let writer {
