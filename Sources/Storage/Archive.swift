@@ -1,4 +1,4 @@
-/// Receives the result of a read, or the failure.
+/// Receives the result of a read, or its failure.
 package typealias ArchiveAnswer<Value: Sendable> =
     @Sendable (Result<Value, JournalFailure>) -> Void
 
@@ -9,9 +9,8 @@ package typealias ArchiveAnswer<Value: Sendable> =
 package protocol Archive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
 
-    /// The head of a session and the range of its kept records, without reading a record: it is
-    /// available also for a session whose records can't be read. Nil if there never was a session
-    /// with this id.
+    /// The head of a session and the range of its kept records. It reads no record, so it works
+    /// even if the session's records cannot be read. Nil if there never was a session with this id.
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
 
     /// Loads the data to continue a session; nil if there never was one with this id.
@@ -19,13 +18,13 @@ package protocol Archive: Sendable {
 
     /// The records and notes of a session, in order, from the first after `start` up to and
     /// including the record `last`; as many as fit into `limit` bytes, but at least one if there is
-    /// one. An index seek: records before `start` cost nothing.
+    /// any. The read uses an index: records before `start` cost nothing.
     func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
         _ answer: @escaping Answer<[HistoryEntry]>)
 
-    /// The newest kept snapshot at or before `version`; nil if there is none: then the state of
-    /// version 0 is the reactor's initial state.
+    /// The newest kept snapshot at or before `version`; nil if there is none: the rebuild then
+    /// starts from the reactor's initial state at version 0.
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>)
 
@@ -49,7 +48,7 @@ package struct SessionKey: Sendable, Hashable {
     }
 }
 
-/// A session in a page of sessions.
+/// One session in a page of sessions.
 package struct SavedLine: Sendable, Equatable {
     package var session: String
     package var reactor: String
@@ -73,7 +72,7 @@ package struct SavedLine: Sendable, Equatable {
 package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// It was deleted: the other fields have no meaning.
+    /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end = HistoryEnd()
     /// Records after this number are kept; 0 if nothing was trimmed.
@@ -92,7 +91,7 @@ package struct SavedHead: Sendable, Equatable {
 package struct SavedSession: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// It was deleted: the other fields have no meaning.
+    /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end: HistoryEnd
     /// Records after this number are kept; older ones were trimmed. 0 if none was trimmed.
@@ -103,7 +102,7 @@ package struct SavedSession: Sendable, Equatable {
     package var snapshot: Snapshot?
     /// The mutations since the snapshot, in order; their events and notes are omitted.
     package var mutations: [HistoryEntry]
-    /// The greatest `action` of any record, note, snapshot or running action; 0 if there was none.
+    /// The highest `action` of any record, note, snapshot or running action; 0 if there was none.
     package var lastAction: UInt64
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction]

@@ -1,6 +1,6 @@
-/// Data that are committed together: all or nothing.
+/// Data that are committed together, completely or not at all.
 package struct Batch: Sendable, Equatable {
-    /// The batches of one session are in its order.
+    /// The records; the batches of one session are in its order.
     package var runs: [RecordBatch] = []
     package var snapshots: [Snapshot] = []
     /// The replies to requests with an `Idempotency-Key`, in the commit of their effects.
@@ -67,7 +67,7 @@ package struct StoredAnswer: Sendable, Equatable {
     }
 }
 
-/// An action whose effects run after its reply: a restart has to receive it again or abandon it.
+/// An action whose effects run after its reply: after a restart it is received again or abandoned.
 package struct RunningAction: Sendable, Equatable {
     package var session: String
     package var generation: String
@@ -75,11 +75,12 @@ package struct RunningAction: Sendable, Equatable {
     package var action: UInt64
     /// The action as one line of JSON.
     package var content: [UInt8]
-    /// How often it was begun: once, and once more by each process that received it again.
+    /// The number of times it was started: once, and once more by each process that received it
+    /// again.
     package var begun: Int
 
-    /// A process that ends while an action runs may have ended because of it: an effect that traps
-    /// would end every process that receives it again. So this is the maximal number of attempts.
+    /// The maximum number of attempts. A process that ends while an action runs may have ended
+    /// because of it: an effect that traps would end every process that receives the action again.
     package static let beginLimit = 3
 
     package init(
@@ -93,7 +94,7 @@ package struct RunningAction: Sendable, Equatable {
     }
 }
 
-/// Names a ``RunningAction`` that has ended.
+/// Identifies a ``RunningAction`` that has ended.
 package struct SettledAction: Sendable, Equatable {
     package var session: String
     package var generation: String

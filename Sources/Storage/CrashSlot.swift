@@ -1,11 +1,11 @@
 internal import CCrash
 
-/// Records the work that one loop is carrying out, so that it can be named if the process ends.
+/// Records the current work of one loop, so that a restart can report it if the process ends.
 ///
-/// Begin and end cost a few stores each; the names are copied when the session changes. For one
-/// loop only: it is not `Sendable`.
+/// Begin and end cost a few stores each; the names are copied when the session changes. Only for
+/// one loop: it is not `Sendable`.
 @safe package final class CrashSlot {
-    /// The kind of reactor code that is called. The numbers are those of the file.
+    /// The kind of reactor code that is called. The raw values are those in the file.
     package enum Work: UInt64, Sendable {
         case action = 1
         case effect = 2
@@ -16,7 +16,7 @@ internal import CCrash
     private let slot: UnsafeMutablePointer<crash_slot>
     /// The owner of the memory; nil: the slot itself.
     private let record: CrashRecord?
-    /// The owner that the slot names: a number above 0, chosen by the caller.
+    /// The owner of the named session: a number above 0, chosen by the caller.
     private var owner: UInt64 = 0
 
     /// A slot without a reader.
@@ -41,8 +41,8 @@ internal import CCrash
     /// Names the session whose work follows.
     ///
     /// - Parameters:
-    ///   - session: its id; bytes beyond 128 are omitted.
-    ///   - reactor: its reactor's name; bytes beyond 64 are omitted.
+    ///   - session: Its id; bytes beyond 128 are omitted.
+    ///   - reactor: Its reactor's name; bytes beyond 64 are omitted.
     package func name(_ session: String, _ reactor: String, owner: UInt64) {
         self.owner = owner
         var (session, reactor) = (session, reactor)
@@ -55,14 +55,14 @@ internal import CCrash
         }
     }
 
-    /// Begins a call of a reactor's code.
+    /// Records the start of a call of a reactor's code.
     ///
-    /// - Parameter action: the number of its action; 0: none.
+    /// - Parameter action: The number of its action; 0: none.
     package func begin(_ work: Work, action: UInt64) {
         unsafe crash_begin(slot, work.rawValue, action)
     }
 
-    /// Ends the call.
+    /// Records the end of the call.
     package func end() { unsafe crash_end(slot) }
 
     /// Whether a call has begun and not ended.
@@ -71,7 +71,7 @@ internal import CCrash
 
 /// The work of a loop when its process ended.
 package struct InterruptedWork: Sendable, Equatable {
-    /// The source of that information.
+    /// The source of the information.
     package enum Trace: Sendable, Equatable {
         /// A loop was executing it.
         case loop(CrashSlot.Work)
@@ -94,8 +94,7 @@ package struct InterruptedWork: Sendable, Equatable {
 }
 
 extension InterruptedWork.Trace {
-    /// Whether it may be the reason that the process ended; effects also run when a server is
-    /// stopped.
+    /// Whether the work may have ended the process; effects also run when a server is stopped.
     package var isCause: Bool {
         switch self {
         case .loop: true
@@ -105,7 +104,7 @@ extension InterruptedWork.Trace {
 }
 
 extension InterruptedWork: CustomStringConvertible {
-    /// One sentence.
+    /// A sentence for a log.
     package var description: String {
         let whom = "session \(session) of reactor \(reactor)"
         return switch trace {

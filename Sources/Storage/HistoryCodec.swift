@@ -28,7 +28,7 @@ enum HistoryCodec {
         return true
     }
 
-    /// Text that ``append(_:to:)`` never writes: another program has changed the file.
+    /// The text has a form that ``append(_:to:)`` never writes: another program changed the file.
     struct Damage: Error, CustomStringConvertible {
         let session: String
         /// The last entry that could be read.
@@ -106,7 +106,7 @@ enum HistoryCodec {
             takeNumber().flatMap { $0 < HistoryPosition.limit ? $0 : nil }
         }
 
-        /// Digits, and the space or the end of the line after them.
+        /// Reads digits and the space or line end after them.
         private mutating func takeNumber() -> UInt64? {
             var number: UInt64 = 0
             let start = offset

@@ -25,7 +25,7 @@ package struct HistoryPosition: Sendable, Hashable {
         HistoryPosition(part == 0 ? number : number - 1)
     }
 
-    /// Whether this position is the one right after `last`: no record or note fits between them.
+    /// Whether this position directly follows `last`: no record or note fits between them.
     package func follows(_ last: HistoryPosition) -> Bool {
         guard number == last.nextNumber else { return false }
         return part == 0 || part == last.part + 1

@@ -1,9 +1,9 @@
 /// Makes records permanent.
 ///
 /// Design: a journal commits whole batches, in the order of their submission, and reports when each
-/// is as durable as possible. No part of a batch is published before that. The journal decides how
-/// long it takes: a commit that is done at once returns so and costs no wake-up; any other calls
-/// back later, from any thread. Both ways are correct for all callers.
+/// is as durable as possible. No part of a batch is published before that. The journal decides on
+/// the timing: a commit that is done at once returns `.done` and costs no wake-up; any other calls
+/// back later, on any thread. Callers must handle both.
 package protocol Journal: Sendable {
     /// The name in logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
@@ -65,14 +65,14 @@ package enum Commit: Sendable {
     case pending
 }
 
-/// The world's fault: the reason that a batch is not in the journal.
+/// The reason that a batch is not in the journal: a fault of the environment.
 package struct JournalFailure: Error, Sendable, Equatable {
     package enum Reason: Sendable, Equatable {
-        /// No room: HTTP 507.
+        /// There is no space left: HTTP 507.
         case full
         /// Any other failure of the medium: HTTP 503.
         case unavailable
-        /// The commit failed so late that its records may be in the journal all the same, once:
+        /// The commit failed so late that its records may be in the journal nevertheless, once:
         /// HTTP 504. In the other two cases they are not.
         case outcomeUnknown
     }

@@ -6,8 +6,8 @@ package struct JournalMetrics: Sendable, Equatable {
         0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
     ]
 
-    /// Commits by the time of writing and flushing: one count for each of ``bounds``, excluding
-    /// smaller ones, and one for longer commits.
+    /// The number of commits by the time of writing and flushing: one count per bound in
+    /// ``bounds``, without the commits of smaller bounds, and one for longer commits.
     package private(set) var commits: [UInt64]
     /// The total time of all commits.
     package private(set) var seconds = 0.0

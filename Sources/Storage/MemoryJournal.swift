@@ -1,4 +1,4 @@
-/// The journal of throw-away sessions: committed data lives as long as the process.
+/// The journal of temporary sessions: committed data lives as long as the process.
 ///
 /// It keeps no records: a stream can resume only from a session's own history, bounded by the
 /// retention limits, and a restart begins with new generations.

@@ -1,7 +1,7 @@
 /// Consecutive records and notes of one generation of a session, encoded as a file stores them.
 ///
 /// Why not an array of entries: their strings, arrays and events were half of the cost of a record,
-/// most of it memory that one thread allocates and another one frees.
+/// mostly memory that one thread allocates and another one frees.
 package struct RecordBatch: Sendable, Equatable {
     package let key: SessionKey
     /// The reactor's registered name.
@@ -27,7 +27,7 @@ package struct RecordBatch: Sendable, Equatable {
 
     package var isFull: Bool { text.count >= Self.fullBytes }
 
-    /// - Precondition: the entry follows the last one; `write` appends exactly that entry.
+    /// - Precondition: The entry follows the last one; `write` appends exactly that entry.
     mutating func append(_ head: HistoryEntry.Head, _ write: (inout [UInt8]) -> Void) {
         precondition(
             count == 0 || (deleted == nil && head.position.follows(last)), "a gap in a batch")
@@ -42,7 +42,7 @@ package struct RecordBatch: Sendable, Equatable {
         version = head.version
     }
 
-    /// The length of the batch at some moment.
+    /// The length of a batch at one point in time.
     package struct Mark: Sendable {
         fileprivate let bytes: Int
         fileprivate let count: Int
@@ -74,7 +74,7 @@ package struct RecordBatch: Sendable, Equatable {
     }
 }
 
-// Entry by entry: for tests, for tools and for journals without a file.
+// Access by entry: for tests, for tools and for journals without a file.
 extension Batch {
     /// - Precondition: no entry follows the deletion of its session.
     package init(records: [HistoryEntry]) {

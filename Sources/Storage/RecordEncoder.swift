@@ -6,10 +6,10 @@ package struct RecordEncoder {
     /// The byte counts of the name and of the data of each event.
     private var lengths: [Int] = []
     private var events: [UInt8] = []
-    /// The line of numbers is written here, from its end backwards.
+    /// The buffer of the line of numbers, which is written from its end backwards.
     private var line: [UInt8] = Array(repeating: HistoryCodec.space, count: 256)
 
-    /// One line of JSON.
+    /// The content: one line of JSON.
     package var content: [UInt8] = []
 
     package init() {}
@@ -17,7 +17,7 @@ package struct RecordEncoder {
     package mutating func begin(_ head: HistoryEntry.Head, traceparent: String?) {
         self.head = head
         self.traceparent = traceparent
-        // Buffers that grew under peak load are not kept.
+        // Buffers that have grown beyond `keptBytes` are released.
         content.removeAll(keepingCapacity: content.capacity <= Self.keptBytes)
         events.removeAll(keepingCapacity: events.capacity <= Self.keptBytes)
         lengths.removeAll(keepingCapacity: lengths.capacity <= Self.keptBytes)
@@ -32,7 +32,7 @@ package struct RecordEncoder {
         for event in entry.events { write(event.name, event.data) }
     }
 
-    /// Adds an event of the entry, in the order in which subscribers get them.
+    /// Adds an event of the entry, in the order in which subscribers receive them.
     package mutating func write(_ name: String, _ data: [UInt8]) {
         let start = events.count
         events.append(contentsOf: name.utf8)

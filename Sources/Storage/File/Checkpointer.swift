@@ -6,10 +6,10 @@ internal import Synchronization
 /// Copies the write-ahead log into the database, concurrently with the writer.
 ///
 /// SQLite's own checkpoints run inside a commit, which then waits until megabytes are written and
-/// flushed. Here another connection does it (`PASSIVE`: it waits for no lock and blocks nobody).
-/// During commits it never reaches the end of the log, where alone the log could restart. So, once
-/// the log is long enough, checkpoints follow each other at once, each shorter than the previous
-/// one, until the writer does the small rest between two groups.
+/// flushed. Here another connection runs them (`PASSIVE`: it waits for no lock and blocks no other
+/// connection). During commits it never reaches the end of the log, and only there the log can
+/// restart. So, once the log is long enough, checkpoints follow each other at once, each shorter
+/// than the previous one, until the writer copies the small rest between two groups.
 ///
 /// The length of the log is about ``finishPages``. It is longer while another process keeps an old
 /// transaction open, because later pages can't be copied then; commits continue.
@@ -22,16 +22,16 @@ final class Checkpointer: Sendable {
         var pages = 0
         /// The log's length when the last checkpoint began.
         var triedAt = 0
-        /// Checkpoints since the log is long enough to restart.
+        /// Checkpoints since the log became long enough to restart.
         var passes = 0
         /// Whether the last checkpoint reached the end that the log had when it began.
         var isThrough = false
         var isRunning = false
         var isStopped = false
-        /// A flush of the database has failed.
+        /// Whether a flush of the database has failed.
         var isInDoubt = false
 
-        /// Pages that the last checkpoint left.
+        /// The pages that the last checkpoint did not copy.
         var rest: Int { pages - triedAt }
         var isLong: Bool { pages >= Checkpointer.finishPages }
 
@@ -51,18 +51,18 @@ final class Checkpointer: Sendable {
     private let path: String
     private let queue = DispatchQueue(label: "journal.checkpoint", qos: .utility)
     private let book = Mutex(Book())
-    /// Kept between checkpoints: opening a connection costs more than many checkpoints.
+    /// Kept between checkpoints: opening a connection costs more than many checkpoints do.
     private let connection = Mutex<DatabaseQueue?>(nil)
 
     /// 8 MiB. SQLite's own default is half of it; but a checkpoint flushes the database, and
     /// flushes of commits have to wait for that, so it should be rare.
     static let startPages = 2_000
-    /// 24 MiB.
+    /// 24 MiB: the length at which the log restarts.
     static let finishPages = 6_000
     /// 256 KiB: the work that the writer may do while commits wait.
     static let restPages = 64
-    /// If the disk is so slow that each checkpoint leaves more than that, the writer does the rest
-    /// after this many: commits slow down, but the log must end somewhere.
+    /// If the disk is so slow that each checkpoint leaves more than that, the writer copies the
+    /// rest after this many passes: commits slow down, but the log must not grow without limit.
     static let passLimit = 6
 
     init(path: String) { self.path = path }
@@ -86,7 +86,7 @@ final class Checkpointer: Sendable {
         rest()
     }
 
-    /// Waits for the checkpoint under way, and closes the file.
+    /// Waits for the current checkpoint and closes the file.
     func rest() { queue.sync { letGo() } }
 
     /// Whether pages copied into the database may be lost.
@@ -107,7 +107,7 @@ final class Checkpointer: Sendable {
     /// The length of the log; 0 before the first commit.
     var pages: Int { book.withLock { $0.pages } }
 
-    /// Whether the writer should do the rest.
+    /// Whether the writer should copy the rest.
     var wantsWriter: Bool { book.withLock { $0.wantsWriter } }
 
     func finish(on database: DatabaseQueue) {
@@ -119,7 +119,7 @@ final class Checkpointer: Sendable {
         do {
             _ = try database.inDatabase { try $0.checkpoint(.passive) }
         } catch {
-            // The log itself is on disk; the next checkpoint begins where this one ended.
+            // The log itself is on disk; the next checkpoint starts where this one ended.
             invalidateAfterFailedFlush(error)
         }
     }
@@ -165,7 +165,7 @@ final class Checkpointer: Sendable {
             do {
                 try connection?.close()
             } catch {
-                // It only read the log and copied it.
+                // This connection only read the log and copied it.
             }
             connection = nil
         }
@@ -194,7 +194,7 @@ final class Checkpointer: Sendable {
                 return log == done
             }
         } catch {
-            // The log stays longer; the next commits ask again, and they report a failing disk.
+            // The log stays longer; the next commits try again and report the failing disk.
             invalidateAfterFailedFlush(error)
             letGo()
         }

@@ -7,8 +7,8 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// The slots of all loops, beside a journal: `<file>.running`, which exists only once a process has
-/// ended during some work, or while a loop is stuck.
+/// The slots of all loops, beside a journal: `<file>.running`. The file is written only if a
+/// process ends during some work, or while a loop is stuck.
 ///
 /// Why unchecked: the pointer is constant. Each slot belongs to its loop, the list of records is
 /// atomic, and `look` and `end` exclude each other.
@@ -17,9 +17,9 @@ internal import Synchronization
     private static let slots = 64
     private static let slotBytes = MemoryLayout<crash_slot>.size
 
-    /// Nil: there was no memory for it, and nothing is recorded.
+    /// Nil if no memory was available; nothing is recorded then.
     private let record: OpaquePointer?
-    // Why a lock: a `look` under way would write the file after `end` has removed it.
+    // Why a lock: a concurrent `look` could write the file after `end` has removed it.
     private let turns = Mutex(false)
     private let taken = Atomic<Int>(0)
     /// The traces that the previous process left.
@@ -27,7 +27,7 @@ internal import Synchronization
 
     /// Reads and removes the traces that the previous process left.
     ///
-    /// - Precondition: the journal's lock is held.
+    /// - Precondition: The journal's lock is held.
     init(beside path: String) {
         let path = JournalLock.file(path) + ".running"
         found = Self.left(at: path)
@@ -57,7 +57,7 @@ internal import Synchronization
         }
     }
 
-    /// The process ends cleanly: removes the file.
+    /// Removes the file, because the process ends cleanly.
     func end() {
         turns.withLock { isClosed in
             guard !isClosed, let record = unsafe record else { return }
@@ -66,7 +66,7 @@ internal import Synchronization
         }
     }
 
-    /// Makes a fault that ends the process leave a record. Once per process.
+    /// Makes a fault that ends the process write the record. Once per process.
     static func catchFaults() { crash_catch_signals() }
 
     // MARK: Traces of the previous process
@@ -85,7 +85,7 @@ internal import Synchronization
         }
     }
 
-    /// Nil: no work, or an invalid record.
+    /// Nil if there was no work or the record is invalid.
     private static func interrupted(_ bytes: ArraySlice<UInt8>) -> InterruptedWork? {
         let slot = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) }
         guard slot.head == slot.tail, slot.head != 0, slot.action < HistoryPosition.limit,
@@ -97,8 +97,8 @@ internal import Synchronization
             session: session, reactor: reactor, action: slot.action, trace: .loop(work))
     }
 
-    /// Names consist of letters, digits, `-` and `_`; other bytes are no name and must not enter a
-    /// log.
+    /// Names consist of letters, digits, `-` and `_`; other bytes are not a name and must not be
+    /// written to a log.
     private static func text(of field: some Any, _ length: UInt8) -> String? {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0.prefix(Int(length))) }
         let isName = bytes.allSatisfy {

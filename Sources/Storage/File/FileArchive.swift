@@ -3,7 +3,7 @@ internal import GRDB
 internal import Synchronization
 
 /// The reading side of a journal's file, concurrent with the writer: WAL readers see committed
-/// data, and neither side ever waits for the other.
+/// data, and neither side waits for the other.
 final class FileArchive: Archive {
     private enum State {
         case open(DatabasePool)
@@ -33,7 +33,7 @@ final class FileArchive: Archive {
         var configuration = reading("journal.archive")
         configuration.maximumReaderCount = connections
         configuration.prepareDatabase { database in
-            // Most pages are read once: a page is kept for the rows that share it.
+            // Most pages are read once: a page is cached only for the rows on it.
             try database.execute(sql: "PRAGMA cache_size = -512")
         }
         return try DatabasePool(path: path, configuration: configuration)
@@ -54,7 +54,8 @@ final class FileArchive: Archive {
         return configuration
     }
 
-    /// False if a read is still under way: the file stays as it is, which any start can read.
+    /// Returns false if a read is still in progress: the file then stays as it is; any start can
+    /// read it.
     func close() -> Bool {
         do {
             try become(.closed)?.close()
@@ -64,7 +65,7 @@ final class FileArchive: Archive {
         }
     }
 
-    /// Waits for the reads under way and closes the file; new reads are refused.
+    /// Waits for the reads in progress and closes the file; new reads are refused.
     func suspendReads() throws {
         try become(.suspended)?.close()
     }
@@ -78,7 +79,7 @@ final class FileArchive: Archive {
     }
 
     /// Returns the pool that was open. The caller closes it, because closing may wait for a disk,
-    /// and reads that come meanwhile, perhaps from an event loop, must not.
+    /// and concurrent reads, perhaps from an event loop, must not.
     private func become(_ next: State) -> DatabasePool? {
         state.withLock { state in
             guard case .open(let pool) = state else {
@@ -124,7 +125,8 @@ final class FileArchive: Archive {
             }
             let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
             return try database.inOneView {
-                // It may be another generation by now, to which the waiting rows do not belong.
+                // The session may have another generation by now; the waiting rows do not belong to
+                // it.
                 guard let now = try Life(session, in: database) else {
                     return try .deleted(session, in: database)
                 }
@@ -140,7 +142,7 @@ final class FileArchive: Archive {
     ) {
         read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else { return [] }
-            // Records that are being trimmed are hidden before the last of their rows is gone.
+            // Records that are being trimmed are hidden before the last of their rows is removed.
             let start = max(start, HistoryPosition(life.keptAfter))
             let waiting = tail.entries(
                 of: life.row, after: start, through: last,
@@ -237,7 +239,7 @@ final class FileArchive: Archive {
             // Invariant: never from inside the call.
             return DispatchQueue.global().async { answer(.failure(failure)) }
         }
-        // Not `asyncRead`: its transaction has begun before the tail's index could be asked.
+        // Not `asyncRead`: it starts its transaction before the tail's index can be read.
         pool.asyncUnsafeRead { result in
             answer(
                 result.flatMap { database in
@@ -252,7 +254,7 @@ final class FileArchive: Archive {
 }
 
 extension Database {
-    /// All reads inside see one moment.
+    /// All reads inside see the same state of the file.
     fileprivate func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
         var found: Value?
         try inTransaction(.deferred) {

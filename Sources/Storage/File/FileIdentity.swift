@@ -41,7 +41,7 @@ struct FileIdentity: Equatable {
         for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
     }
 
-    /// Gives a complete file its name, unless another file has it.
+    /// Renames a complete file to `name`, unless a file of that name exists.
     ///
     /// Why a link: `rename` would replace a file that appeared there meanwhile.
     static func move(_ path: String, to name: String) throws(JournalFileFault) {

@@ -7,25 +7,25 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// A journal in an SQLite file: a 2xx is flushed to disk.
+/// A journal in an SQLite file: every 2xx response is flushed to disk.
 ///
-/// Design: one writer on its own queue. While it commits one group, the batches of all loops gather
-/// for the next: load turns into large groups by itself, and a single batch waits for nothing. A
+/// Design: one writer on its own queue. While it commits one group, the batches of all loops
+/// accumulate for the next: load forms large groups by itself, and a single batch does not wait. A
 /// group is one transaction with one flush (`synchronous = FULL`).
 ///
 /// When the disk fails, all submitted batches fail with the group: they were decided upon a state
-/// that was rolled back. The connection is discarded with everything it believes to have written,
-/// and the next group, or a probe once a second, reopens the file. Reading continues meanwhile,
-/// except while the log is copied again after a failed flush of the database.
+/// that was rolled back. The connection is discarded with its assumptions about written data, and
+/// the next group, or a probe once a second, reopens the file. Reading continues meanwhile, except
+/// while the log is copied again after a failed flush of the database.
 package final class FileJournal: Journal {
     package typealias Ended = @Sendable (JournalFailure?) -> Void
     private typealias Waiting = (batch: Batch, ended: Ended)
 
     private struct Book {
         var waiting: [Waiting] = []
-        /// The queue is about to write, or is writing.
+        /// Whether the queue is about to write, or is writing.
         var isWriting = false
-        /// When the write under way began, or was requested; nil if there is none.
+        /// When the current write started or was requested; nil if there is none.
         var writingSince: Int64?
         var isClosed = false
         /// The failure of the last write; nil if it reached the disk.
@@ -34,8 +34,8 @@ package final class FileJournal: Journal {
         var figures = JournalMetrics()
     }
 
-    /// The size of a group that did not fit. A smaller one may: it is written, but the disk counts
-    /// as full.
+    /// The size of a group that did not fit. A smaller group may fit: it is written, but the disk
+    /// still counts as full.
     private struct Shortage {
         var failure: JournalFailure
         var bytes: Int
@@ -87,8 +87,8 @@ package final class FileJournal: Journal {
         lookForStuckLoops(every: pause)
     }
 
-    /// The maximal number of actions with running effects that ``interrupted`` names; those begun
-    /// most often come first.
+    /// The maximum number of actions with running effects in ``interrupted``; actions with the most
+    /// starts come first.
     private static let interruptedLimit = 16
 
     package func takeCrashSlot() -> CrashSlot { crashes.takeSlot() }
@@ -100,7 +100,7 @@ package final class FileJournal: Journal {
     /// Checks for stuck loops.
     package func lookForStuckLoops() { crashes.look() }
 
-    /// Not on the journal's queue, which waits for a disk that does not respond.
+    /// Not on the journal's queue, which blocks if the disk does not respond.
     private func lookForStuckLoops(every pause: Duration) {
         let nanoseconds = Int(pause / .nanoseconds(1))
         DispatchQueue.global(qos: .utility).asyncAfter(
@@ -162,8 +162,8 @@ package final class FileJournal: Journal {
                 if !last.isEmpty { write(last) }
                 _ = writer.reopenIfReplaced()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
-                // The last connection that closes empties the write-ahead log, and must be able to
-                // write.
+                // The last connection that closes empties the write-ahead log, so it must be able
+                // to write.
                 let isReaderClosed = reader.close()
                 let isWriterClosed = writer.close()
                 crashes.end()
@@ -182,7 +182,7 @@ package final class FileJournal: Journal {
 
     // MARK: On the queue
 
-    /// Writes one group; the next one has its own turn on the queue, so that other jobs get theirs.
+    /// Writes one group; the next group is a separate job, so that other jobs of the queue can run.
     private func writeNext() {
         let (group, isClosed) = book.withLock { book in
             defer { book.waiting = [] }
@@ -200,12 +200,12 @@ package final class FileJournal: Journal {
     }
 
     private func write(_ group: [Waiting]) {
-        // A group may turn out to write nothing, and would not prove that the disk works.
+        // A group may turn out to write nothing, which would not prove that the disk works.
         if !isWell, recover(ahead: group) { return }
         let start = ContinuousClock.now
         switch writer.write(group.map(\.batch)) {
         case .success(let refusals):
-            // Before it is acknowledged: a restart reads the file at this path.
+            // Checked before the acknowledgement: a restart reads the file at this path.
             if !writer.filesAreCurrent, let failure = writer.reopenIfReplaced() {
                 failUnsettled(group, failure)
                 return
@@ -216,7 +216,8 @@ package final class FileJournal: Journal {
         case .failure(let failure) where writer.isUnsettled:
             failUnsettled(group, failure)
         case .failure(let failure):
-            // Invariant: batches submitted before their caller could know of the failure fail as
+            // Invariant: batches that were submitted before their caller could know of the failure
+            // fail as well.
             // well.
             fail(group + record(failure, writing: group), failure)
         }
@@ -234,7 +235,7 @@ package final class FileJournal: Journal {
         for one in group { one.ended(failure) }
     }
 
-    /// Records the state of the disk; returns the groups that wait, to fail them, if it is broken.
+    /// Records the state of the disk; if it is broken, returns the waiting groups, which must fail.
     @discardableResult
     private func record(_ failure: JournalFailure?, writing group: [Waiting] = []) -> [Waiting] {
         book.withLock { book in
@@ -253,7 +254,7 @@ package final class FileJournal: Journal {
     }
 
     /// Records that a group was written: if it is as large as the one that did not fit, there is
-    /// room.
+    /// space again.
     private func recordCommit(of group: [Waiting], _ time: Duration) {
         book.withLock { book in
             book.figures.recordCommit(of: group.count, time)
@@ -281,16 +282,16 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Once a second: probes a failed disk, or does maintenance until the next commit includes it.
+    /// Once a second: probes a failed disk, or runs maintenance until the next commit includes it.
     private func look() {
         guard probeDisk() else { return }
         writer.maintenance.isLookDue = true
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
-    /// Probes whether a failed disk works again, and whether a full one has room.
+    /// Probes whether a failed disk works again, and whether a full one has space.
     ///
-    /// - Returns: whether maintenance may be done.
+    /// - Returns: Whether maintenance may run.
     @discardableResult
     func probeDisk() -> Bool {
         guard !book.withLock({ $0.isClosed }) else { return false }
@@ -304,7 +305,7 @@ package final class FileJournal: Journal {
         book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.filesAreCurrent
     }
 
-    /// Conditions for reporting success beyond the write itself.
+    /// The conditions for reporting success, besides the write itself.
     private var isWhole: Bool { isWell && writer.indexIsCurrent && lock.isHeld }
 
     /// Probes whether the disk works again. If not, waiting batches fail, after this group, which

@@ -33,8 +33,9 @@ extension JournalFailure {
 
 extension DatabaseError {
     /// Whether a COMMIT that failed with this error was certainly not written: a write was refused,
-    /// so the frame that ends the transaction is incomplete in the log. A failing flush comes after
-    /// that frame, and so does the log's index, for which a full disk has no room either.
+    /// so the frame that ends the transaction is incomplete in the log. A flush fails only after
+    /// that frame was written; so does an update of the log's index, for which a full disk has no
+    /// space either.
     ///
     /// Source: SQLite's `sqlite3WalFrames`, which writes all frames, flushes them, and then enters
     /// them in the index.

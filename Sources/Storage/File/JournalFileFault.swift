@@ -8,15 +8,15 @@ internal import GRDB
 
 /// The reason that a file can't be used as a journal.
 package enum JournalFileFault: Error, Sendable, Equatable {
-    /// It is another kind of file, and is left alone.
+    /// The file is of another kind, and is not changed.
     case notAJournal
     /// A later version of this program wrote it.
     case newer(Int)
-    /// Another process uses it, or this one does already; its process id, if known.
+    /// Another process uses the file, or this process already does; its process id, if known.
     case locked(by: Int32?)
-    /// It was removed or replaced while it was in use.
+    /// The file was removed or replaced while it was in use.
     case replaced
-    /// The system refuses it.
+    /// The system refuses access to the file.
     case unusable(String)
 
     init(_ error: any Error) {
@@ -31,7 +31,7 @@ package enum JournalFileFault: Error, Sendable, Equatable {
         }
     }
 
-    /// A sentence about the file.
+    /// A sentence about the file, for a message.
     package func sentence(_ path: String) -> String {
         switch self {
         case .notAJournal: "\(path) is not a journal of this program; it was left as it is"

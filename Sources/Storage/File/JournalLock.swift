@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// Why a separate file: it names the holder, and it exists when the journal itself is moved. Why
 /// the journal as well: a hard link, or a mount, gives one file two paths, each with its own lock
-/// file, and of two writers one would overwrite the other's acknowledged data.
+/// file, and one of two writers would overwrite the other's acknowledged data.
 ///
 /// Both locks use `flock`. It belongs to the open file, so a second journal in this process is
 /// refused too, and the kernel releases it when the process ends, in any way. On Linux it is
@@ -19,15 +19,15 @@ internal import Synchronization
 /// stays: removing it would let two processes hold it.
 final class JournalLock: Sendable {
     private let name: String
-    /// Nil once it was released.
+    /// Nil once it is released.
     private let descriptor: Mutex<Int32?>
-    /// Of the journal itself; nil once it was released, and where it is not locked.
+    /// The descriptor of the journal itself; nil once released, and if the journal is not locked.
     ///
     /// Invariant: never closed while SQLite has the file open in this process. SQLite's locks are
     /// POSIX locks, which closing *any* descriptor of the file drops (fcntl(2)).
     private let journal: Mutex<Int32?>
 
-    /// Creates the file if there is none.
+    /// Creates the lock file if it does not exist.
     ///
     /// - Throws: `locked`, with the holder's process id if known, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
@@ -52,7 +52,7 @@ final class JournalLock: Sendable {
             throw code == EWOULDBLOCK
                 ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        // For people and for the error message; the lock itself does not depend on it.
+        // For readers and for the error message; the lock itself does not depend on it.
         let text = Array("\(getpid())\n".utf8)
         ftruncate(descriptor, 0)
         _ = unsafe text.withUnsafeBytes { bytes in
@@ -63,11 +63,12 @@ final class JournalLock: Sendable {
 
     private static func takeJournal(_ path: String) throws(JournalFileFault) -> Int32? {
         #if os(Linux)
-            // The mode that SQLite would give it.
+            // The mode that SQLite would choose.
             let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else { throw .unusable(words(errno)) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                // Left open: this process may have the journal open, by another path.
+                // The descriptor stays open: this process may have the journal open under another
+                // path.
                 throw errno == EWOULDBLOCK ? .locked(by: nil) : .unusable(words(errno))
             }
             return descriptor
@@ -83,7 +84,8 @@ final class JournalLock: Sendable {
         }
     }
 
-    /// Locks the file of that name again, if it was removed; nil if it is held afterwards.
+    /// Locks the file of that name again if it was removed; returns nil if the lock is held
+    /// afterwards.
     func regain() -> JournalFailure? {
         guard !isHeld else { return nil }
         do {
@@ -103,8 +105,8 @@ final class JournalLock: Sendable {
 
     /// Releases the journal for other processes.
     ///
-    /// - Parameter isClosed: SQLite has closed it in this process; otherwise a descriptor stays
-    ///   open without a lock.
+    /// - Parameter isClosed: Whether SQLite has closed it in this process; if not, a descriptor
+    ///   stays open without a lock.
     func release(isClosed: Bool = true) {
         let journal = self.journal.withLock { $0.take() }
         if let journal {
@@ -115,12 +117,13 @@ final class JournalLock: Sendable {
     }
 
     private static func unlock(_ descriptor: Int32) {
-        // Explicit, not left to `close`: a child between fork and exec still has the open file.
+        // Unlocked explicitly and not by `close`: a child between fork and exec still has the open
+        // file.
         flock(descriptor, LOCK_UN)
         shut(descriptor)
     }
 
-    /// The resolved path, so that two symbolic links to a file have one lock.
+    /// The resolved path, so that two symbolic links to a file share one lock.
     static func file(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }

@@ -1,4 +1,4 @@
-/// How much a journal keeps of each session, besides the newest snapshot and the records after it.
+/// The amount of each session that a journal keeps, besides the newest snapshot and later records.
 package struct JournalRetention: Sendable, Equatable {
     /// Records per session; older ones are trimmed, up to a snapshot, when an eighth more has
     /// accumulated. Default 100 000.
@@ -12,17 +12,17 @@ package struct JournalRetention: Sendable, Equatable {
     /// Milliseconds for which stored replies are kept; the contract requires at least 24 hours.
     /// Default 25 hours.
     package var answers: Int64 = 90_000_000
-    /// Deleted sessions that are remembered for ``age``; at the limit the oldest are forgotten, and
-    /// get 404 in place of 410. Default 1 000 000.
+    /// The number of deleted sessions that are remembered for ``age``; at the limit the oldest are
+    /// forgotten, and requests for them get 404 instead of 410. Default 1 000 000.
     package var tombstones = 1_000_000
-    /// The maximal number of rows that a step of maintenance writes or removes; each KiB of them
-    /// and each removal count as more. Default 1000.
+    /// The maximum number of rows that a step of maintenance writes or removes; each KiB of them
+    /// and each removal count as additional rows. Default 1000.
     package var stepRows = 1_000
     /// The number of records in the file's tail at which it is moved into the order of sessions.
     /// More make moving cheaper (more records of a session per page) and the next start slower: it
     /// reads the tail, about 1 µs per record. Default 65 536.
     package var tailRecords = 65_536
-    /// The same for the bytes of its records. Default 32 MiB.
+    /// The same limit for the bytes of its records. Default 32 MiB.
     package var tailBytes = 33_554_432
 
     package init(

@@ -37,7 +37,7 @@ enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
     static let version: Int64 = 3
 
-    /// `part` of a record itself: after all notes that precede it.
+    /// The column `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
 
     /// Creates missing tables, step by step, or refuses a file of another program.
@@ -52,7 +52,7 @@ enum JournalSchema {
         }
     }
 
-    /// The version of the file, which is not changed; 0 if it is empty.
+    /// The version of the file, without changing it; 0 if it is empty.
     static func check(_ database: Database) throws -> Int64 {
         do {
             let application = try database.integer("PRAGMA application_id") ?? 0

@@ -15,13 +15,13 @@ final class JournalWriter: @unchecked Sendable {
     /// The file's identity when it was first opened.
     private var identity: FileIdentity?
     /// The identities of the write-ahead log and its index when the connection was opened; nil
-    /// while there is none.
+    /// before that.
     private var logIdentity: FileIdentity?
     private var indexIdentity: FileIdentity?
     private var nextTailSequence: Int64 = 1
     private var preallocator: WALPreallocator?
-    /// Whether a failed commit may be in the log all the same. This process does not see it there;
-    /// a start after a crash would, until another commit is written over it.
+    /// Whether a failed commit may be in the log nevertheless. This process does not see it there;
+    /// a start after a crash would, until another commit overwrites it.
     private(set) var isUnsettled = false
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
@@ -70,23 +70,23 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     /// Whether the paths still lead to the open files. SQLite would continue to write to a file
-    /// without a path: flushed, and lost with the process. Precedent: SQLite's
+    /// without a path: the data would be flushed, and lost with the process. Precedent: SQLite's
     /// `SQLITE_FCNTL_HAS_MOVED`, which it checks on closing, but not on committing.
     var filesAreCurrent: Bool {
         database == nil
             || identity == FileIdentity(path) && logIdentity == FileIdentity(path + "-wal")
     }
 
-    /// Whether another process would share the log's index with this one. The index holds nothing
+    /// Whether another process would share the log's index with this one. The index holds no data
     /// that the log does not have, so checking once a second suffices.
     var indexIsCurrent: Bool {
         database == nil || indexIdentity == FileIdentity(path + "-shm")
     }
 
-    /// Handles a removed write-ahead log or index: copies all of the log into the database, and
+    /// Handles a removed write-ahead log or index: copies the whole log into the database and
     /// reopens the files. Returns nil if the journal is at its path afterwards.
     ///
-    /// If the database itself was moved or removed, it waits; the file may come back.
+    /// If the database itself was moved or removed, this waits: the file may come back.
     func reopenIfReplaced() -> JournalFailure? {
         guard let database, !filesAreCurrent || !indexIsCurrent else { return nil }
         guard identity == FileIdentity(path) else {
@@ -121,7 +121,7 @@ final class JournalWriter: @unchecked Sendable {
             // Debian's SQLite overwrites removed data by default, including whole pages that become
             // free.
             try database.execute(sql: "PRAGMA secure_delete = FAST")
-            // A log that had to grow is truncated again.
+            // A log that had to grow is truncated again later.
             try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
             try database.execute(sql: "PRAGMA cache_size = -16384")
             checkpointer.watch(database)
@@ -129,11 +129,11 @@ final class JournalWriter: @unchecked Sendable {
         return queue
     }
 
-    /// Actions whose effects had not ended when the previous process did, those begun most often
-    /// first. Of very many actions only some are examined.
+    /// Actions whose effects had not ended when the previous process did; actions with the most
+    /// starts come first. If there are very many, only some are examined.
     func runningActions(limit: Int) -> [InterruptedWork] {
         var found: [InterruptedWork] = []
-        // For the log only: a file that can't be read is reported by the code that needs it.
+        // Used for the log only: the code that needs the file reports that it cannot be read.
         try? database?.inDatabase { database in
             try database.cachedStatement(
                 sql: """
@@ -153,12 +153,13 @@ final class JournalWriter: @unchecked Sendable {
         return found
     }
 
-    /// False if the file stays open in this process.
+    /// Returns false if the file stays open in this process.
     @discardableResult
     func close() -> Bool {
         checkpointer.stop()
         if isInDoubt, let database {
-            // Closing it would empty the log; left open it does not, and any start can continue.
+            // Closing it would empty the log; if it stays open, any start can continue from the
+            // log.
             _ = unsafe Unmanaged.passRetained(database)
             self.database = nil
             return false
@@ -166,11 +167,12 @@ final class JournalWriter: @unchecked Sendable {
         return letGo()
     }
 
-    /// Discards the connection after a failure, with everything it believes: a failed flush may
-    /// have lost pages that it would not write again. The index of the tail stays for readers: it
-    /// describes earlier commits.
+    /// Discards the connection after a failure, with its assumptions: a failed flush may have lost
+    /// pages that it would not write again. Readers keep the index of the tail: it describes
+    /// earlier commits.
     ///
-    /// False if the connection could not be closed; every acknowledged commit is on disk already.
+    /// Returns false if the connection could not be closed; acknowledged commits are on disk
+    /// already.
     @discardableResult
     private func letGo() -> Bool {
         defer { database = nil }
@@ -184,8 +186,8 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Commits every batch that continues the file, in one transaction; returns for each of the
-    /// others why it does not.
+    /// Commits every batch that continues the file, in one transaction; returns the reason for each
+    /// other batch.
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
         attempt { database in
             heads.shrink()
@@ -213,8 +215,8 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Records whether a failed transaction may have been committed: only a failure of its COMMIT
-    /// leaves that open.
+    /// Records whether a failed transaction may have been committed: only a failed COMMIT leaves
+    /// this unknown.
     private func inWriteTransaction(
         of database: Database, _ act: () throws -> Void
     ) throws {
@@ -230,7 +232,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Copies the rest that concurrent checkpoints can't: the pages written meanwhile.
+    /// Copies the pages that concurrent checkpoints cannot: those written meanwhile.
     func finishCheckpoint() {
         guard checkpointer.wantsWriter, let database else { return }
         checkpointer.finish(on: database)
@@ -242,14 +244,14 @@ final class JournalWriter: @unchecked Sendable {
     func probe() -> JournalFailure? {
         let result = attempt { database in
             try database.inTransaction(.immediate) {
-                // The page that holds it is written and flushed, changed or not.
+                // The page of this value is written and flushed, changed or not.
                 let version = try database.integer("PRAGMA user_version") ?? 0
                 try database.execute(sql: "PRAGMA user_version = \(version)")
                 return .commit
             }
         }
         guard case .failure(let failure) = result else {
-            // It is written over the failed commit.
+            // The probe has overwritten the failed commit.
             isUnsettled = false
             return nil
         }
@@ -259,18 +261,18 @@ final class JournalWriter: @unchecked Sendable {
     /// Whether pages written by checkpoints may be lost: a flush of the database failed.
     var isInDoubt: Bool { checkpointer.isInDoubt }
 
-    /// Copies the whole log into the database again; nil if that reached the disk.
+    /// Copies the whole log into the database again; returns nil if that reached the disk.
     ///
     /// SQLite would not do it: it counts pages written before the failed flush as copied. Only a
     /// connection that opens the file while no other has it open starts the count again.
     ///
-    /// A failed commit is written over first: a process that finds it in the log would apply it,
-    /// and readers that have seen the rollback would never know.
+    /// A failed commit is overwritten first: a process that finds it in the log would apply it,
+    /// although readers have seen the rollback.
     func bringInAnew(_ archive: FileArchive) -> JournalFailure? {
         if isUnsettled, let failure = probe() { return failure }
         do {
-            // While another connection is open, the last one that can write leaves the log alone;
-            // and the very last one can't write.
+            // While another connection is open, the last one that can write does not empty the log;
+            // and `anchor`, which closes last, cannot write.
             let anchor = try FileArchive.anchor(path)
             letGo()
             checkpointer.rest()
@@ -279,7 +281,7 @@ final class JournalWriter: @unchecked Sendable {
                 try anchor.close()
                 try emptyLog()
             }
-            // Reads resume in either case; if they cannot, all of this is repeated.
+            // Reads resume in either case; if they cannot, the whole operation is repeated.
             try archive.resumeReads()
             try emptied.get()
         } catch {
@@ -294,8 +296,8 @@ final class JournalWriter: @unchecked Sendable {
         configuration.label = "journal.renewal"
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
-            // Refused while another process reads the file. Set before the first read: then the
-            // connection's index of the log is private, and built from the log.
+            // Fails while another process reads the file. Set before the first read: the
+            // connection's index of the log is then private and built from the log.
             try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }

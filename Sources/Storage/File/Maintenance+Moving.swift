@@ -1,22 +1,22 @@
 internal import GRDB
 
-/// A part of the tail that is being moved into `records`, session by session.
+/// A part of the tail that is being moved into `records`, one session after another.
 ///
-/// Invariant: first all of it is written there, then it is removed here, so that a reader finds
-/// each record in at least one of the two, and a move that a crash interrupts is repeated.
+/// Invariant: the whole part is written there before any of it is removed here. A reader finds each
+/// record in at least one of the two, and an interrupted move is repeated after a crash.
 struct TailMove {
-    /// Up to this sequence number.
+    /// The last sequence number of the part.
     let through: Int64
     /// The sessions of these records.
     let rows: [Int64]
-    /// Sessions that are not done, the next one last.
+    /// The sessions that are not moved yet, the next one last.
     fileprivate var waiting: [Int64]
-    /// How many of the next session's records are done.
+    /// The number of the next session's records that are moved.
     fileprivate var offset = 0
-    /// The number up to which the next session is trimmed; nil: it is deleted. Valid once `offset`
-    /// is above 0.
+    /// The number up to which the next session is trimmed; nil if it is deleted. Valid once
+    /// `offset` is above 0.
     fileprivate var keptAfter: UInt64?
-    /// The tail is removed up to here.
+    /// The sequence number up to which the tail is removed.
     fileprivate var removed: Int64
 
     var isDone: Bool { removed >= through }
@@ -53,9 +53,9 @@ extension Maintenance {
         return limit - left
     }
 
-    /// Moves all rows of a session out of the tail, if they are few; returns whether it did.
+    /// Moves all rows of a session out of the tail if they are few; returns whether it did.
     ///
-    /// Invariant: the caller removes them from the tail's index once this is committed.
+    /// Invariant: the caller removes them from the tail's index after the commit.
     func moveAhead(_ row: Int64, _ database: Database) throws -> Bool {
         let entries = tail.entries(of: row, from: 0, through: .max, limit: Self.aheadLimit + 1)
         guard entries.count <= Self.aheadLimit else { return false }
@@ -67,7 +67,7 @@ extension Maintenance {
         return true
     }
 
-    /// Moves the next rows of one session, joining many into one.
+    /// Moves the next rows of one session, joining many rows into one.
     private func moveRecords(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         guard var move else { return 0 }
         let entries = tail.entries(
@@ -118,7 +118,7 @@ extension Maintenance {
         return (taken, max(1, work))
     }
 
-    /// Nil: the session is deleted.
+    /// Nil if the session is deleted.
     private func keptAfter(_ row: Int64, _ database: Database) throws -> UInt64? {
         let kept = try database.integer(
             "SELECT kept_after FROM sessions WHERE row = ? AND id IS NOT NULL", .integer(row))

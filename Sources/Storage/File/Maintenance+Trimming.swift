@@ -1,6 +1,6 @@
 internal import GRDB
 
-// Retention. Each step returns how much it removed, in rows: at most about `limit`.
+// Retention. Each step returns the amount that it removed, in rows: at most about `limit`.
 extension Maintenance {
     /// Trims sessions that have grown beyond the limits since they were last trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
@@ -16,7 +16,7 @@ extension Maintenance {
             left -= step.removed + 1
             guard step.isDone else { continue }
             heads.crowded.remove(session)
-            // Without a snapshot to trim up to, the next attempt follows when it has grown further.
+            // Without a snapshot to trim up to, the next attempt follows after further growth.
             let tried = head.number - min(head.number, UInt64(retention.records))
             heads[session]?.trimmed = max(step.keptAfter, tried)
             heads[session]?.trimmedBytes = max(
@@ -49,7 +49,7 @@ extension Maintenance {
         return found.count
     }
 
-    /// The oldest tombstones, if they are too old or too many.
+    /// Removes the oldest tombstones, if they are too old or too many.
     private func forgetDeleted(_ limit: Int, _ database: Database) throws -> Int {
         guard
             let first = try database.integer("SELECT min(place) FROM tombstones"),
@@ -113,7 +113,7 @@ extension Maintenance {
     private func remove(
         from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
     ) throws -> Int {
-        // `<=` removes the whole of the last number; NULL: there are not that many.
+        // `<=` removes all rows of the last number; NULL if there are fewer rows.
         try database.cachedStatement(
             sql: """
                 DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
@@ -150,7 +150,7 @@ extension Maintenance {
     private struct TrimPoint {
         var number: UInt64 = 0
         var version: UInt64 = 0
-        /// The bytes that the session had had by then.
+        /// The bytes of the session up to that snapshot.
         var bytes = 0
 
         init() {}
@@ -185,8 +185,9 @@ extension Maintenance {
 
     /// Trims a session up to a snapshot.
     ///
-    /// Invariant: up to a snapshot, so that every kept version can be rebuilt, and never past the
-    /// newest one. The kept history begins there even before the last row is removed.
+    /// Invariant: records are trimmed up to a snapshot, so that every kept version can be rebuilt,
+    /// and never past the newest one. The kept history starts there even before the last row is
+    /// removed.
     private func trim(
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {

@@ -7,20 +7,20 @@ internal import GRDB
 /// bounded part of a commit, and needs no flush of its own. Without commits, the journal gives it
 /// separate transactions.
 ///
-/// Invariant: only within a transaction of the writer; after a failed one it starts over.
+/// Invariant: used only within a transaction of the writer; after a failed one it starts over.
 final class Maintenance {
     let retention: JournalRetention
     let tail: TailIndex
     let heads: SessionHeads
     let now: @Sendable () -> Int64
 
-    /// Rows that may be written or removed now.
+    /// The number of rows that may be written or removed now.
     private var budget = 0
-    /// The move out of the tail that is under way.
+    /// The current move out of the tail.
     var move: TailMove?
-    /// Bytes that this process has put into the tail and not begun to move.
+    /// Bytes that this process has put into the tail and not started to move.
     var tailBytes = 0
-    /// Set once a second: sessions are due for examination.
+    /// Set once a second: the sessions are due for examination.
     var isLookDue = false
     /// Where the examination of all sessions continues.
     var nextLook: Int64 = 0
@@ -28,22 +28,23 @@ final class Maintenance {
     var nextOver: Int64 = 0
     /// Whether rows in the tail wait to be removed.
     var isMoveWanted = false
-    /// The rows of sessions that the present transaction deletes.
+    /// The rows of sessions that the current transaction deletes.
     ///
     /// Invariant: none of them is removed in that transaction. Their last records are in the tail
     /// by then and not yet in its index: without the row, a restart would give its number to
     /// another session, together with that record.
     private(set) var endedNow: Set<Int64> = []
 
-    /// A row is moved (written there, removed here) and trimmed eventually; one more to catch up.
+    /// The cost of a row: it is moved (written there, removed here), trimmed eventually, and one
+    /// more to catch up.
     private static let rowsPerRun = rowsPerRemoval + 4
     /// Removing a row of the tail may rewrite every page that it occupies.
     static let rowsPerRemoval = 4
     /// The maximal number of rows of the tail that are moved at once for later records.
     static let aheadLimit = 16
-    /// Bytes are charged in rows, too.
+    /// The number of bytes that are charged as one row.
     static let bytesPerRow = 1_024
-    /// A smaller step is not worth the pages that it touches.
+    /// Smaller steps do not justify the pages that they touch.
     private static let leastCredit = 128
 
     init(
@@ -68,8 +69,8 @@ final class Maintenance {
     /// Records that the present transaction deletes the session with this row.
     func recordEnd(of row: Int64) { endedNow.insert(row) }
 
-    /// Not before it has visited the rows of all deleted sessions: clients may delete as fast as
-    /// they want, and the budget grows with the commits.
+    /// Not before the rows of all deleted sessions were visited: clients may delete at any rate,
+    /// and the budget grows with the commits.
     func endLook() {
         guard nextOver == 0 else { return }
         isLookDue = false
@@ -83,14 +84,14 @@ final class Maintenance {
         tail.count >= retention.tailRecords || tailBytes >= retention.tailBytes
     }
 
-    /// Charges for rows committed with the next work, and for their bytes.
+    /// Charges the rows that are committed with the next work, and their bytes.
     func charge(for runs: Int, bytes: Int) {
         tailBytes += bytes
         let rows = runs * Self.rowsPerRun + 2 * bytes / Self.bytesPerRow
         budget = areDue ? min(budget + rows, retention.stepRows) : 0
     }
 
-    /// Charges for records that bypass the tail: only for their removal.
+    /// Charges records that bypass the tail: only for their removal.
     func charge(forAhead bytes: Int) {
         guard areDue, bytes > 0 else { return }
         let rows = Self.rowsPerRemoval + bytes / Self.bytesPerRow
@@ -108,7 +109,7 @@ final class Maintenance {
         if budget > 0, isLookDue { budget -= try look(budget, database) }
     }
 
-    /// The transaction with the last work is committed.
+    /// The transaction of the last work is committed.
     func committed() {
         endedNow.removeAll(keepingCapacity: endedNow.capacity <= 1_000)
         guard let move, move.isDone else { return }

@@ -13,9 +13,9 @@ struct RecordPage {
     private(set) var last = HistoryPosition(0)
     private(set) var version: UInt64 = 0
 
-    /// Beyond it another row begins: the least that a reader reads.
+    /// The size at which another row starts: the least amount that a reader reads.
     static let fullBytes = RecordBatch.fullBytes
-    /// From this size on a session's records of one commit justify a row of `records`.
+    /// From this size on, a session's records of one commit justify a row of `records`.
     static let aheadBytes = 2_048
 
     init(of row: Int64) { self.row = row }

@@ -6,7 +6,7 @@ struct RecordReader {
     let life: Life
     /// The session's records in the tail that may be needed.
     ///
-    /// Invariant: read before the transaction began in which the rows are read.
+    /// Invariant: read before the start of the transaction in which the rows are read.
     let waiting: [TailIndex.Entry]
 
     /// Passes the records after `start` to `act`, for as long as it returns true.
@@ -37,7 +37,7 @@ struct RecordReader {
         }
         let newer = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")
         for entry in waiting where wantsMore && reached < entry.position {
-            // None: it has been moved meanwhile, and was passed above.
+            // The row is missing if it was moved meanwhile; it was passed above.
             let lines = try newer.first(.integer(entry.sequence)) { $0.bytes(0) }
             if let lines { wantsMore = try show(lines) }
         }

@@ -7,7 +7,7 @@ struct RowWriter {
     let maintenance: Maintenance
     /// The next sequence number in the tail.
     var nextTailSequence: Int64
-    /// The entries that the group adds to the tail: indexed once it is committed.
+    /// The entries that the group adds to the tail; they are indexed after the commit.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
     /// The bytes of those entries.
     private(set) var bytes = 0
@@ -15,8 +15,8 @@ struct RowWriter {
     private(set) var ahead: Set<Int64> = []
     /// The bytes of those records.
     private(set) var bytesAhead = 0
-    /// The pages to add, in the order of their beginnings, and the page that each session's next
-    /// record continues.
+    /// The pages to add, in the order of their starts, and the page that each session's next record
+    /// continues.
     private var runs: [RecordPage] = []
     private var open: [Int64: Int] = [:]
 
@@ -28,10 +28,10 @@ struct RowWriter {
         self.nextTailSequence = nextTailSequence
     }
 
-    /// - Precondition: `heads` has validated the batch, and no other one since.
+    /// - Precondition: `heads` has validated this batch, and no other batch since.
     mutating func write(_ batch: Batch) throws {
         try write(batch.runs)
-        // Data of a session that is deleted by now is discarded.
+        // Data of a session that has been deleted is discarded.
         for snapshot in batch.snapshots where isLiving(snapshot.session, snapshot.generation) {
             try write(snapshot)
         }
@@ -60,7 +60,7 @@ struct RowWriter {
     }
 
     /// Adds the records of all written batches to the tail; a run that fills half a page is written
-    /// to `records` directly, and only once.
+    /// directly to `records`, and only there.
     mutating func finish() throws {
         for run in runs {
             if try goesAhead(run) {
@@ -78,8 +78,8 @@ struct RowWriter {
         }
     }
 
-    /// Whether the run skips the tail; the session's rows in the tail are moved first, if they are
-    /// few.
+    /// Whether the run bypasses the tail; the session's rows in the tail are moved first, if they
+    /// are few.
     private mutating func goesAhead(_ run: RecordPage) throws -> Bool {
         guard !ahead.contains(run.row) else { return true }
         guard run.text.count >= RecordPage.aheadBytes,
@@ -99,7 +99,7 @@ struct RowWriter {
             .string(run.key.generation), .integer(time))
     }
 
-    /// Keeps the row, without the id, until the session's records are removed.
+    /// Keeps the row, without its id, until the session's records are removed.
     private func delete(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
         try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
             .run(.integer(row))

@@ -1,7 +1,7 @@
 internal import GRDB
 
 extension SavedHead {
-    /// - Parameter waiting: the session's newest entry in the tail.
+    /// - Parameter waiting: The session's newest entry in the tail.
     init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         end = try HistoryEnd(of: life.row, waiting, database)
@@ -9,7 +9,7 @@ extension SavedHead {
         keptVersion = life.keptVersion
     }
 
-    /// - Parameter deleted: the tombstone of a session.
+    /// - Parameter deleted: The tombstone of a session.
     init(of deleted: SavedSession) {
         self.init(key: deleted.key, reactor: deleted.reactor, isDeleted: true)
     }
@@ -27,7 +27,7 @@ extension SavedSession {
         }
     }
 
-    /// - Parameter waiting: all entries of the session in the tail.
+    /// - Parameter waiting: All entries of the session in the tail.
     init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         end = try HistoryEnd(of: life.row, waiting.last, database)

@@ -1,9 +1,9 @@
 internal import GRDB
 
-/// The head of each session, including all validated batches, so that a batch is checked without
-/// reading.
+/// The head of each session after all validated batches, so that a batch is validated without a
+/// read.
 ///
-/// A cache of the file: missing heads are read. Invariant: no head is dropped within a group, whose
+/// A cache of the file: missing heads are read. Invariant: no head is dropped within a group. Its
 /// batches build upon each other before any of them is in the tail's index.
 final class SessionHeads {
     struct Head {
@@ -11,35 +11,36 @@ final class SessionHeads {
         var generation: String
         /// The number of the newest record.
         var number: UInt64
-        /// Notes after it.
+        /// The number of notes after that record.
         var notes: UInt32
         var isDeleted: Bool
-        /// The number up to which records were trimmed, or a trim failed for lack of a snapshot.
+        /// The number up to which records were trimmed, or up to which a trim failed without a
+        /// snapshot.
         var trimmed: UInt64
-        /// The approximate bytes of records and snapshots that the session has had.
+        /// The approximate bytes of the session's records and snapshots so far.
         var bytes = 0
-        /// The bytes that were trimmed, or could not be for lack of a snapshot.
+        /// The bytes that were trimmed, or could not be trimmed without a snapshot.
         var trimmedBytes = 0
     }
 
     private var heads: [String: Head] = [:]
-    /// The heads before the batch that was validated last, newest last.
+    /// The heads before the last validated batch, newest last.
     private var before: [(session: String, head: Head?)] = []
     /// The session's row for each run of that batch.
     private(set) var rows: [Int64] = []
-    /// The next session's row. Invariant: no number is used again while any row of the old session
-    /// is left.
+    /// The next session's row. Invariant: no number is reused while any row of the old session
+    /// exists.
     private var nextRow: Int64 = 1
     private let tail: TailIndex
     /// Sessions that exceed the record limit by an eighth.
     var crowded: Set<String> = []
-    /// The number at which that is reached.
+    /// The excess of records at which a session counts as crowded.
     private let crowd: UInt64
     /// The same for bytes.
     private let crowdBytes: Int
 
-    /// About 250 bytes each. Beyond it heads are read again on demand: some ten microseconds, and
-    /// sleeping sessions cost nothing.
+    /// The number of cached heads, about 250 bytes each. Beyond it heads are read again on demand:
+    /// that costs some ten microseconds, and evicted sessions cost nothing.
     static let limit = 20_000
 
     init(tail: TailIndex, keeping retention: JournalRetention) {
@@ -58,7 +59,8 @@ final class SessionHeads {
             ("sessions", "row"), ("tail", "session"), ("records", "session"),
             ("snapshots", "session"), ("answers", "session"), ("running", "session"),
         ] {
-            // Each is the end of an index, except for the tail, which is bounded and was just read.
+            // Each query reads the end of an index, except for the tail, which is bounded and was
+            // just read.
             nextRow = max(nextRow, try database.next(after: "SELECT max(\(row)) FROM \(table)"))
         }
     }
@@ -74,7 +76,7 @@ final class SessionHeads {
         return head.row
     }
 
-    /// Whether that generation is alive after the batch that was validated last.
+    /// Whether that generation is alive after the last validated batch.
     func isLiving(_ session: String, _ generation: String) -> Bool {
         guard let head = heads[session] else { return false }
         return !head.isDeleted && head.generation == generation
@@ -95,10 +97,10 @@ final class SessionHeads {
         set { heads[session] = newValue }
     }
 
-    // MARK: Letting in
+    // MARK: Validation
 
-    /// Advances by the entries of the batch, or stays and returns why the batch does not continue
-    /// the file.
+    /// Advances by the entries of the batch; if the batch does not continue the file, changes
+    /// nothing and returns the reason.
     func validate(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
@@ -116,7 +118,7 @@ final class SessionHeads {
             rows.append(next.row)
             before.append((run.key.session, heads.updateValue(next, forKey: run.key.session)))
         }
-        // A snapshot of records that were never written must not stay if the other batches fail.
+        // A snapshot of records that were never written must not be kept if the other batches fail.
         for snapshot in batch.snapshots {
             let head = try head(of: snapshot.session, database)
             guard head?.generation == snapshot.generation, snapshot.number <= head?.number ?? 0
@@ -125,7 +127,7 @@ final class SessionHeads {
                 return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
             }
         }
-        // The same holds for a stored reply to them.
+        // The same applies to a stored reply.
         for answer in batch.answers where answer.number > 0 {
             let head = try head(of: answer.session, database)
             guard head?.generation == answer.generation, answer.number > head?.number ?? 0,
@@ -185,7 +187,7 @@ final class SessionHeads {
 }
 
 extension SessionHeads.Head {
-    /// Of the newest record or note.
+    /// The position of the newest record or note.
     var position: HistoryPosition {
         get { notes == 0 ? HistoryPosition(number) : HistoryPosition(number + 1, part: notes) }
         set {
@@ -225,7 +227,7 @@ extension SessionHeads.Head {
 
 extension SessionHeads.Head {
     /// Determines the session's bytes: its newest snapshot has them, and the records since are few.
-    /// A run that contains the snapshot's record counts as a whole.
+    /// A row that contains the snapshot's record counts completely.
     fileprivate mutating func weigh(_ tail: TailIndex, _ database: Database) throws {
         let snapshots = try database.cachedStatement(
             sql: """
@@ -237,7 +239,7 @@ extension SessionHeads.Head {
         }
         let after = newest?.number ?? 0
         bytes = newest?.bytes ?? 0
-        // As blobs, because for a text SQLite counts the characters.
+        // As blobs, because SQLite counts characters in a text.
         let moved = try database.cachedStatement(
             sql: """
                 SELECT sum(length(CAST(lines AS BLOB))) FROM records
@@ -269,7 +271,7 @@ extension Batch {
             + settled.map { ($0.session, $0.generation) }
     }
 
-    /// Whether it deletes that generation of a session, which another one may follow.
+    /// Whether the batch deletes that generation of a session; another generation may follow.
     fileprivate func ends(_ session: String, _ generation: String) -> Bool {
         runs.contains {
             $0.deleted != nil && $0.key.session == session && $0.key.generation == generation

@@ -2,7 +2,7 @@ internal import GRDB
 internal import GRDBSQLite
 
 // Why not GRDB's arguments and rows: an array of boxed values for each row was half of a commit's
-// time, and texts would be converted to strings on their way to bytes.
+// time, and texts would be converted to strings before their bytes are used.
 extension Statement {
     /// Runs the statement once with these values, in the order of its parameters.
     func run(_ values: BoundValue...) throws {
@@ -112,8 +112,8 @@ extension Database {
 
     /// The result of the query plus one, at least 1.
     ///
-    /// - Throws: ``JournalFileFault``: there is no such number. This program never reaches that
-    ///   limit.
+    /// - Throws: ``JournalFileFault``: the number would exceed the limit; this program never
+    ///   reaches it.
     func next(after sql: String) throws -> Int64 {
         let last = max(0, try integer(sql) ?? 0)
         guard last < Int64.max else { throw JournalFileFault.unusable("\(sql) is \(last)") }
@@ -148,7 +148,7 @@ enum BoundValue {
         case .string(let text):
             return unsafe sqlite3_bind_text(statement, index, text, -1, transient)
         case .blob(let bytes):
-            // A null pointer would bind NULL.
+            // A null pointer would be bound as NULL.
             guard !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(statement, index, 0) }
             return unsafe bytes.withUnsafeBytes { buffer in
                 unsafe sqlite3_bind_blob(

@@ -26,7 +26,7 @@ struct Life {
         self = found
     }
 
-    /// Nil if the session has another generation by now, or none.
+    /// Nil if the session has another generation or does not exist.
     init?(_ key: SessionKey, in database: Database) throws {
         guard let life = try Life(key.session, in: database), life.key == key else { return nil }
         self = life
@@ -45,8 +45,8 @@ struct Life {
 
 extension HistoryEnd {
     /// - Parameters:
-    ///   - row: of the session.
-    ///   - entry: the session's newest entry in the tail, if any.
+    ///   - row: The session's row.
+    ///   - entry: The session's newest entry in the tail, if any.
     init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
         let moved = try Self.moved(of: row, database)
         if let entry, moved.map({ $0.position < entry.position }) ?? true {
@@ -56,7 +56,7 @@ extension HistoryEnd {
         }
     }
 
-    /// The end of the session's records outside the tail; nil: there are none.
+    /// The end of the session's records outside the tail; nil if there are none.
     static func moved(of row: Int64, _ database: Database) throws -> HistoryEnd? {
         let newest = try database.cachedStatement(
             sql: """
@@ -72,7 +72,7 @@ extension HistoryEnd {
 }
 
 extension HistoryPosition {
-    /// The value of the column `part`: in the order of events.
+    /// The value of the column `part`, whose order is that of the events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
     /// - Throws: ``JournalFileFault``: another program has written an invalid part.

@@ -1,14 +1,14 @@
 internal import GRDB
 internal import Synchronization
 
-/// Which records of which session are in the tail, and where: an index in the file would cost a
-/// page for each session in each commit.
+/// The records of each session in the tail and their rows: an index in the file would cost a page
+/// for each session in each commit.
 ///
 /// Invariants: only the writer changes it, after a commit and before its acknowledgement. A reader
 /// copies its entries *before* it begins its transaction: then each of them is in the tail, or has
 /// been moved to `records` within the view of that transaction.
 final class TailIndex: Sendable {
-    /// A row of the tail, by its last record; 32 bytes.
+    /// A row of the tail, described by its last record; 32 bytes.
     struct Entry {
         var sequence: Int64
         var number: UInt64
@@ -22,7 +22,7 @@ final class TailIndex: Sendable {
     }
 
     private struct Book {
-        /// By the session's row, in order.
+        /// The entries in order, by the session's row.
         var runs: [Int64: [Entry]] = [:]
         /// The number of records in the tail.
         var count = 0
@@ -101,8 +101,8 @@ final class TailIndex: Sendable {
 
     func holds(_ row: Int64) -> Bool { book.withLock { $0.runs[row] != nil } }
 
-    /// The first `limit` entries with any record after `start`, up to the entry with the record
-    /// `last`.
+    /// The first `limit` entries with any record after `start`, up to the entry that contains the
+    /// record `last`.
     func entries(
         of row: Int64, after start: HistoryPosition, through last: UInt64 = .max,
         limit: Int = .max
@@ -129,7 +129,7 @@ final class TailIndex: Sendable {
 }
 
 extension [TailIndex.Entry] {
-    /// By binary search: runs may be long.
+    /// A binary search: there may be many entries.
     fileprivate func firstIndex(after start: HistoryPosition) -> Int {
         var low = startIndex
         var high = endIndex

@@ -5,18 +5,18 @@ internal import GRDBSQLite
 ///
 /// Why: flushing a write that extends a file takes twice as long as flushing one that overwrites
 /// it, because the file system's own journal is written, too (measured on ext4: 0.27 ms against
-/// 0.14). Once the log has reached the length at which it restarts there is nothing to do; without
-/// this each commit until then would pay.
+/// 0.14). Without preallocation each commit would pay for this until the log has reached the length
+/// at which it restarts; after that nothing has to be done.
 ///
-/// SQLite reads zeros after its last frame as the log's end: it expects frames of earlier rounds
+/// SQLite treats zeros after its last frame as the log's end: it expects frames of earlier rounds
 /// there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which accepts no frame of
 /// page 0.
 struct WALPreallocator {
     /// 256 KiB: a larger piece would slow down the commit that flushes it.
     private static let pieceBytes: Int64 = 262_144
-    /// Written at a time. SQLite on Unix writes nothing for 128 KiB (`seekAndWriteFd`).
+    /// The bytes of one write. SQLite on Unix writes nothing for 128 KiB (`seekAndWriteFd`).
     private static let zeros = [UInt8](repeating: 0, count: 65_536)
-    /// Of a frame before its page, and of the file before its frames.
+    /// The sizes of the header before each frame's page, and of the header before the first frame.
     private static let frameHeaderBytes: Int64 = 24
     private static let fileHeaderBytes: Int64 = 32
 
@@ -27,10 +27,10 @@ struct WALPreallocator {
             try database.integer("PRAGMA page_size").map { $0 + Self.frameHeaderBytes } ?? 0
     }
 
-    /// Adds a piece where less than one is left after the log's last frame.
+    /// Adds a piece if less than a piece is left after the log's last frame.
     ///
-    /// - Precondition: at the beginning of a write transaction: its lock keeps other writers, also
-    ///   of other programs, from adding frames at the position of the zeros.
+    /// - Precondition: Called at the start of a write transaction. Its lock keeps other writers,
+    ///   including other programs, from adding frames at the position of the zeros.
     func make(behind frames: Int, _ database: Database) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(
@@ -43,7 +43,7 @@ struct WALPreallocator {
         guard unsafe methods.pointee.xFileSize(file, &size) == SQLITE_OK else { return }
         let used = Self.fileHeaderBytes + Int64(frames) * frameBytes
         guard size - used < Self.pieceBytes, size >= used else { return }
-        // If it fails, the commit that would have needed the space fails with the reason.
+        // If this fails, the commit that needs the space fails and reports the reason.
         for place in stride(from: size, to: size + Self.pieceBytes, by: Self.zeros.count) {
             let code = unsafe Self.zeros.withUnsafeBytes {
                 unsafe methods.pointee.xWrite(file, $0.baseAddress, Int32($0.count), place)

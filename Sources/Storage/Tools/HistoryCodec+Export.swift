@@ -15,7 +15,7 @@ extension HistoryCodec {
         return line.finished
     }
 
-    /// - Parameter key: the session that the preceding lines name.
+    /// - Parameter key: The session that the preceding lines name.
     static func entry(
         _ fields: JournalFields, of key: SessionKey
     ) throws(JournalFields.Missing) -> HistoryEntry {
@@ -63,7 +63,7 @@ extension HistoryCodec {
 }
 
 extension HistoryEntry.Kind {
-    /// The word for the kind in text lines and tables.
+    /// The name of the kind in text lines and tables.
     var word: String { "\(self)" }
 
     init?(word: String) {

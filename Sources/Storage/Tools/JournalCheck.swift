@@ -23,12 +23,12 @@ package struct JournalCheck: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// - Throws: ``JournalFileFault``: it can't be read at all.
+    /// - Throws: ``JournalFileFault``: the file cannot be read at all.
     package func run(_ progress: ToolProgress = .silent) throws(JournalFileFault) -> Report {
         try JournalFile(path).read { database in
             var report = Report()
             try checkFile(database, &report)
-            // A damaged table proves nothing about its sessions.
+            // With damaged tables the sessions cannot be checked.
             guard report.problemCount == 0 else { return report }
             let walk = try JournalWalk(database)
             report.sessions = walk.sessionCount
@@ -124,7 +124,7 @@ package struct JournalCheck: Sendable {
         return nil
     }
 
-    // MARK: All together
+    // MARK: All sessions
 
     /// Checks that every row belongs to an existing session.
     private func checkOwners(_ database: Database, _ report: inout Report) throws {

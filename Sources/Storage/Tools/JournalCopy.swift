@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Copies a whole journal at one moment, while a server may be using it.
+/// Copies a whole journal at one point in time, while a server may be using it.
 package struct JournalBackup: Sendable {
     private let path: String
 
@@ -26,19 +26,19 @@ package struct JournalBackup: Sendable {
     }
 }
 
-/// Rewrites a journal without its free space. Not while a server uses it: the file would be locked
-/// for the whole time.
+/// Rewrites a journal without its free space. It cannot run while a server uses the journal: the
+/// file would be locked for the whole time.
 package struct JournalCompaction: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// - Returns: the file's bytes before and after.
+    /// - Returns: The file's size in bytes before and after.
     ///
     /// - Throws: ``JournalFileFault``: a server uses it (`locked`), or it can't be written; it
     ///   temporarily needs up to twice the file's size.
     package func run() throws(JournalFileFault) -> (before: Int, after: Int) {
-        // A lock file beside a journal that does not exist would only confuse.
+        // A lock file beside a journal that does not exist would only cause confusion.
         _ = try JournalFile(path)
         let lock = try JournalLock(for: path)
         defer { lock.release() }

@@ -9,7 +9,7 @@ struct JournalFields {
 
     let members: [String: [UInt8]]
 
-    /// Nil if the line is no JSON object.
+    /// Nil if the line is not a JSON object.
     init?(_ line: [UInt8]) {
         guard let members = JSON.members(of: line) else { return nil }
         self.members = members
@@ -23,7 +23,7 @@ struct JournalFields {
         return text
     }
 
-    /// Below ``HistoryPosition/limit``.
+    /// A number below ``HistoryPosition/limit``.
     func number(_ name: String) throws(Missing) -> UInt64 {
         guard let number = UInt64(try digits(name)), number < HistoryPosition.limit else {
             throw Missing(name: name)
@@ -36,7 +36,7 @@ struct JournalFields {
         return number
     }
 
-    /// The JSON of the member; or the text that was no JSON; empty if there is neither.
+    /// The JSON of the member; or the member's text if it was not JSON; empty if there is neither.
     func json(_ name: String) throws(Missing) -> [UInt8] {
         if let value = members[name] {
             guard JSON.isLine(value) else { throw Missing(name: name) }

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// A journal's file, opened to read one moment of it; a server may be using it.
+/// A journal's file, opened to read it at one point in time; a server may be using it.
 ///
 /// During a read the file's write-ahead log can't restart and grows with the server's commits.
 struct JournalFile {
@@ -26,7 +26,7 @@ struct JournalFile {
         }
     }
 
-    /// All reads inside see one moment.
+    /// Runs reads that all see the same state of the file.
     func read<Value>(_ act: (Database) throws -> Value) throws(JournalFileFault) -> Value {
         do {
             return try view(act)
@@ -44,7 +44,7 @@ struct JournalFile {
         }
     }
 
-    /// Copies one moment of the file, during commits of others.
+    /// Copies the file as it is at one point in time, while other processes commit.
     ///
     /// SQLite restarts a copy when the file changes between two steps, unless the connection has
     /// read from it before, in the same transaction: then all steps see that moment. Source:

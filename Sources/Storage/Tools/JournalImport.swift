@@ -9,7 +9,7 @@ package final class JournalImport {
     private let queue: DatabaseQueue
     /// The session whose lines are being read.
     private var session: Session?
-    /// Its records that are not written yet.
+    /// The session's records that are not written yet.
     private var run = RecordPage(of: 0)
     private var lastPosition: HistoryPosition?
     private var rows: Int64 = 0
@@ -37,13 +37,13 @@ package final class JournalImport {
         partial = try PartialFile(of: path, suffix: ".import")
         do {
             var configuration = Configuration()
-            // From the first line to the last.
+            // The transaction lasts from the first line to the last.
             configuration.allowsUnsafeTransactions = true
             queue = try DatabaseQueue(path: partial.path, configuration: configuration)
             try queue.inDatabase { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 try JournalSchema.prepare(database)
-                // One transaction, so that the import is complete or absent.
+                // A single transaction, so that the import is complete or absent.
                 try database.beginTransaction(.immediate)
             }
         } catch {
@@ -70,7 +70,7 @@ package final class JournalImport {
 
     /// Ends the text and makes the file the journal.
     ///
-    /// - Throws: ``JournalTextFault``: it is not whole; ``JournalFileFault``.
+    /// - Throws: ``JournalTextFault``: the text is incomplete; ``JournalFileFault``.
     package func finish() throws {
         guard lineNumber > 0 else { throw fault("there is no line at all") }
         guard isEnded || version < JournalLine.firstWithEnd else {

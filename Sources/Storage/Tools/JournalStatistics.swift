@@ -16,14 +16,14 @@ package struct JournalStatistics: Sendable, Equatable {
     package var tombstones = 0
     package var answers = 0
     package var running = 0
-    /// Records that have not yet been moved into the order of their sessions.
+    /// Records that have not been moved from the tail yet.
     package var tail = 0
     /// Milliseconds since 1970 (UTC); nil if there is no record.
     package var oldest: Int64?
     package var newest: Int64?
     /// The size of the file, without the write-ahead log beside it.
     package var fileBytes = 0
-    /// The bytes within it that can be used again.
+    /// The bytes in the file that can be used again.
     package var freeBytes = 0
 
     /// - Throws: ``JournalFileFault``.

@@ -43,7 +43,7 @@ struct JournalWalk {
     func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
         var fault: (any Error)?
         let first = min(session.life.keptAfter + 1, session.newest.number)
-        // Nothing precedes the creation, record 0.
+        // No note or record precedes the creation, record 0.
         let start =
             session.life.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
         try session.reader.each(after: start, through: .max) { record in
@@ -141,6 +141,6 @@ struct JournalWalk {
 }
 
 extension HistoryPosition {
-    /// Before the creation: no note precedes record 0.
+    /// The position before the creation: no note precedes record 0.
     static let beginning = HistoryPosition(0, part: .max - 1)
 }

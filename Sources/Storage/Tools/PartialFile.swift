@@ -17,7 +17,7 @@ final class PartialFile {
     /// Nil once the file is renamed or removed.
     private var descriptor: Int32?
 
-    /// - Throws: ``JournalFileFault``: there is a file of that name, another process is writing it,
+    /// - Throws: ``JournalFileFault``: a file of that name exists, another process is writing it,
     ///   or the system refuses it.
     init(of name: String, suffix: String) throws(JournalFileFault) {
         self.name = name
@@ -52,7 +52,7 @@ final class PartialFile {
 
     /// Renames the file, which must be complete, flushed and closed.
     ///
-    /// - Throws: ``JournalFileFault``: there is a file of that name by now.
+    /// - Throws: ``JournalFileFault``: a file of that name exists by now.
     func finish() throws(JournalFileFault) {
         defer { abandon() }
         try FileIdentity.move(path, to: name)
@@ -62,7 +62,7 @@ final class PartialFile {
     func abandon() {
         guard let opened = descriptor else { return }
         descriptor = nil
-        // Not a file of that name that another process has begun.
+        // Not if another process has started a file of that name.
         if FileIdentity(of: opened) == FileIdentity(path) { FileIdentity.remove(path) }
         close(opened)
     }

@@ -6,18 +6,17 @@ struct RecordSequence {
     private let keptAfter: UInt64
 
     /// - Parameters:
-    ///   - keptAfter: records up to this one were trimmed; 0 if none was.
-    ///   - version: the version there.
+    ///   - keptAfter: Records up to this one were trimmed; 0 if none was.
+    ///   - version: The version at that record.
     init(keptAfter: UInt64, version: UInt64) {
         self.keptAfter = keptAfter
         self.version = version
         number = keptAfter > 0 ? keptAfter + 1 : 0
     }
 
-    /// Advances by the record; returns the problem with its position among the others, if there is
-    /// one.
+    /// Advances by the record; returns a problem with its position, if there is one.
     mutating func problem(with record: HistoryEntry) -> String? {
-        // The newest one, which stays when all others are trimmed.
+        // The newest record, which is kept when all others are trimmed.
         if record.number <= keptAfter, keptAfter > 0 { return nil }
         let wanted = (number, record.part > 0 ? notes + 1 : 0)
         defer { moveOn(record) }
@@ -36,7 +35,7 @@ struct RecordSequence {
         return nil
     }
 
-    /// The records have to end at the session's head in the rows.
+    /// Checks that the records end at the session's head in the rows.
     func problem(withEnd newest: HistoryEnd) -> String? {
         guard hasRecords else { return Self.noRecords }
         guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
@@ -58,6 +57,6 @@ struct RecordSequence {
 }
 
 extension HistoryEntry {
-    /// Its position, for people.
+    /// The record's position, for a message.
     var words: String { "record \(number)" + (part > 0 ? " note \(part)" : "") }
 }
