@@ -16,8 +16,6 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var lastReader: UInt64 = 0
     private let log: ActionLogState<R>
     private var counter = ActionLogCounter()
-    // Why: a failed step ends as well, and one entry reports both.
-    private var failedRun: RunID?
 
     // Invariant: `log.isRead`; that or a reader of states; something in `started` or `cancelled`.
     // Kept as separate flags, because here, where the optimiser does not know the reactor's type,
@@ -143,7 +141,6 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         for (reader, feed) in failureReaders where !feed.push(failure) {
             failureReaders[reader] = nil
         }
-        failedRun = failure.run
         counter.countRecord()
         if isRead { log.deliver(failure, at: counter.position) }
     }
@@ -154,13 +151,9 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         recordNote(.effectStarted(.init(number: run.id.number, id: run.effectID)), by: run.action)
     }
 
-    func cancel(_ run: RunID, action: ActionTag) {
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         cancelled.append(run)
         hasDecisions = true
-    }
-
-    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
-        cancel(run, action: action)
         recordNote(.effectCancelled(.init(number: run.number, id: effectID)), by: action)
     }
 
@@ -180,9 +173,9 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func rejected(_ action: R.Action, tag: ActionTag) { recordNote(.rejected(action), by: tag) }
 
-    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
-        defer { failedRun = nil }
-        guard failedRun != run else { return }
+    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool) {
+        // A failed step has an entry already.
+        guard !hasFailed else { return }
         recordNote(.effectEnded(.init(number: run.number, id: effectID)), by: action)
     }
 

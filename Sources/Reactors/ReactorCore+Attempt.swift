@@ -1,5 +1,5 @@
-// Rolls back a request as a whole, before any of it is visible. Its turns are over then; the host
-// discards the tasks that they ordered to start and to cancel.
+// Rolls back a request as a whole after its turns, before any of it is visible. The host discards
+// the tasks that the turns ordered to start and to cancel.
 
 /// The running steps before a request, and the frames that it has continued.
 struct StepsMark {
@@ -62,10 +62,5 @@ extension ReactorCore {
     package func takeBackMutation(state: R.State) {
         current = state
         count -= 1
-    }
-
-    /// The names of the running steps that have one.
-    package var runningNames: [RunID: EffectID] {
-        steps.running.compactMapValues(\.effectID)
     }
 }

@@ -21,9 +21,7 @@ extension ReactorCore {
     /// The reactor's own state is shown, without `transform(state:)`, until another is injected.
     /// Running steps are cancelled without their continuations; mutations from sources are dropped.
     /// Begins a new recording. Does nothing if the session has ended or is stubbed.
-    package func beginStub<Observer: ReactorCoreObserver>(
-        observer: Observer
-    ) where Observer.R == R {
+    package func beginStub(observer: some ReactorCoreObserver<R>) {
         guard isOpen else { return }
         stub = StubState(state: current)
         isStubbed = true
@@ -37,9 +35,10 @@ extension ReactorCore {
     ///
     /// - Returns: whether the session is stubbed and has not ended; if not, nothing happens.
     /// - Throws: the error of `change`; nothing was changed then.
-    package func inject<Observer: ReactorCoreObserver, Failure: Error>(
-        observer: Observer, _ change: (inout R.State) throws(Failure) -> Void
-    ) throws(Failure) -> Bool where Observer.R == R {
+    package func inject<Failure: Error>(
+        observer: some ReactorCoreObserver<R>,
+        _ change: (inout R.State) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
         guard isStubbed, !ended, let stub else { return false }
         beginTurn()
         defer { isInTurn = false }
@@ -56,9 +55,7 @@ extension ReactorCore {
     /// ``beginStub(observer:)``.
     ///
     /// One version if a state was injected, since another is shown then; else none.
-    package func endStub<Observer: ReactorCoreObserver>(
-        observer: Observer
-    ) where Observer.R == R {
+    package func endStub(observer: some ReactorCoreObserver<R>) {
         guard isStubbed, !ended, let stub else { return }
         beginTurn()
         defer { isInTurn = false }
@@ -81,9 +78,9 @@ extension ReactorCore {
 
     // An action that does not reach the reactor.
     @usableFromInline
-    func receiveAside<Observer: ReactorCoreObserver>(
-        _ action: R.Action, _ tag: ActionTag, _ observer: Observer
-    ) -> Disposition where Observer.R == R {
+    func recordForStub(
+        _ action: R.Action, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>
+    ) -> Disposition {
         guard !ended, let stub else { return .ended }
         beginTurn()
         defer { isInTurn = false }

@@ -63,7 +63,7 @@ package final class ReactorCore<R: Reactor> {
 
     // Invariant: a failing `transform(state:)` is reported once per version, however often the
     // state is read.
-    var failedLook: UInt64?
+    var failedTransform: UInt64?
 
     /// Makes a session's core.
     ///
@@ -83,10 +83,10 @@ package final class ReactorCore<R: Reactor> {
     ///
     /// - Parameter tag: identifies the action in all of its consequences.
     @inlinable
-    package func receive<Observer: ReactorCoreObserver>(
-        _ action: R.Action, tag: ActionTag, observer: Observer
-    ) -> Disposition where Observer.R == R {
-        guard beginOpenTurn() else { return receiveAside(action, tag, observer) }
+    package func receive(
+        _ action: R.Action, tag: ActionTag, observer: some ReactorCoreObserver<R>
+    ) -> Disposition {
+        guard beginOpenTurn() else { return recordForStub(action, tag, observer) }
         defer { endTurn() }
         guard let accepted = accept(action, tag, observer) else { return .rejected }
         let effect = reactor.mutate(state: current, action: accepted)
@@ -107,9 +107,7 @@ package final class ReactorCore<R: Reactor> {
 
     /// Receives a mutation from a source.
     @inlinable
-    package func receive<Observer: ReactorCoreObserver>(
-        fromSource mutation: R.Mutation, observer: Observer
-    ) where Observer.R == R {
+    package func receive(fromSource mutation: R.Mutation, observer: some ReactorCoreObserver<R>) {
         guard beginOpenTurn() else {
             return observer.dropped(mutation, by: .none, because: isEnded ? .ended : .stub)
         }
@@ -122,14 +120,12 @@ package final class ReactorCore<R: Reactor> {
     /// If that fails, the undecorated state; the observer is notified once per version. A stubbed
     /// session shows the injected state.
     @inlinable
-    package func visibleState<Observer: ReactorCoreObserver>(
-        observer: Observer
-    ) -> R.State where Observer.R == R {
+    package func visibleState(observer: some ReactorCoreObserver<R>) -> R.State {
         if isStub { return stubState }
         do {
             return try reactor.transform(state: current)
         } catch {
-            if notesFailedLook() {
+            if markTransformFailure() {
                 observer.failed(
                     ReactorFailure(place: .transformState, error: error, action: .none))
             }
@@ -171,9 +167,9 @@ package final class ReactorCore<R: Reactor> {
     var isQuiet: Bool { steps.isQuiet }
 
     @inlinable
-    func accept<Observer: ReactorCoreObserver>(
-        _ action: R.Action, _ tag: ActionTag, _ observer: Observer
-    ) -> R.Action? where Observer.R == R {
+    func accept(
+        _ action: R.Action, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>
+    ) -> R.Action? {
         do {
             guard let accepted = try reactor.transform(action: action) else {
                 observer.rejected(action, tag: tag)
@@ -189,9 +185,7 @@ package final class ReactorCore<R: Reactor> {
     }
 
     @inlinable
-    func apply<Observer: ReactorCoreObserver>(
-        _ mutation: R.Mutation, _ tag: ActionTag, _ observer: Observer
-    ) where Observer.R == R {
+    func apply(_ mutation: R.Mutation, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>) {
         do {
             guard let mutation = try reactor.transform(mutation: mutation) else {
                 return observer.dropped(mutation, by: tag, because: .transform)
@@ -204,10 +198,12 @@ package final class ReactorCore<R: Reactor> {
         }
     }
 
-    /// Whether a failing `transform(state:)` of this version is still to be reported.
+    /// Marks that `transform(state:)` has failed for this version.
+    ///
+    /// - Returns: whether it is the first mark, so that the failure is to be reported.
     @usableFromInline
-    package func notesFailedLook() -> Bool {
-        defer { failedLook = count }
-        return failedLook != count
+    package func markTransformFailure() -> Bool {
+        defer { failedTransform = count }
+        return failedTransform != count
     }
 }

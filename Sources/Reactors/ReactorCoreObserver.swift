@@ -21,7 +21,9 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     func start(_ run: EffectRun<R>)
 
     /// A step was cancelled: cancel its task. The core has forgotten the step and ignores it.
-    func cancel(_ run: RunID, action: ActionTag)
+    ///
+    /// - Parameter effectID: the step's name, if it has one.
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
 
     /// All steps of an action that was not settled when it was received have ended.
     func settled(_ action: ActionTag)
@@ -39,13 +41,9 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
     /// A step ended by itself; if it failed, `failed` was called before.
-    func ended(_ run: RunID, action: ActionTag)
-
-    /// The same with the step's name. Default: calls `ended(_:action:)`.
-    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag)
-
-    /// As `cancel(_:action:)`, which the default calls, with the step's name.
-    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
+    ///
+    /// - Parameter effectID: the step's name, if it has one.
+    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool)
 
     /// A source's stream ended without a failure; the session continues without it.
     func sourceEnded(_ name: String)
@@ -92,19 +90,9 @@ extension ReactorCoreObserver {
 
     /// Nothing.
     @inlinable
-    package func ended(_ run: RunID, action: ActionTag) {}
-
-    /// Forwards to the form without the name.
-    @inlinable
-    package func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
-        ended(run, action: action)
-    }
-
-    /// Forwards to the form without the name.
-    @inlinable
-    package func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
-        cancel(run, action: action)
-    }
+    package func ended(
+        _ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool
+    ) {}
 
     /// Nothing.
     @inlinable

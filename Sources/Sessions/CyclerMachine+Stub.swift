@@ -1,61 +1,65 @@
 internal import Cyclers
 internal import Reactors
 
-// A stubbed session: actions are recorded, states are injected, the Cycler and its state wait.
+/// The stub of a Cycler's session.
+struct CyclerStub<Action> {
+    var isOn = false
+    /// The actions since the stub was last switched on; kept for reading after it is switched off.
+    var recording = StubRecording<Action>()
+}
+
+// A stubbed session records actions and shows injected states; the Cycler and its state wait.
 extension CyclerMachine {
     func changeStub(_ change: StubChange) throws(StubRefusal) {
         let state = try change.state.map { bytes throws(StubRefusal) in
             try pulses.decodeInjected(bytes)
         }
-        try change.check(isStubbed: isStubbed)
+        try change.check(isStubbed: stub.isOn)
         if change.isEnabled == true { beginStub() }
         if let state { inject(state) }
         if change.isEnabled == false { endStub() }
     }
 
     func encodeStub(to out: inout [UInt8]) {
-        session.appendStub(isStubbed, recording?.actions ?? [], to: &out)
+        session.appendStub(stub.isOn, stub.recording.actions, to: &out)
     }
 
-    /// Waiting actions are cancelled; the state that is shown stays until another is injected.
+    /// Cancels waiting actions. The shown state stays until another is injected.
     private func beginStub() {
-        guard !isStubbed else { return }
-        isStubbed = true
-        recording = StubRecording()
-        for tag in stopRuns() {
-            session.enter(.effectCancelled, of: tag) { $0.append(contentsOf: "{}".utf8) }
+        guard !stub.isOn else { return }
+        stub = CyclerStub(isOn: true)
+        for tag in cancelWaiting() {
+            log.cancelled(of: tag)
             settle(tag)
         }
-        seatOwn()
+        resumeCycler()
     }
 
-    /// One version, whatever the state is.
+    /// Makes one version, whatever the state is.
     private func inject(_ state: C.State) {
-        replace(by: state, injected: true) { pulses.record(state, in: session) }
+        versions.appendStub(showing: state)
+        recordReplacement(by: state) { pulses.record(state, in: session) }
     }
 
-    /// One version if a state was injected, since another is shown then; else none.
+    /// Makes one version if a state was injected, because another is shown then; else none.
     private func endStub() {
-        guard isStubbed else { return }
-        isStubbed = false
-        if stubVersions[newestVersion] != nil {
-            let own = ownState
-            replace(by: own, injected: false) { pulses.look(at: own) }
+        guard stub.isOn else { return }
+        stub.isOn = false
+        if versions.showsStub {
+            versions.appendStub()
+            let own = versions.newestState
+            recordReplacement(by: own) { pulses.look(at: own) }
         }
-        seatOwn()
+        resumeCycler()
     }
 
-    private func seatOwn() { seat(cycler, at: ownState, newestVersion) }
-
-    private func replace(by state: C.State, injected: Bool, _ lookAtPulses: () -> Void) {
-        states.append(ownState)
-        stubVersions.append(newestVersion, showing: injected ? state : nil)
+    private func recordReplacement(by state: C.State, _ lookAtPulses: () -> Void) {
         session.recordReplacement(lookAtPulses) { session.append(state, "the state", to: &$0) }
     }
 
-    /// An action that does not reach the Cycler.
-    func record(_ action: C.Action, _ tag: ActionTag) {
-        recording?.append(action)
+    /// Records an action that does not reach the Cycler.
+    func recordForStub(_ action: C.Action, _ tag: ActionTag) {
+        stub.recording.append(action)
         session.enterReceived(.actionRecorded, action, of: tag)
     }
 }

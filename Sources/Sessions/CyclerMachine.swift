@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import JSONCoding
 internal import Cyclers
 internal import Reactors
@@ -6,61 +5,26 @@ internal import Storage
 
 /// Runs one Cycler for one session.
 ///
-/// Design: the Cycler reports every commit, activity and call as it happens; here they become
-/// records and notes. While an action is in its synchronous part they gather first: an action that
-/// fails there is refused and leaves no trace but the log's. The history is the states themselves:
-/// a commit is arbitrary code, there is nothing to fold.
-///
-/// Invariant: the newest of `states` is that of the session's `history.newest.version`.
-final class CyclerMachine<C: ActionCycler>: SourcedMachine
+/// Design: the Cycler reports every commit, activity and call as it happens; the machine makes records
+/// and notes of them. During a turn the reports are gathered first: an action that fails is refused
+/// and leaves only notes in the log.
+final class CyclerMachine<C: ActionCycler>: TypedMachine
 where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
-    /// One thing that a synchronous part has done.
-    enum PendingEvent {
-        case committed(C.State)
-        case emitted([UInt8])
-        case note(ActionLogLine.Kind, [UInt8], isOfSuccess: Bool)
-        /// It has no JSON.
-        case refused(ActionRefusal)
-    }
+    typealias Turn = CyclerTurn<C.State>
 
     private let make: @Sendable () -> C
-    /// Ties a Cycler to the one that it is a part of.
+    /// Links a Cycler to its parent.
     private let link: (@Sendable (C, Session) -> Void)?
     private(set) var cycler: C
     var pulses: PulseRecorder<C.State>
-    /// The Cycler's own, also where a stub shows another.
-    var states: Deque<C.State>
-    /// The version of the first of `states`.
-    private var oldestVersion: UInt64
+    /// Invariant: the newest one is the session's `history.newest.version`.
+    var versions: CyclerVersions<C.State>
     var lastTag: UInt64
     unowned let session: Session
-    /// Actions that wait for something.
-    var runs: [ActionTag: Run] = [:]
-    /// The action that is being carried out.
-    private(set) var present = ActionTag.none
-    /// Nil but while an action is carried out, from where it begins or resumes to where it waits.
-    var pendingEvents: [PendingEvent]?
-    /// Actions that were taken back and still wait: everything that they do when they continue is
-    /// taken back, too.
-    private var muted: Set<ActionTag> = []
-    /// How the action that has just resumed ended, if it did.
-    private var ending: Ending?
+    private(set) var waiting = WaitingActions()
+    private(set) var turn = Turn.none
     private let checksState = !JSON.alwaysEncodes(C.State.self)
-
-    private struct Ending {
-        let error: (any Error)?
-    }
-    /// Nil until the session is stubbed; kept, for reading, when it is no longer.
-    var recording: StubRecording<C.Action>?
-    var isStubbed = false
-    var stubVersions = StubVersions<C.State>()
-
-    /// An action that waits for something.
-    struct Run {
-        let task: Task<Void, Never>
-        /// Where it began, or decided something last. Until that is committed it does not continue.
-        weak var step: Step?
-    }
+    var stub = CyclerStub<C.Action>()
 
     /// - Parameter saved: where to continue; nil: from the initial state.
     init(
@@ -74,31 +38,22 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         cycler = make()
         let fold = try CyclerFold<C>(cycler.state.value, from: saved?.snapshot)
         if let saved { try fold.applyAll(of: saved) }
-        states = [fold.state]
-        oldestVersion = fold.version
+        versions = CyclerVersions(fold.state, version: fold.version)
         lastTag = saved?.lastAction ?? 0
         self.pulses.look(at: fold.state)
-        seat(cycler, at: fold.state, fold.version)
+        resume(cycler, at: fold.state, fold.version)
     }
 
-    /// Lets the Cycler continue from this state. While the session is stubbed it waits, and other
-    /// changes to it are discarded.
-    func seat(_ cycler: C, at state: C.State, _ version: UInt64) {
+    /// Lets the Cycler continue from this state. While the session is stubbed the Cycler waits, and
+    /// its changes are discarded.
+    private func resume(_ cycler: C, at state: C.State, _ version: UInt64) {
         cycler.restore(state, version: version)
-        cycler.observe(by: isStubbed ? nil : self)
+        cycler.observe(by: stub.isOn ? nil : self)
         link?(cycler, session)
     }
 
-    var newestVersion: UInt64 { oldestVersion + UInt64(states.count - 1) }
-
-    private func state(at version: UInt64) -> C.State {
-        precondition(version >= oldestVersion && version <= newestVersion, "not a kept version")
-        return states[Int(version - oldestVersion)]
-    }
-
-    var ownState: C.State { state(at: newestVersion) }
-
-    func shownState(at version: UInt64) -> C.State { stubVersions[version] ?? state(at: version) }
+    /// Lets the Cycler continue from its newest state.
+    func resumeCycler() { resume(cycler, at: versions.newestState, versions.newestVersion) }
 
     // MARK: Actions
 
@@ -125,69 +80,76 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         return receipt
     }
 
-    /// Carries out an action's synchronous part. Returns why it failed, if it did; then nothing
-    /// of it happened.
+    /// Carries out an action's first turn.
     ///
-    /// While as many actions wait as may, none begins: whether it would wait is not known before.
+    /// While the maximal number of actions wait, no action begins: whether it would wait is not known
+    /// before.
+    ///
+    /// - Returns: the error if the action failed; then it has changed nothing.
     func begin(_ action: C.Action, _ receipt: inout Receipt) -> (any Error)? {
         if let full { return full }
         lastTag += 1
         let tag = ActionTag(lastTag)
         session.beginAction(lastTag)
-        guard !isStubbed else {
-            record(action, tag)
+        guard !stub.isOn else {
+            recordForStub(action, tag)
             return nil
         }
-        enterReceived(action, tag)
+        session.enterReceived(.actionReceived, action, of: tag)
+        turn = Turn(of: tag)
+        defer { turn = .none }
         let (state, version) = (cycler.state.value, cycler.version)
-        pendingEvents = []
-        present = tag
-        var outcome: Result<Void, any Error>?
-        let run = ActionTask(LoopExecutor(tag, of: session))
-        let task = run.begin(action, on: cycler) { [weak self] error in
-            guard let self, runs[tag] != nil else {
-                self?.muted.remove(tag)
-                return outcome = error.map { .failure($0) } ?? .success(())
-            }
-            ending = Ending(error: error)
-        }
-        let done = pendingEvents ?? []
-        pendingEvents = nil
+        let (task, outcome) = start(action, tag)
+        let events = turn.removeEvents()
         if case .failure(let error) = outcome {
             cycler.restore(state, version: version)
-            refuse(done, action, error)
-            present = .none
+            refuse(events, action, error)
             return error
         }
-        if let refusal = applyAll(done, over: state, version) {
+        if let refusal = applyAll(events, over: state, version) {
             if outcome == nil {
-                muted.insert(tag)
+                waiting.mute(tag)
                 task.cancel()
             }
-            refuse(done, action, refusal)
-            present = .none
+            refuse(events, action, refusal)
             return refusal
         }
         if outcome == nil { wait(for: task, action, tag, &receipt) }
-        present = .none
         return nil
     }
 
-    /// Applies what an action did; if something of it has no JSON, nothing of it has happened.
+    /// - Returns: the action's task, and its outcome; nil if it waits.
+    private func start(
+        _ action: C.Action, _ tag: ActionTag
+    ) -> (Task<Void, Never>, Result<Void, any Error>?) {
+        var outcome: Result<Void, any Error>?
+        let run = ActionTask(LoopExecutor(tag, of: session))
+        let task = run.begin(action, on: cycler) { [weak self] error in
+            if let self, waiting.isRunning(tag) {
+                turn.end = Turn.End(error: error)
+            } else {
+                self?.waiting.removeMuted(tag)
+                outcome = error.map { .failure($0) } ?? .success(())
+            }
+        }
+        return (task, outcome)
+    }
+
+    /// Applies the events of a turn, or none of them if one has no JSON.
     ///
     /// - Parameters:
-    ///   - state: the Cycler's before.
+    ///   - state: the Cycler's state before the turn.
     ///   - version: of that state.
-    private func applyAll(_ pendingEvents: [PendingEvent], over state: C.State, _ version: UInt64)
-        -> ActionRefusal?
-    {
+    private func applyAll(
+        _ events: [Turn.Event], over state: C.State, _ version: UInt64
+    ) -> ActionRefusal? {
         let mark = session.attemptMark()
-        let newest = newestVersion
-        for event in pendingEvents where !session.attempt.isRefused { apply(event) }
+        let newest = versions.newestVersion
+        for event in events where !session.attempt.isRefused { apply(event) }
         guard let refusal = session.takeRefusal() else { return nil }
         session.takeBack(to: mark)
-        states.removeLast(Int(newestVersion - newest))
-        pulses.look(at: shownState(at: newest))
+        versions.rollBack(to: newest)
+        pulses.look(at: versions.shownState(at: newest))
         cycler.restore(state, version: version)
         return refusal
     }
@@ -195,36 +157,34 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// Why no action may begin; nil if one may.
     private var full: TooManyActionsRunning? {
         let limit = session.table.limits.runningActions
-        // Those that were taken back and do not heed their cancellation are tasks too.
-        return isStubbed || runs.count + muted.count < limit
-            ? nil : TooManyActionsRunning(limit: limit)
+        return stub.isOn || waiting.count < limit ? nil : TooManyActionsRunning(limit: limit)
     }
 
     private func wait(
         for task: Task<Void, Never>, _ action: C.Action, _ tag: ActionTag, _ receipt: inout Receipt
     ) {
         receipt.unsettled.append(tag)
-        session.enter(.effectStarted, of: tag) { $0.append(contentsOf: "{}".utf8) }
+        log.started(of: tag)
         if session.keepsRecords {
             var content: [UInt8] = []
             session.appendReceived(action, to: &content)
             session.noteRunning(tag.number, content)
         }
-        runs[tag] = Run(task: task, step: session.uncommitted.last)
+        waiting.add(tag, task, step: session.uncommitted.last)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
-        actions.allSatisfy { runs[$0] == nil }
+        !actions.contains(where: waiting.isRunning)
     }
 
-    /// An action that had waited is over.
+    /// An action that had waited has ended.
     private func ended(_ tag: ActionTag, _ error: (any Error)?) {
-        runs[tag] = nil
+        waiting.remove(tag)
         guard session.mayDecide else { return }
         if let error {
-            fail(String(describing: error), of: tag)
+            log.failed(at: .effect, String(describing: error), of: tag)
         } else {
-            session.enter(.effectEnded, of: tag) { $0.append(contentsOf: "{}".utf8) }
+            log.ended(of: tag)
         }
         settle(tag)
     }
@@ -234,41 +194,31 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if session.keepsRecords { session.noteSettled(tag.number) }
     }
 
-    private func fail(_ error: String, of tag: ActionTag) {
-        fail(at: "effect", nil, error, of: tag)
+    // MARK: Events
+
+    /// Gathers an event of the present turn; outside of turns, applies it at once. Nothing is applied
+    /// after the session's end.
+    func record(_ event: Turn.Event) {
+        guard !turn.append(event), session.mayDecide else { return }
+        apply(event)
     }
 
-    /// - Parameter source: its name, if it was one that failed.
-    private func fail(at place: String, _ source: String?, _ error: String, of tag: ActionTag) {
-        var content = Array("{\"place\":\"\(place)\"".utf8)
-        if let source {
-            content.append(contentsOf: ",\"source\":".utf8)
-            JSON.appendString(source, to: &content)
-        }
-        content.append(contentsOf: ",\"error\":".utf8)
-        JSON.appendString(error, to: &content)
-        content.append(UInt8(ascii: "}"))
-        session.recordFailure(at: place, error, content, of: tag)
-    }
-
-    // MARK: Deeds
-
-    func apply(_ event: PendingEvent) {
+    private func apply(_ event: Turn.Event) {
         switch event {
         case .committed(let state): apply(state)
-        case .emitted(let encoded): session.recordActivity(encoded, of: present)
+        case .emitted(let encoded): session.recordActivity(encoded, of: turn.action)
         case .note(let kind, let content, _):
-            session.enter(kind, of: present) { $0.append(contentsOf: content) }
+            session.enter(kind, of: turn.action) { $0.append(contentsOf: content) }
             return
         case .refused(let refusal):
             return session.refuse(refusal)
         }
-        runs[present]?.step = session.uncommitted.last
+        waiting.setStep(session.uncommitted.last, of: turn.action)
     }
 
     private func apply(_ state: C.State) {
-        states.append(state)
-        session.beginRecord(.mutation, of: present)
+        versions.append(state)
+        session.beginRecord(.mutation, of: turn.action)
         if !pulses.isEmpty { pulses.record(state, in: session) }
         guard session.wantsStates || session.keepsRecords || checksState else {
             if session.weighsNewest() { session.weigh(state) }
@@ -289,12 +239,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         session.considerSnapshot()
     }
 
-    /// Logs the calls that were undone, and why.
-    private func refuse(_ done: [PendingEvent], _ action: C.Action, _ error: any Error) {
-        for case .note(let kind, let content, isOfSuccess: false) in done {
-            session.enter(kind, of: present) { $0.append(contentsOf: content) }
+    /// Logs the calls of a refused turn, and the error.
+    private func refuse(_ events: [Turn.Event], _ action: C.Action, _ error: any Error) {
+        for case .note(let kind, let content, isOfSuccess: false) in events {
+            session.enter(kind, of: turn.action) { $0.append(contentsOf: content) }
         }
-        session.enterReceived(.actionRejected, action, of: present) { out in
+        session.enterReceived(.actionRejected, action, of: turn.action) { out in
             out.append(contentsOf: ",\"error\":".utf8)
             JSON.appendString(String(describing: error), to: &out)
         }
@@ -305,53 +255,50 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
     ) {
-        pulses.encode(chosen, of: shownState(at: version), to: &out)
+        pulses.encode(chosen, of: versions.shownState(at: version), to: &out)
     }
 
     func encodeState(
         _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
     ) throws(JSONEncodingFailure) {
-        let version = version ?? newestVersion
-        let state = form == .shown ? shownState(at: version) : state(at: version)
+        let version = version ?? versions.newestVersion
+        let state =
+            form == .shown
+            ? versions.shownState(at: version) : versions.ownState(at: version)
         try JSON.encode(state, into: &out, with: &session.table.buffers.space)
     }
 
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
-        guard !stubVersions.contains(version) else { return }
-        session.append(state(at: version), "the state", to: &out)
+        guard !versions.isOfStub(version) else { return }
+        session.append(versions.ownState(at: version), "the state", to: &out)
     }
 
-    /// Nothing is folded.
+    /// No state is folded.
     func endReplay() {}
 
     func forget(before version: UInt64, atOnce: Bool) -> Bool {
-        guard version > oldestVersion else { return true }
-        states.removeFirst(Int(version - oldestVersion))
-        oldestVersion = version
-        stubVersions.forget(before: version)
+        versions.forget(before: version)
         return true
     }
 
-    /// A waiting action is cancelled, and would continue with a state that was rolled back: then
-    /// another Cycler replaces this one, and everything that the old one still does is discarded.
+    /// A waiting action is cancelled, but would continue with a state that was rolled back. So
+    /// another Cycler replaces this one, and later changes to the old one are discarded.
     func rollBack(to version: UInt64, in session: Session) {
-        states.removeLast(Int(newestVersion - version))
-        stubVersions.rollBack(to: version)
-        pulses.look(at: shownState(at: version))
-        let rolledBack = stopRuns()
-        seat(cycler, at: state(at: version), version)
-        for tag in rolledBack { settle(tag) }
+        versions.rollBack(to: version)
+        pulses.look(at: versions.shownState(at: version))
+        let cancelled = cancelWaiting()
+        resumeCycler()
+        for tag in cancelled { settle(tag) }
     }
 
-    /// Cancels what waits. The Cycler that it belongs to is left to it, and another one takes its
-    /// place, which has no state yet. Answers which actions it was.
-    func stopRuns() -> [ActionTag] {
-        guard !runs.isEmpty else { return [] }
+    /// Cancels the waiting actions. They keep their Cycler; a new one without a state replaces it.
+    ///
+    /// - Returns: the cancelled actions.
+    func cancelWaiting() -> [ActionTag] {
+        guard !waiting.isQuiet else { return [] }
         abandon(cycler)
         cycler = make()
-        let tags = runs.keys.sorted { $0.number < $1.number }
-        cancelRuns()
-        return tags
+        return cancelTasks()
     }
 
     private func abandon(_ cycler: C) {
@@ -359,36 +306,47 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         cycler.end()
     }
 
-    private func cancelRuns() {
-        for run in runs.values { run.task.cancel() }
-        runs = [:]
+    @discardableResult
+    private func cancelTasks() -> [ActionTag] {
+        let cancelled = waiting.removeAll()
+        for (_, task) in cancelled { task.cancel() }
+        return cancelled.map(\.action)
     }
 
     // MARK: Life
 
-    /// Whether an action changes anything is known only when it is carried out: it is received in
-    /// each life, and an action that uses `updateIfChanged` leaves no version.
+    /// Whether an action changes the state is known only when it is carried out. So a present value is
+    /// received each time the session wakes; an action that uses `updateIfChanged` makes no version
+    /// then.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
         open(cycler.sources, in: session) { _ in true }
     }
 
     func receive(_ element: C.Source.Element) {
         guard case .action(let action) = element else { return }
+        begin(action, for: .none)
+    }
+
+    /// Carries out an action that no client has sent.
+    ///
+    /// - Parameter cause: the action that an error is recorded for.
+    private func begin(_ action: C.Action, for cause: ActionTag) {
         var receipt = Receipt()
-        // Other errors are in the action log; this one keeps the action out of it.
+        // The log has an action with any other error.
         guard let error = begin(action, &receipt) as? TooManyActionsRunning else { return }
-        fail(error.description, of: .none)
+        log.failed(at: .effect, error.description, of: cause)
     }
 
     func ended(_ source: C.Source, failure: (any Error)?) {
         if let failure {
-            return fail(at: "source", source.name, String(describing: failure), of: .none)
+            return log.failed(
+                at: .source, String(describing: failure), source: source.name, of: .none)
         }
         session.enterEnd(ofSource: source.name)
     }
 
     func end(in session: Session) {
-        cancelRuns()
+        cancelTasks()
         abandon(cycler)
     }
 
@@ -398,70 +356,50 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var lastAction: UInt64 { lastTag }
 
-    var isQuiet: Bool { runs.isEmpty && !isStubbed }
+    var isQuiet: Bool { waiting.isQuiet && !stub.isOn }
 
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
         try CyclerFold<C>(make().state.value, from: snapshot)
     }
 
-    func recover(_ action: RunningAction, in session: Session) {
-        session.noteSettled(action.action)
-        do {
-            let saved = try JSON.decode(C.Action.self, stored: action.content)
-            switch cycler.recovery(of: saved) {
-            case .runAgain where action.begun >= RunningAction.beginLimit:
-                fail(Abandoned.tooOften, of: ActionTag(action.action))
-            case .runAgain:
-                session.runAgain(action) {
-                    var receipt = Receipt()
-                    if let error = begin(saved, &receipt) as? TooManyActionsRunning {
-                        fail(error.description, of: ActionTag(action.action))
-                    }
-                }
-            case .abandon:
-                fail(Abandoned.runningAtEnd, of: ActionTag(action.action))
-            }
-        } catch {
-            fail(Abandoned.unreadable(error), of: ActionTag(action.action))
-        }
+    func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }
+
+    func receiveAgain(_ action: C.Action, for interrupted: ActionTag) {
+        begin(action, for: interrupted)
     }
 }
 
 extension CyclerMachine: ActionRunner {
-    func step(of tag: ActionTag) -> Step? { runs[tag]?.step }
+    func step(of tag: ActionTag) -> Step? { waiting.step(of: tag) }
 
-    /// Its events are collected and applied when it waits again, or is over: if something of that
-    /// has no JSON, the action fails, and nothing that it did since it last waited has happened.
+    /// The events of the turn are applied when the action waits again, or has ended. If one of them
+    /// has no JSON, the action fails, and nothing of the turn happens.
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         let (state, version) = (cycler.state.value, cycler.version)
-        // Read first: `muted` forgets the action when it ends.
-        let isMuted = muted.contains(tag)
-        present = tag
-        pendingEvents = []
+        // Before `act`, which removes the action from the muted ones if it ends.
+        let isMuted = waiting.isMuted(tag)
+        turn = Turn(of: tag)
+        defer { turn = .none }
         act()
-        let done = pendingEvents ?? []
-        pendingEvents = nil
-        let ending = ending
-        self.ending = nil
-        defer { present = .none }
+        let events = turn.removeEvents()
         guard !isMuted else { return cycler.restore(state, version: version) }
         guard session.mayDecide else {
-            runs[tag] = nil
+            waiting.remove(tag)
             return
         }
-        if let refusal = applyAll(done, over: state, version) {
-            if ending == nil, let run = runs[tag] {
-                muted.insert(tag)
-                run.task.cancel()
+        if let refusal = applyAll(events, over: state, version) {
+            if turn.end == nil, let task = waiting.remove(tag) {
+                waiting.mute(tag)
+                task.cancel()
             }
             ended(tag, refusal)
-        } else if let ending {
-            ended(tag, ending.error)
+        } else if let end = turn.end {
+            ended(tag, end.error)
         }
     }
 }
 
-/// As many actions of a session's Cycler wait as may; nothing of one more was carried out.
+/// The maximal number of actions of a session's Cycler wait for something. The action was not begun.
 struct TooManyActionsRunning: Error, CustomStringConvertible {
     let limit: Int
 

@@ -26,14 +26,14 @@ extension ReactorMachine {
     @usableFromInline
     func injected(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
-        stubVersions.append(core.version, showing: state)
+        versions.appendStub(core.version, showing: state)
         replaced(by: state) { pulses.record(state, in: session) }
     }
 
     @usableFromInline
     func uncovered(core: ReactorCore<R>) {
         let state = core.visibleState(observer: self)
-        stubVersions.append(core.version)
+        versions.appendStub(core.version)
         replaced(by: state) { pulses.look(at: state) }
     }
 

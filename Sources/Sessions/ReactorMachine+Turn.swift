@@ -2,11 +2,12 @@ internal import JSONCoding
 public import Reactors
 internal import Storage
 
-// Design: what every action goes through. It is inlinable, and so is the way to it from the module
-// in which a reactor is hosted (`Hosted.init`, `Registration.init`, `Compiled`), so that the machine
-// there is compiled for that reactor: one for any reactor looks up each generic type that it
-// touches, 400 instructions a time (ADR-0013). What is rare is a call; so is all that is the same
-// for every reactor.
+// The path of every action.
+//
+// Design: it is inlinable, and so are the calls that lead to it from the module that hosts a reactor
+// (`Hosted.init`, `Registration.init`, `Compiled`). That module compiles the machine for its
+// reactor; code for any reactor looks up each generic type that it uses, 400 instructions a time
+// (ADR-0013). Rare code, and code that is the same for every reactor, is called and not inlined.
 extension ReactorMachine {
     /// Functions that the module which hosts the reactor has compiled for it.
     @usableFromInline
@@ -16,7 +17,7 @@ extension ReactorMachine {
             @Sendable (ReactorMachine, [UInt8], Int, Bool, Session) throws(ActionRefusal)
                 -> Receipt?
         @usableFromInline
-        let fold: @Sendable (ReactorMachine, Int) -> Void
+        let forget: @Sendable (inout ReactorVersions<R>, UInt64, R) -> Void
         @usableFromInline
         let checks: ReactorChecks
 
@@ -26,7 +27,9 @@ extension ReactorMachine {
                 try machine.decodeAndReceive(
                     body, batchLimit: batchLimit, mayApply: mayApply, in: session)
             }
-            fold = { $0.fold($1) }
+            forget = { versions, version, reactor in
+                versions.forget(before: version, by: reactor)
+            }
             checks = ReactorChecks(state: R.State.self, mutation: R.Mutation.self)
         }
     }
@@ -58,9 +61,9 @@ extension ReactorMachine {
         return receipt
     }
 
-    /// Carries out what is taken back as a whole if any of it is refused.
+    /// Performs a request that is rolled back as a whole if any part of it is refused.
     ///
-    /// - Throws: why it was.
+    /// - Throws: the first refusal.
     @inlinable
     func asOneRequest(in session: Session, _ act: () -> Void) throws(ActionRefusal) {
         let tag = newestTag()
@@ -79,19 +82,13 @@ extension ReactorMachine {
         let tag = nextTag()
         switch core.receive(action, tag: tag, observer: self) {
         case .accepted(_, let isSettled):
-            if !isSettled { goesOn(action, tag, &receipt) }
+            if !isSettled { recordUnsettled(action, tag, &receipt) }
         case .rejected:
             receipt.rejected.append(index)
             enterRejected(action, tag)
         case .ended:
             receipt.rejected.append(index)
         }
-    }
-
-    /// Folds the first `count` mutations into `oldest`. Every mutation is eventually folded.
-    @inlinable
-    func fold(_ count: Int) {
-        for index in 0..<count { reactor.reduce(state: &oldest, mutation: mutations[index]) }
     }
 
     @usableFromInline
@@ -111,9 +108,9 @@ extension ReactorMachine {
         try decode(type, from: body)
     }
 
-    /// The action's effects run.
+    /// The action's effects are running.
     @usableFromInline
-    func goesOn(_ action: R.Action, _ tag: ActionTag, _ receipt: inout Receipt) {
+    func recordUnsettled(_ action: R.Action, _ tag: ActionTag, _ receipt: inout Receipt) {
         receipt.unsettled.append(tag)
         if session.keepsRecords { noteRunning(action, tag) }
     }
@@ -131,13 +128,13 @@ extension ReactorMachine {
 
     @inlinable
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
-        mutations.append(mutation)
+        versions.append(mutation)
         let session = session
         guard session.admitsMutation() else { return }
         if !hasPulses, !session.wantsStates {
             session.beginMutation(of: action)
         } else {
-            // Looked at first: a look that fails is a record of its own.
+            // First: a failing `transform(state:)` makes a record of its own.
             let state = core.visibleState(observer: self)
             let wantsState = session.wantsStates
             let encoded = wantsState ? encodedState(state) : []
@@ -164,7 +161,7 @@ extension ReactorMachine {
     @usableFromInline
     func keep(_ mutation: R.Mutation) {
         let records = session.records
-        assert(records.isWriting(for: session), "it would go into another session's record")
+        assert(records.isWriting(for: session), "the encoder has another session's record")
         guard !session.attempt.isRefused else { return }
         do {
             try JSON.encode(

@@ -4,11 +4,10 @@ internal import Storage
 
 /// Runs one reactor's core for one session.
 ///
-/// Design: pulses are found once, at registration; a mutation compares their marks with those of
-/// the mutation before. The history is one state, the oldest that is kept, and the mutations
-/// since: any kept version is a fold of it, and forgetting is one more fold.
+/// Design: pulses are found once, at registration. A mutation compares their marks with those after
+/// the mutation before it.
 @usableFromInline
-final class ReactorMachine<R: Reactor>: SourcedMachine
+final class ReactorMachine<R: Reactor>: TypedMachine
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     @usableFromInline
     let reactor: R
@@ -18,32 +17,19 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     var pulses: PulseRecorder<R.State>
     @usableFromInline
     let hasPulses: Bool
-    /// Invariant: `oldest` reduced by `mutations`, in order, is `core.state`.
+    /// Invariant: the newest version is `core.version`, and its state is `core.state`.
     @usableFromInline
-    var oldest: R.State
-    private(set) var oldestVersion: UInt64
-    @usableFromInline
-    var mutations: [R.Mutation] = []
-    /// Why beside the mutations: an optional for each of them costs every POST a thousand
-    /// instructions for its generic type.
-    var stubVersions = StubVersions<R.State>()
-    /// The last old state that was rebuilt: the next one continues from it, so that showing
-    /// them all is one fold and not one for each.
-    private var replay: (version: UInt64, state: R.State)?
-    /// The newest action's number. The inlined code reaches it by calls.
+    var versions: ReactorVersions<R>
+    /// The newest action's number. The inlined code reads it through calls.
     var lastTag: UInt64 = 0
-    /// The session of the present call: the core's observer calls come from inside it.
+    /// The session of the present call: the core calls its observer during a call of the session.
     @usableFromInline
     unowned let session: Session
-    /// The names of running steps in the action log, as far as they have any.
-    var effectIDs: [RunID: EffectID] = [:]
-    /// Which values are encoded as they are made, because their types may have no JSON.
+    /// The types whose values may have no JSON, so that each value is encoded as it is made.
     @usableFromInline
     let checks: ReactorChecks
-    /// The last old version that was shown undecorated, which is logged once.
+    /// The newest old version whose decoration failed. A failure is logged once per version.
     var undecorated: UInt64?
-    /// The effect or source that is ending, for the record of its failure.
-    var ending = Ending.nothing
     private let clock: any Clock<Duration>
     private let compiled: Compiled
 
@@ -62,8 +48,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         let fold = try ReactorFold(reactor, from: saved?.snapshot)
         if let saved { try fold.applyAll(of: saved) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
-        oldest = fold.state
-        oldestVersion = fold.version
+        versions = ReactorVersions(fold.state, version: fold.version)
         lastTag = saved?.lastAction ?? 0
         lookAtPulses()
     }
@@ -82,89 +67,47 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     // MARK: States
 
+    private var states: ReactorStates<R> { ReactorStates(machine: self) }
+
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8]
     ) {
-        pulses.encode(chosen, of: shownState(at: version), to: &out)
+        pulses.encode(chosen, of: states.shown(at: version), to: &out)
     }
 
     func encodeState(
         _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
     ) throws(JSONEncodingFailure) {
-        let failure =
-            switch (form, version) {
-            case (.raw, nil): append(core.state, to: &out)
-            case (.raw, let version?): append(ownState(at: version), to: &out)
-            case (.shown, nil): encode(core.visibleState(observer: self), to: &out)
-            case (.shown, let version?): encode(shownState(at: version), at: version, to: &out)
-            }
-        if let failure { throw failure }
+        if let failure = states.encode(form, at: version, to: &out) { throw failure }
     }
 
-    private func ownState(at version: UInt64) -> R.State {
-        version == core.version ? core.state : state(at: version)
-    }
-
-    private func shownState(at version: UInt64) -> R.State {
-        guard version != core.version else { return core.visibleState(observer: self) }
-        if let state = stubVersions[version] { return state }
-        let state = state(at: version)
-        do {
-            return try reactor.transform(state: state)
-        } catch {
-            // A decoration that fails is left out, as it is for the present state.
-            isUndecorated(version, because: String(describing: error))
-            return state
+    /// The decorated state, for the streams of states. Encoded before the mutation's record begins:
+    /// a decoration without JSON makes a record of its own.
+    @usableFromInline
+    func encodedState(_ state: R.State) -> [UInt8] {
+        var encoded: [UInt8] = []
+        if let failure = states.encode(state, to: &encoded) {
+            session.refuse(.notEncodable("the state", failure))
         }
+        return encoded
     }
 
-    func state(at version: UInt64) -> R.State {
-        precondition(version >= oldestVersion && version <= core.version, "not a kept version")
-        var (reached, state) = (oldestVersion, oldest)
-        if let replay, replay.version <= version { (reached, state) = replay }
-        while reached < version {
-            reached += 1
-            guard stubVersions.isEmpty || !stubVersions.contains(reached) else { continue }
-            reactor.reduce(state: &state, mutation: mutations[mutationCount(through: reached) - 1])
-        }
-        replay = (version, state)
-        return state
+    func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8]) {
+        guard let mutation = versions.mutation(to: version) else { return }
+        session.append(mutation, "a mutation", to: &out)
     }
 
-    /// How many of `mutations` lead to this version.
-    func mutationCount(through version: UInt64) -> Int {
-        let count = Int(version - oldestVersion)
-        return stubVersions.isEmpty ? count : count - stubVersions.count(through: version)
-    }
-
-    func endReplay() {
-        replay = nil
-    }
+    func endReplay() { versions.endReplay() }
 
     func forget(before version: UInt64, atOnce: Bool) -> Bool {
-        // In batches: taking one off the front of an array moves all the others.
-        let count = Int(version) - Int(oldestVersion)
-        guard count > 0, atOnce || (count >= 256 && count >= mutations.count / 2) else {
-            return false
-        }
-        replay = nil
-        let mutationCount = mutationCount(through: version)
-        compiled.fold(self, mutationCount)
-        mutations.removeFirst(mutationCount)
-        stubVersions.forget(before: version)
-        oldestVersion = version
+        guard versions.isForgettingDue(before: version, atOnce: atOnce) else { return false }
+        compiled.forget(&versions, version, reactor)
         return true
     }
 
     func rollBack(to version: UInt64, in session: Session) {
-        replay = nil
         var state = core.state
-        if version < core.version {
-            state = self.state(at: version)
-            mutations.removeLast(mutations.count - mutationCount(through: version))
-            stubVersions.rollBack(to: version)
-        }
-        replay = nil
+        if version < core.version { state = versions.rollBack(to: version, by: reactor) }
         core.restore(state: state, version: version, observer: self)
         lookAtPulses()
     }
@@ -178,27 +121,15 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
         open(core.makeSources(), in: session) { element in
-            isNew || core.wouldChange(by: element, isSame: Self.isSame)
+            isNew || core.wouldChange(by: element, isSame: ReactorStates<R>.isSame)
         }
-    }
-
-    /// As the journal has them. What has no JSON is another one: taking it says why.
-    private static func isSame(_ one: R.State, _ other: R.State) -> Bool {
-        var (left, right): ([UInt8], [UInt8]) = ([], [])
-        do {
-            try JSON.encode(one, into: &left)
-            try JSON.encode(other, into: &right)
-        } catch {
-            return false
-        }
-        return left == right
     }
 
     func end(in session: Session) {
         core.end(observer: self)
     }
 
-    // MARK: What tasks bring in, on the session's loop
+    // MARK: Reports of tasks, on the session's loop
 
     func receive(_ mutation: R.Mutation, from run: EffectRun<R>) -> Bool {
         core.receive(mutation, from: run, observer: self)
@@ -216,6 +147,14 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             var receipt = Receipt()
             receive(action, at: 0, &receipt)
         }
+    }
+
+    func ended(_ run: EffectRun<R>, failure: (any Error)?) {
+        core.ended(run, failure: failure, observer: self)
+    }
+
+    func ended(_ source: R.Source, failure: (any Error)?) {
+        core.ended(source: source, failure: failure, observer: self)
     }
 }
 
@@ -236,9 +175,9 @@ extension ReactorMachine: ReactorCoreObserver {
 
     @usableFromInline
     func failed(_ failure: ReactorFailure) {
-        let text = String(describing: failure.error)
-        session.recordFailure(
-            at: failure.place.rawValue, text, content(of: failure, text), of: failure.action)
+        log.failed(
+            at: failure.place, String(describing: failure.error), id: failure.effectID,
+            source: failure.source, of: failure.action)
     }
 
     @usableFromInline
@@ -246,24 +185,20 @@ extension ReactorMachine: ReactorCoreObserver {
         let mailbox = SessionMailbox<ReactorMachine<R>>(session)
         let clock = clock
         session.order(.start(run.id) { mailbox.task(for: run, clock: clock) })
-        enterStarted(run)
+        log.started(run.effectID, of: run.action)
     }
 
     @usableFromInline
-    func cancel(_ run: RunID, action: ActionTag) {
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         session.order(.cancel(run))
-        enterEnded(.effectCancelled, run, action)
+        log.cancelled(effectID, of: action)
     }
 
     @usableFromInline
-    func ended(_ run: RunID, action: ActionTag) {
+    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool) {
         session.tasks.remove(run)
-        // The steps after it in the same effect are no part of its end.
-        if case .effect(_, let hasFailed) = ending, !hasFailed {
-            enterEnded(.effectEnded, run, action)
-        }
-        effectIDs[run] = nil
-        ending = .nothing
+        // A failed step has a record already.
+        if !hasFailed { log.ended(effectID, of: action) }
     }
 
     @usableFromInline

@@ -1,9 +1,10 @@
 internal import Reactors
 
-/// The way from a task back to its session's loop. It names the session and does not hold it.
+/// Delivers the reports of a task to its session, on the session's loop. It contains the session's id
+/// and does not retain the session.
 ///
-/// Invariant: it leads to one incarnation. A task may outlive that, if it is deaf to its
-/// cancellation, and numbers of steps begin anew in the next.
+/// Invariant: it reaches one incarnation only. A task that ignores its cancellation may outlive the
+/// incarnation, and the next one counts its steps from 1 again.
 struct SessionMailbox<M: Machine>: Sendable {
     private let id: SessionID
     private let incarnation: UInt64
@@ -15,10 +16,10 @@ struct SessionMailbox<M: Machine>: Sendable {
         hop = session.table.services.hop
     }
 
-    /// Waits until what the closure did is committed. That is the bound on how far a task can run
-    /// ahead of its session.
+    /// Waits until the closure's decisions are committed. This bounds how far a task can run ahead of
+    /// its session.
     ///
-    /// - Parameter action: whose effect it is; none: a source's.
+    /// - Parameter action: the action whose effect the task is; none for a source.
     private func enter(
         for action: ActionTag, _ act: @escaping @Sendable (M) -> Bool
     ) async -> Bool {
@@ -51,7 +52,7 @@ struct SessionMailbox<M: Machine>: Sendable {
 }
 
 extension SessionMailbox {
-    /// Runs a step of an effect and reports its end, once, whichever way it ends.
+    /// Runs a step of an effect, and reports its end or failure once.
     func task<R>(
         for run: EffectRun<R>, clock: any Clock<Duration>
     ) -> Task<Void, Never> where M == ReactorMachine<R> {
@@ -73,49 +74,9 @@ extension SessionMailbox {
     }
 }
 
-/// A machine that streams from outside bring something to.
-protocol SourcedMachine: Machine {
-    associatedtype Action: Sendable
-    associatedtype Mutation: Sendable
-
-    func receive(_ element: ReactorSource<Action, Mutation>.Element)
-
-    /// A source's stream is over.
-    func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
-}
-
-extension SourcedMachine {
-    /// Opens sources and takes what they have at present.
-    ///
-    /// - Parameter takes: whether to take an element.
-    func open(
-        _ sources: [ReactorSource<Action, Mutation>], in session: Session,
-        where takes: (ReactorSource<Action, Mutation>.Element) -> Bool
-    ) -> [SourceLaunch] {
-        // All of them listen before the first element is taken.
-        let openings = sources.map { ($0, $0.open(session.table.services.topics)) }
-        for (_, opening) in openings {
-            if let present = opening.present, takes(present) { receive(present) }
-        }
-        let mailbox = SessionMailbox<Self>(session)
-        return openings.map { source, opening in
-            {
-                Task {
-                    do {
-                        try await opening.read { element in await mailbox.receive(element) }
-                        mailbox.ended(source, failure: nil)
-                    } catch {
-                        mailbox.ended(source, failure: error)
-                    }
-                }
-            }
-        }
-    }
-}
-
-extension SessionMailbox where M: SourcedMachine {
-    /// Brings in what a source gave; false once the session is gone. A commit that fails loses
-    /// the element and not the source.
+extension SessionMailbox where M: TypedMachine {
+    /// Delivers an element of a source; false once the session is gone. A failed commit loses the
+    /// element, but the source stays open.
     func receive(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
         let isTaken = await enter(for: .none) { machine in
             machine.receive(element)

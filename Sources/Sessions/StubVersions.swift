@@ -8,6 +8,8 @@ struct StubVersions<State> {
 
     var isEmpty: Bool { versions.isEmpty }
 
+    var count: Int { versions.count }
+
     func contains(_ version: UInt64) -> Bool { versions.contains(version) }
 
     func count(through version: UInt64) -> Int { versions.count { $0 <= version } }

@@ -60,7 +60,7 @@ final class CoreProbe<R: Reactor>: ReactorCoreObserver {
         log.append("start \(run.effectID?.name ?? "-") \(run.action.number)")
     }
 
-    func cancel(_ run: RunID, action: ActionTag) {
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         cancelled.append(run)
         log.append("cancel \(action.number)")
     }
@@ -80,7 +80,9 @@ final class CoreProbe<R: Reactor>: ReactorCoreObserver {
         log.append("synchronous part of \(action.number) at \(core.version)")
     }
 
-    func ended(_ run: RunID, action: ActionTag) { log.append("ended \(action.number)") }
+    func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool) {
+        log.append("ended \(action.number)")
+    }
 
     func sourceEnded(_ name: String) { log.append("source \(name) ended") }
 

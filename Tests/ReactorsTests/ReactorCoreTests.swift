@@ -197,6 +197,6 @@ private final class AddressProbe<R: Reactor>: ReactorCoreObserver {
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {}
     func failed(_ failure: ReactorFailure) {}
     func start(_ run: EffectRun<R>) {}
-    func cancel(_ run: RunID, action: ActionTag) {}
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {}
     func settled(_ action: ActionTag) {}
 }

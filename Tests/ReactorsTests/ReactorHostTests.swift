@@ -123,7 +123,7 @@ struct ReactorHostTests {
                 func emitted(_ activity: Never, by action: ActionTag, core: ReactorCore<R>) {}
                 func failed(_ failure: ReactorFailure) {}
                 func start(_ run: EffectRun<R>) {}
-                func cancel(_ run: RunID, action: ActionTag) {}
+                func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {}
                 func settled(_ action: ActionTag) {}
             }
             let core = ReactorCore(reactor: PulsesReactor())

@@ -1,0 +1,81 @@
+internal import JSONCoding
+internal import Reactors
+
+/// Enters the ends and failures of a session's effects and sources into its action log.
+struct EffectLog {
+    let session: Session
+
+    // MARK: Effects
+
+    /// - Parameter id: the step's name, if it has one.
+    func started(_ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectStarted, id, of: action)
+    }
+
+    func ended(_ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectEnded, id, of: action)
+    }
+
+    func cancelled(_ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectCancelled, id, of: action)
+    }
+
+    func skipped(_ id: EffectID, because reason: DropReason, of action: ActionTag) {
+        session.enter(.effectSkipped, of: action) { out in
+            out.append(contentsOf: "{\"id\":".utf8)
+            JSON.appendString(id.name, to: &out)
+            out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
+        }
+    }
+
+    private func enter(_ kind: ActionLogLine.Kind, _ id: EffectID?, of action: ActionTag) {
+        session.enter(kind, of: action) { out in
+            guard let id else { return out.append(contentsOf: "{}".utf8) }
+            out.append(contentsOf: "{\"id\":".utf8)
+            JSON.appendString(id.name, to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    func dropped(
+        mutation: some Encodable, because reason: DropReason, of action: ActionTag
+    ) {
+        session.enter(.mutationDropped, of: action) { out in
+            out.append(contentsOf: "{\"mutation\":".utf8)
+            session.append(mutation, "a mutation", to: &out)
+            out.append(contentsOf: ",\"reason\":\"\(reason.rawValue)\"}".utf8)
+        }
+        if reason == .ended { session.report(.dropped("a mutation")) }
+    }
+
+    func dropped(activity: some Encodable, of action: ActionTag) {
+        session.enter(.activityDropped, of: action) { out in
+            out.append(contentsOf: "{\"activity\":".utf8)
+            session.append(activity, "an activity", to: &out)
+            out.append(contentsOf: ",\"reason\":\"ended\"}".utf8)
+        }
+        session.report(.dropped("an activity"))
+    }
+
+    // MARK: Failures
+
+    /// Records `{"place":…,"error":…}`, with the `id` of the effect or the name of the `source`.
+    func failed(
+        at place: ReactorFailure.Place, _ error: String, id: EffectID? = nil,
+        source: String? = nil, of action: ActionTag
+    ) {
+        var content = Array("{\"place\":\"\(place.rawValue)\"".utf8)
+        if let id {
+            content.append(contentsOf: ",\"id\":".utf8)
+            JSON.appendString(id.name, to: &content)
+        }
+        if let source {
+            content.append(contentsOf: ",\"source\":".utf8)
+            JSON.appendString(source, to: &content)
+        }
+        content.append(contentsOf: ",\"error\":".utf8)
+        JSON.appendString(error, to: &content)
+        content.append(UInt8(ascii: "}"))
+        session.recordFailure(at: place.rawValue, error, content, of: action)
+    }
+}

@@ -1,0 +1,92 @@
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+
+/// What the machines of reactors and of Cyclers have in common: sources, and recovery after a
+/// restart.
+protocol TypedMachine: Machine {
+    associatedtype Action: Codable & Sendable
+    associatedtype Mutation: Sendable
+
+    var session: Session { get }
+
+    func receive(_ element: ReactorSource<Action, Mutation>.Element)
+
+    /// A source's stream has ended.
+    func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
+
+    /// The reactor's or Cycler's own `recovery(of:)`.
+    func recovery(of action: Action) -> Recovery
+
+    /// Receives an action again that was running when the process ended. An error that leaves no
+    /// record of its own is recorded for `interrupted`.
+    func receiveAgain(_ action: Action, for interrupted: ActionTag)
+}
+
+// MARK: Sources
+
+extension TypedMachine {
+    /// Opens sources and receives their present values.
+    ///
+    /// - Parameter accepts: whether to receive a present value.
+    func open(
+        _ sources: [ReactorSource<Action, Mutation>], in session: Session,
+        where accepts: (ReactorSource<Action, Mutation>.Element) -> Bool
+    ) -> [SourceLaunch] {
+        // All of them listen before the first element is received.
+        let openings = sources.map { ($0, $0.open(session.table.services.topics)) }
+        for (_, opening) in openings {
+            if let present = opening.present, accepts(present) { receive(present) }
+        }
+        let mailbox = SessionMailbox<Self>(session)
+        return openings.map { source, opening in
+            {
+                Task {
+                    do {
+                        try await opening.read { element in await mailbox.receive(element) }
+                        mailbox.ended(source, failure: nil)
+                    } catch {
+                        mailbox.ended(source, failure: error)
+                    }
+                }
+            }
+        }
+    }
+}
+
+// MARK: Recovery
+
+extension TypedMachine {
+    var log: EffectLog { EffectLog(session: session) }
+
+    func recover(_ action: RunningAction, in session: Session) {
+        session.noteSettled(action.action)
+        let tag = ActionTag(action.action)
+        do {
+            let saved = try JSON.decode(Action.self, stored: action.content)
+            switch recovery(of: saved) {
+            case .runAgain where action.begun >= RunningAction.beginLimit:
+                log.failed(at: .effect, Abandonment.tooOften, of: tag)
+            case .runAgain:
+                session.runAgain(action) { receiveAgain(saved, for: tag) }
+            case .abandon:
+                log.failed(at: .effect, Abandonment.runningAtEnd, of: tag)
+            }
+        } catch {
+            log.failed(at: .effect, Abandonment.unreadable(error), of: tag)
+        }
+    }
+}
+
+/// Why an action's effects are not run again after a restart.
+private enum Abandonment {
+    static let runningAtEnd = "abandoned: the server ended while it ran"
+
+    static let tooOften =
+        "abandoned: it was begun \(RunningAction.beginLimit) times, and each time the server ended "
+        + "while it ran"
+
+    static func unreadable(_ refusal: JSONRefusal) -> String {
+        "abandoned: the action can't be read any more: \(refusal.sentence)"
+    }
+}
