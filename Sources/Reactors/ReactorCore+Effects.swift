@@ -1,0 +1,55 @@
+// The synchronous parts of effects that are more than mutations.
+
+extension ReactorCore {
+    // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps takes some
+    // ms. Each mutation of a list is a step, and a list that does not fit is not begun: this bounds
+    // a turn's time, its memory and its records.
+    @usableFromInline
+    static var stepLimit: Int { 100_000 }
+
+    // An action's effect is a single list of mutations that exceeds a turn's limit.
+    @usableFromInline
+    func refuseSteps(of action: ActionTag, _ observer: some ReactorCoreObserver<R>) {
+        observer.failed(
+            ReactorFailure(place: .effect, error: EffectLimitReached.steps, action: action))
+    }
+
+    // Counts steps of this turn. False, and nothing is counted: they exceed the limit.
+    func countSteps(_ count: Int) -> Bool {
+        guard count <= Self.stepLimit - stepsTaken else { return false }
+        stepsTaken += count
+        return true
+    }
+
+    @usableFromInline
+    func perform(_ part: EffectPart, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>) {
+        stepsTaken = 0
+        var interpreter = EffectInterpreter(self, observer, tag)
+        interpreter.perform(part)
+    }
+
+    // Continues the parts that waited in `frame` for a step that has ended.
+    func proceed(
+        in frame: EffectFrame?, failed: Bool, _ tag: ActionTag,
+        _ observer: some ReactorCoreObserver<R>
+    ) {
+        guard let frame else { return }
+        stepsMark?.save(frame)
+        var interpreter = EffectInterpreter(self, observer, tag)
+        interpreter.proceed(in: frame, failed: failed)
+    }
+
+    @usableFromInline
+    func continueCancelled(_ observer: some ReactorCoreObserver<R>) {
+        while case let due = steps.takeDue(), !due.isEmpty {
+            for continuation in due {
+                proceed(in: continuation.frame, failed: false, continuation.action, observer)
+                settle(continuation.action, observer)
+            }
+        }
+    }
+
+    func settle(_ action: ActionTag, _ observer: some ReactorCoreObserver<R>) {
+        if steps.settle(action) { observer.settled(action) }
+    }
+}
