@@ -3,21 +3,21 @@ package import Cyclers
 public import Reactors
 internal import Storage
 
-/// A reactor as it is hosted: a name, what its streams carry, and how to make one for a session.
+/// A hosted reactor: its name, the events of its streams, and a function that makes a machine.
 @usableFromInline
 package struct Registration: Sendable {
     package let name: String
-    /// The reactor's own.
+    /// The reactor's `stateVersion`.
     package let stateVersion: Int
-    /// In declaration order; an event source's index points here.
+    /// The names on the wire, in declaration order; ``EventSource/pulse(_:)`` is an index of it.
     package let pulses: [String]
     /// The names of the pulses in Swift.
     let properties: [String]
     package let activities: [String]
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
-    /// Lets the topics that its sources listen to, and that remember, take values before the first
-    /// session is created. It makes a reactor to ask.
+    /// Announces the topics of the reactor's sources, so that topics that remember a value keep it
+    /// before the first session is created. Makes a reactor to read its sources.
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
@@ -29,6 +29,8 @@ package struct Registration: Sendable {
         "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error",
     ]
 
+    /// Hosts a reactor.
+    ///
     /// - Throws: ``RegistrationFailure``, naming every fault.
     @inlinable
     package init<R: Reactor>(
@@ -74,22 +76,11 @@ package struct Registration: Sendable {
         makeCycler make: @escaping @Sendable () -> C
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
-        let initial = make().state.value
-        let fields = Self.pulses(of: initial)
         try self.init(
-            name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
-            examples: examples,
-            faults: Self.faults(inState: initial)
-                + Self.faults(inActivity: C.Activity.self, announced: activities)
-                + Self.faults(inCasesOf: C.Activity.self, "activity")
-                + Self.faults(inCasesOf: C.Action.self, "action")
-        ) { (session, saved) throws(RecoveryFault) in
-            try CyclerMachine(make, pulses: fields, session: session, saved: saved)
-        }
-        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+            name: name, activities: activities, examples: examples, makeCycler: make, link: nil)
     }
 
-    /// Hosts a Cycler that is a part of another, which has the session that its session's id names.
+    /// Hosts a Cycler that is a part of another one. The session id names the parent's session.
     ///
     /// - Throws: ``RegistrationFailure``, naming every fault.
     package init<C: ActionCycler & ModularCycler & SendableMetatype>(
@@ -101,6 +92,20 @@ package struct Registration: Sendable {
         C.Parent: ActionCycler & SendableMetatype, C.Parent.Action: Codable,
         C.Parent.State: Codable, C.Parent.Activity: Codable
     {
+        try self.init(
+            name: name, activities: activities, examples: examples, makeCycler: make
+        ) { part, session in
+            if let mailbox = CyclerMachine<C.Parent>.mailbox(from: session) {
+                part.parent.link(through: mailbox)
+            }
+        }
+    }
+
+    private init<C: ActionCycler & SendableMetatype>(
+        name: String, activities: [String], examples: [C.Action],
+        makeCycler make: @escaping @Sendable () -> C, link: (@Sendable (C, Session) -> Void)?
+    ) throws(RegistrationFailure)
+    where C.Action: Codable, C.State: Codable, C.Activity: Codable {
         let initial = make().state.value
         let fields = Self.pulses(of: initial)
         try self.init(
@@ -111,12 +116,7 @@ package struct Registration: Sendable {
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
                 + Self.faults(inCasesOf: C.Action.self, "action")
         ) { (session, saved) throws(RecoveryFault) in
-            try CyclerMachine(make, pulses: fields, session: session, saved: saved) {
-                part, session in
-                if let mailbox = CyclerMachine<C.Parent>.mailbox(from: session) {
-                    part.parent.link(through: mailbox)
-                }
-            }
+            try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
     }
