@@ -2,39 +2,39 @@ internal import JSONCoding
 internal import Storage
 internal import Wire
 
-/// One entry of a session's action log as clients see it: one line of JSON,
+/// One entry of a session's action log as clients get it: one line of JSON,
 /// `{"position":…,"time":…,"action":…,"version":…,"kind":…,"content":…}`.
 ///
-/// `action` is the number of the action that led to the entry, and absent without one; `version` is
-/// present only for mutations.
+/// `action` is the number of the action that caused the entry; absent if there is none. Only mutations
+/// have a `version`.
 struct ActionLogLine {
     /// The raw value is the entry's `kind` and the name of its event.
     enum Kind: String {
-        /// `{"received":…}`; with `"transformed":…` where `transform(action:)` made another of it.
+        /// `{"received":…}`; with `"transformed":…` if `transform(action:)` has changed it.
         case actionReceived = "action.received"
-        /// `{"received":…}`: the session is stubbed, and has recorded it.
+        /// `{"received":…}`: the session is stubbed and has recorded the action.
         case actionRecorded = "action.recorded"
-        /// `{"received":…}`: a hook turned it down; with `error`: a Cycler failed to carry it out.
+        /// `{"received":…}`: a hook rejected the action; with `error`: a Cycler's action failed.
         case actionRejected = "action.rejected"
-        /// The mutation; of a Cycler the committed state.
+        /// The mutation; for a Cycler the committed state.
         case mutation
-        /// `{"mutation":…,"reason":…}`: it came from a step that had ended (`ended`), or a hook
-        /// dropped it (`transform`).
+        /// `{"mutation":…,"reason":…}`: the mutation came from a step that had ended (`ended`), or a
+        /// hook dropped it (`transform`).
         case mutationDropped = "mutation.dropped"
-        /// A stubbed session shows another state, or its own again: a version that no mutation made.
+        /// A stub shows another state, or the session's own again: a version without a mutation.
         case stateReplaced = "state.replaced"
         /// The activity.
         case activity
         /// `{"activity":…,"reason":"ended"}`
         case activityDropped = "activity.dropped"
-        /// `{"id":…}` where the step has one; so have the others of effects.
+        /// `{"id":…}` if the step has one; likewise for the other kinds of effects.
         case effectStarted = "effect.started"
         case effectEnded = "effect.ended"
         case effectCancelled = "effect.cancelled"
         /// `{"id":…,"place":"effect","error":…}`
         case effectFailed = "effect.failed"
-        /// `{"id":…,"reason":…}`: one of its id was running (`first`), or it was cancelled
-        /// before it began (`cancelledBeforeStart`).
+        /// `{"id":…,"reason":…}`: a step with the same id was running (`first`), or the step was
+        /// cancelled before it began (`cancelledBeforeStart`).
         case effectSkipped = "effect.skipped"
         /// `{"source":…}`
         case sourceEnded = "source.ended"
@@ -42,8 +42,8 @@ struct ActionLogLine {
         case sourceFailed = "source.failed"
         /// `{"place":…,"error":…}`
         case hookFailed = "hook.failed"
-        // Of a Cycler. Their content is `{"name":…,"dispatch":…,"description":…,"file":…,
-        // "function":…,"line":…}`, of `did…` with `outcome`, `version` and `error` as they apply.
+        // Kinds of a Cycler. Their content is `{"name":…,"dispatch":…,"description":…,"file":…,
+        // "function":…,"line":…}`; kinds `did…` add `outcome`, `version` and `error` if they apply.
         case willDispatch = "cycler.willDispatch"
         case didDispatch = "cycler.didDispatch"
         case willMutate = "cycler.willMutate"
@@ -58,10 +58,10 @@ struct ActionLogLine {
     }
 
     let head: HistoryEntry.Head
-    /// The entry's content; of a note the line's end, from `{"kind":`.
+    /// The entry's content. A note's content is the end of the line, from `{"kind":`.
     private let content: ArraySlice<UInt8>
 
-    /// Nil for entries that the action log does not show: the beginning and the end of a session.
+    /// Nil for entries that the action log does not show: the creation and the end of a session.
     init?(_ head: HistoryEntry.Head, _ content: ArraySlice<UInt8>) {
         guard head.kind != .created, head.kind != .deleted else { return nil }
         self.head = head
@@ -70,7 +70,7 @@ struct ActionLogLine {
 
     init?(_ entry: HistoryEntry) { self.init(entry.head, entry.content[...]) }
 
-    /// A note's content: `{"kind":…,"content":…}`. Where `write` appends nothing it is `null`.
+    /// Appends a note's content: `{"kind":…,"content":…}`. If `write` appends nothing, it is `null`.
     static func append(
         _ kind: Kind, to body: inout [UInt8], _ write: (inout [UInt8]) -> Void
     ) {
@@ -107,7 +107,7 @@ struct ActionLogLine {
         out.append(UInt8(ascii: "}"))
     }
 
-    /// Appends the line as an event that is named after the entry's kind.
+    /// Appends the line as an event. The event's name is the entry's kind.
     func appendEvent(_ generation: Generation, isChunked: Bool, to out: inout [UInt8]) {
         let start = out.count
         out.append(contentsOf: "event: ".utf8)
@@ -124,7 +124,7 @@ struct ActionLogLine {
         if isChunked { ChunkEncoder.wrap(from: start, in: &out) }
     }
 
-    /// The kind of a record; nil for a note, whose content says it.
+    /// The kind of a record; nil for a note, whose content has it.
     private var kind: Kind? {
         switch head.kind {
         case .mutation: content.isEmpty ? .stateReplaced : .mutation
@@ -134,7 +134,7 @@ struct ActionLogLine {
         }
     }
 
-    /// The content of a failure begins with the place where it happened.
+    /// The content of a failure begins with its place.
     private var failureKind: Kind {
         let rest = content.dropFirst(Self.placeField.count).prefix { $0 != UInt8(ascii: "\"") }
         switch Substring(decoding: rest, as: UTF8.self) {

@@ -9,7 +9,7 @@ package struct ActionPost {
     package var traceparent: String?
     /// `Idempotency-Key`.
     package var key: String?
-    /// Whom to answer.
+    /// The connection's token in the service, for the reply.
     package var token: UInt64
 
     package init(body: [UInt8], token: UInt64) {

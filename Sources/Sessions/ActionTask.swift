@@ -3,35 +3,35 @@ internal import Reactors
 internal import Storage
 import Synchronization
 
-/// One action of a Cycler at work, from its call to its end.
+/// The task of one action of a Cycler, from its call to its end.
 ///
 /// Design: a Cycler's `receive` is an asynchronous function that runs in the isolation of its
-/// caller, and what it does before it first waits has to be done when the call returns. So each
-/// action has an actor of its own, on a seat that runs its jobs on the session's loop: the first
-/// one at once, inside the call, the others when they have come in through the loop's inbox, as
-/// everything does that comes from elsewhere. Several actions of one Cycler may wait at once; they
-/// are never carried out at once, since there is one loop.
+/// caller, and the part before its first wait must be complete when the call returns. So each action
+/// has an actor of its own, with an executor that runs the actor's jobs on the session's loop: the
+/// first job at once, inside the call; later jobs through the loop's inbox, like all work from other
+/// threads. Several actions of one Cycler may wait at the same time; they never run at the same
+/// time, because there is one loop.
 actor ActionTask {
-    private nonisolated let seat: LoopExecutor
+    private nonisolated let executor: LoopExecutor
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe seat.asUnownedSerialExecutor()
+        unsafe executor.asUnownedSerialExecutor()
     }
 
-    init(_ seat: LoopExecutor) {
-        self.seat = seat
+    init(_ executor: LoopExecutor) {
+        self.executor = executor
     }
 
-    /// Begins, and returns when the action waits for the first time, or is over.
+    /// Begins the action. Returns when the action waits for the first time, or has ended.
     ///
-    /// - Parameter ended: called once, on the loop, perhaps before this returns.
+    /// - Parameter ended: called once, on the loop, possibly before this function returns.
     nonisolated func begin<C: ActionCycler>(
         _ action: C.Action, on cycler: C, ended: @escaping ((any Error)?) -> Void
     ) -> Task<Void, Never> {
         let cycler = LoopBound(cycler)
         let ended = LoopBound(ended)
         let task = assumeIsolated { run in run.launch(action, cycler, ended) }
-        seat.runFirst()
+        executor.runFirst()
         return task
     }
 
@@ -50,16 +50,16 @@ actor ActionTask {
 }
 
 extension LoopBound {
-    /// The run's jobs are carried out on the loop: that is the proof.
+    /// The value, for code that is isolated to an ``ActionTask``, whose jobs run on the loop.
     func open(in run: isolated ActionTask) -> Value { open() }
 }
 
-/// Carries out the jobs of one action on its session's loop.
+/// Runs the jobs of one action on its session's loop.
 final class LoopExecutor: SerialExecutor {
     private enum First {
-        case awaited
-        case here(UnownedJob)
-        case taken
+        case pending
+        case enqueued(UnownedJob)
+        case started
     }
 
     private let id: SessionID
@@ -67,9 +67,9 @@ final class LoopExecutor: SerialExecutor {
     private let hop: LoopServices.Hop
     private let isolation: LoopIsolation
     private let tag: ActionTag
-    // Why a lock: what wakes the action up comes from any thread, and may come while the loop is
-    // still in the first job.
-    private let first = Mutex(First.awaited)
+    // Why a lock: a job may be enqueued from any thread, also while the loop still runs the first
+    // job.
+    private let first = Mutex(First.pending)
 
     init(_ tag: ActionTag, of session: Session) {
         id = session.id
@@ -82,19 +82,19 @@ final class LoopExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let isFirst = first.withLock { first in
-            guard case .awaited = first else { return false }
-            first = .here(job)
+            guard case .pending = first else { return false }
+            first = .enqueued(job)
             return true
         }
         guard !isFirst, !hop({ [self] table in carryOn(job, table) }) else { return }
         isolation.runAfterStop { [self] in run(job) }
     }
 
-    /// Carries out the first job, which has come in while the task was made.
+    /// Runs the first job, which was enqueued when the task was made.
     func runFirst() {
         let job = first.withLock { first in
-            defer { first = .taken }
-            guard case .here(let job) = first else {
+            defer { first = .started }
+            guard case .enqueued(let job) = first else {
                 preconditionFailure("a task that is isolated to an actor begins on its executor")
             }
             return job
@@ -106,7 +106,7 @@ final class LoopExecutor: SerialExecutor {
         unsafe job.runSynchronously(on: asUnownedSerialExecutor())
     }
 
-    /// Whether the session is still there or not: a task that is never carried on never ends.
+    /// Runs the job even if the session is gone: a task whose job is never run never ends.
     private func carryOn(_ job: UnownedJob, _ table: SessionTable) {
         let act: @Sendable () -> Void = { [self] in run(job) }
         guard let session = table.session(id, incarnation) else { return act() }
@@ -118,8 +118,8 @@ final class LoopExecutor: SerialExecutor {
 }
 
 extension Session {
-    /// An action of a Cycler continues as soon as its beginning and what it has decided are in the
-    /// journal: what it does in the world outside follows from that, and a restart knows of it.
+    /// An action of a Cycler continues when its beginning and its decisions are committed: its side
+    /// effects depend on them, and after a restart the journal must have them.
     func carryOnWhenCommitted(_ tag: ActionTag, _ act: @escaping @Sendable () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
         guard let step = machine.step(of: tag), uncommitted.contains(step) else {
@@ -137,11 +137,11 @@ extension Session {
     }
 }
 
-/// A machine whose actions continue by themselves.
+/// A machine whose actions are tasks.
 protocol ActionRunner: AnyObject {
-    /// The last step that the action has decided anything in.
+    /// The step of the action's last decision.
     func step(of tag: ActionTag) -> Step?
 
-    /// Runs `act`; what it decides belongs to this action.
+    /// Runs `act`, and attributes its decisions to this action.
     func carryOn(_ tag: ActionTag, _ act: () -> Void)
 }

@@ -1,15 +1,15 @@
 internal import JSONCoding
 
-/// The names of a session's activities; an activity's event is named after its case.
+/// The names of a session's activities. An activity's event has the name of its case.
 ///
-/// Those that the reactor has announced come first, then others in the order in which they came.
+/// The names that the reactor has announced come first, then other names in order of first use.
 struct ActivityNames {
-    /// Invariant: none of them is announced.
+    /// Invariant: contains no announced name.
     private var unannounced: [(name: String, prefix: [UInt8])] = []
 
     private static let limit = 256
 
-    /// The index of a name; nil if it is none that an event can bear, or one too many.
+    /// The index of a name; nil if an event cannot have the name, or if there are too many names.
     mutating func index(named name: String, in registration: Registration) -> Int? {
         if let index = registration.activities.firstIndex(of: name) { return index }
         let announced = registration.activities.count
@@ -29,7 +29,7 @@ struct ActivityNames {
             ? announced[index] : unannounced[index - announced.count].name
     }
 
-    /// The beginning of the activity's events.
+    /// The constant beginning of the activity's events.
     func prefix(at index: Int, in registration: Registration) -> [UInt8] {
         let announced = registration.activityPrefixes
         return index < announced.count

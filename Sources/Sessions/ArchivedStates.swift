@@ -1,20 +1,19 @@
 internal import JSONCoding
 internal import Storage
 
-/// Rebuilds states of a session from the journal: the snapshot before a version, and the mutations
-/// since.
+/// Rebuilds states of a session from the journal: from the snapshot before a version and the later
+/// mutations.
 ///
-/// Every call keeps the session in memory until it has ended; should a commit fail meanwhile, the
-/// session leaves memory all the same.
+/// A session stays in memory during a call, unless one of its commits fails.
 struct ArchivedStates {
     let session: Session
 
     typealias Outcome = Result<ArchivedState?, JournalFailure>
 
-    /// Rebuilds the state as it was at `version`; nil if what that needs is no longer kept.
+    /// Rebuilds the state at `version`; nil if the required entries are no longer kept.
     ///
     /// - Parameter isPlaced: whether ``ArchivedState/number`` has to be the record at which the
-    ///   version was reached: then the snapshot is of an earlier version, if there is one.
+    ///   version was reached. If so, a snapshot of an earlier version is used, if there is one.
     func rebuild(
         _ version: UInt64, isPlaced: Bool = false, then act: @escaping (Outcome) -> Void
     ) {
@@ -47,14 +46,14 @@ struct ArchivedStates {
         }
     }
 
-    /// The oldest version that is kept may be this one: then what was before its snapshot is gone.
+    /// Rebuilds a version without an earlier snapshot: it may be the oldest kept one.
     private func rebuildOldest(_ version: UInt64, then act: @escaping (Outcome) -> Void) {
         rebuild(version) { rebuilt in
             guard case .success(var state?) = rebuilt else { return act(rebuilt) }
             head { head in
                 act(
                     head.map { head in
-                        // A later snapshot of the same version may have taken its place.
+                        // A later snapshot of the same version may have replaced the first one.
                         if let head, head.keptVersion == version {
                             state.number = min(state.number, head.keptAfter)
                         }
@@ -90,7 +89,7 @@ struct ArchivedStates {
         }
     }
 
-    /// The oldest version that can be shown: the journal trims on its own, and knows.
+    /// The oldest version that can be shown, from the journal, which is trimmed independently.
     func oldestVersion(then act: @escaping (Result<UInt64, JournalFailure>) -> Void) {
         head { head in
             let kept = session.history.keptVersion
@@ -98,7 +97,7 @@ struct ArchivedStates {
         }
     }
 
-    /// The journal's head of this life; nil if it is over.
+    /// The session's head in the journal; nil if the session has ended.
     private func head(then act: @escaping (Result<SavedHead?, JournalFailure>) -> Void) {
         let key = session.key
         session.askArchive { archive, answer in
@@ -112,12 +111,12 @@ struct ArchivedStates {
 /// A state that was rebuilt from the journal.
 struct ArchivedState {
     let fold: any StateFold
-    /// The record that made it, or, where it began with a snapshot of its version, the snapshot's.
+    /// The record that made the state, or the snapshot's record if the snapshot has this version.
     fileprivate(set) var number: UInt64
 
     /// Applies the mutations up to `version`.
     ///
-    /// - Returns: the position of the last entry that was read; nil if one is missing.
+    /// - Returns: the position of the last entry; nil if an entry is missing.
     fileprivate mutating func apply(
         _ entries: [HistoryEntry], after position: HistoryPosition, to version: UInt64
     ) throws(RecoveryFault) -> HistoryPosition? {

@@ -1,51 +1,53 @@
 internal import JSONCoding
 internal import Storage
 
-/// Brings a subscriber from a position that only the journal has to the live stream.
+/// Reads the journal for a subscriber until the live stream covers the subscriber's position.
 ///
-/// Design: slices, paced by the reader: the next one is read when the one before is written. Once
-/// the stream in memory covers what comes next, the subscriber becomes an offset in it like all
-/// others: no gap, no repeat. Between two slices the reader holds no event in memory.
+/// Design: the journal is read in slices, at the reader's speed: the next slice is read when the one
+/// before is written. When the stream in memory covers the next events, the subscriber becomes an
+/// offset in it like all others: no gap, no repetition. Between two slices the reader holds no
+/// event in memory.
 ///
 /// Readers of one selection at one position share a slice (``CatchUpCache``): after a restart
-/// thousands come back at the same moment. They get it in the loop's background
+/// thousands reconnect at the same time. They get it through the loop's background queue
 /// (``BackgroundQueue``): a thousand slices at once would delay all other requests.
 final class CatchUp {
     private let session: Session
     private let persistence: PersistenceState
     private let subscriber: Subscriber
     private var framer: EventFramer
-    /// Everything up to here is written or in the subscriber's `unsent`. On the action log a part is
-    /// a note; elsewhere it is an event of the record.
+    /// The entries up to here are written or in the subscriber's `unsent`. On the action log a part
+    /// is a note; otherwise it is an event of the record.
     private var reached: HistoryPosition
-    /// Notes up to here have been read, and are not shown on this stream.
+    /// Notes up to here have been read. This stream does not show notes.
     private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
-    /// The client has no id yet: it could not continue if it were cut off now.
+    /// The client has no event id yet: it could not continue if the connection ended now.
     private var needsID: Bool
-    /// The client wants everything that is kept and has got nothing: wherever that begins, nothing
-    /// is missing before it. What was kept when the stream was opened may have been trimmed since.
+    /// The client requests all kept events and has got none: the first event may be any one. The
+    /// oldest event at the time of the request may have been trimmed since.
     private var isAtStart: Bool
     private var startTries = 0
     private var isReading = false
     private var isOver = false
 
-    /// Precedent: a socket's send buffer holds a few hundred KB; more would only wait here.
+    /// Precedent: a socket's send buffer holds a few hundred KB; more bytes would wait in memory.
     private static let sliceBytes = 65_536
-    /// The state before the first record may be trimmed while the record is read: then both are
-    /// read again. A state that can't be rebuilt looks the same, and ends in a reset.
+    /// The state before the first record may be trimmed while the record is read: both are read again
+    /// then. A state that cannot be rebuilt looks the same, so the number of attempts is limited; the
+    /// last failure ends in a reset.
     private static let startLimit = 4
 
     /// - Parameters:
-    ///   - position: the last one that the client has.
-    ///   - isFromStart: the client wants everything that is kept, and has no id.
+    ///   - position: the client's position.
+    ///   - isFromStart: the client requests all kept events, and has no event id.
     init(
         _ subscriber: Subscriber, of session: Session, after position: HistoryPosition,
         isFromStart: Bool
     ) {
         guard let persistence = session.persistence else {
-            preconditionFailure("without an archive there is nothing to catch up with")
+            preconditionFailure("catching up needs an archive")
         }
         self.session = session
         self.persistence = persistence
@@ -57,30 +59,30 @@ final class CatchUp {
         session.beginArchiveRead()
     }
 
-    /// Stops reading. What is on its way is ignored.
+    /// Stops reading. Results that arrive later are ignored.
     func end() {
         guard !isOver else { return }
         isOver = true
         session.endArchiveRead()
     }
 
-    /// Everything read so far is written: joins the stream if that covers what is next, else reads a
-    /// slice.
+    /// Continues after all bytes are written: joins the stream if it covers the next entry, else reads
+    /// a slice.
     func proceed() {
         guard !isOver, !isReading else { return }
         if needed >= subscriber.stream.coveredAfter { return join() }
-        // A note may follow the last record, under the number of the next one.
+        // A note after the last record has the number of the next record.
         read(through: session.history.committed.number + (isLog ? 1 : 0))
     }
 
     private var selection: Selection { framer.selection }
     private var isLog: Bool { selection.log }
 
-    /// Everything after this position has to be read.
+    /// Entries after this position have to be read.
     private var needed: HistoryPosition { isLog ? reached : reached.recordBefore }
 
-    /// Invariant: nothing is missing between two records; notes may be, where none were kept.
-    /// After a note comes the record of its own number, which may be trimmed by now.
+    /// Invariant: no record is missing between two records; notes are, where none were kept. A note
+    /// is followed by the record of its number, which may have been trimmed since.
     private func isNext(_ record: HistoryEntry) -> Bool {
         isAtStart || record.number == needed.nextNumber
     }
@@ -111,13 +113,13 @@ final class CatchUp {
 
     // MARK: Reading
 
-    /// Reads the next slice, or waits for the reader that reads it already.
+    /// Reads the next slice, or waits for another reader that is reading it.
     private func read(through last: UInt64) {
         isReading = true
         let (session, key) = (session, session.key)
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart)
-        // Framing a state depends on the states before, which each reader has for itself.
+        // Framing a state depends on the states before it, which differ between readers.
         let isShared = !selection.readsStates
         if isShared {
             if let slice = persistence.slices[place] {
@@ -135,14 +137,14 @@ final class CatchUp {
                     if let shown = shown(of: result) { show(shown) }
                 }
             }
-            // The first reader that is still there frames the slice, for later ones too.
-            for reader in persistence.slices.takeWaiting(for: place) {
+            // The first reader that still exists frames the slice for all.
+            for reader in persistence.slices.removeWaiting(for: place) {
                 guard let slice = persistence.slices[place] ?? reader.frame(result) else {
                     continue
                 }
                 session.table.background.append { reader.receive(slice) }
                 guard persistence.slices.insert(slice, at: place) else { continue }
-                // Not kept longer: a reader that accepts nothing would keep it for ever.
+                // Removed soon: otherwise a reader that accepts no bytes would keep it for ever.
                 session.table.background.whenEmpty { [persistence] in
                     persistence.slices.removeAll()
                 }
@@ -158,7 +160,7 @@ final class CatchUp {
         send(slice.framed)
     }
 
-    /// Nil if there is nothing to send; then the reader has continued already.
+    /// Nil if there is nothing to send; the reader has already continued then.
     private func frame(_ result: Result<[HistoryEntry], JournalFailure>) -> CatchUpCache.Slice? {
         guard let shown = shown(of: result), let framed = frame(shown) else { return nil }
         // Until its turn in the background queue.
@@ -166,7 +168,7 @@ final class CatchUp {
         return CatchUpCache.Slice(framed: framed, reached: reached)
     }
 
-    /// The entries that were read and may be shown; nil if there are none.
+    /// The entries of the result that may be shown; nil if there are none.
     private func shown(of result: Result<[HistoryEntry], JournalFailure>) -> [HistoryEntry]? {
         guard let entries = receive(result) else { return nil }
         let shown = isLog ? entries : entries.filter { $0.part == 0 }
@@ -175,8 +177,8 @@ final class CatchUp {
             proceed()
             return nil
         }
-        // Invariant: an entry whose commit the session has not heard of is left to the stream, which
-        // would otherwise show it a second time.
+        // Invariant: the stream shows an entry whose commit was not yet reported to the session. Shown
+        // here, it would be shown twice.
         let end = session.committedPosition(for: selection)
         let known = Array(shown.prefix { $0.position <= end })
         if isAtStart, !begins(with: known.first) {
@@ -192,21 +194,21 @@ final class CatchUp {
         return nil
     }
 
-    /// Whether everything that is kept begins with the journal's first entry. If not, the file was
-    /// trimmed further than memory, or is empty: then it begins where the stream does.
+    /// Whether the kept entries begin with the journal's first one. If not, the file was trimmed
+    /// further than memory, or is empty: the stream has the oldest entry then.
     private func begins(with first: HistoryEntry?) -> Bool {
         let stream = subscriber.stream
         let kept = session.keptPosition(for: selection)
         if let first, first.number <= kept.nextNumber { return true }
-        // History that is too large for the stream is not shown; the rest is.
+        // If the history is too large for the stream, only a part of it is shown.
         guard session.extend(stream, backTo: kept) || first == nil else { return true }
         isAtStart = false
         reached = stream.coveredAfter
         return false
     }
 
-    /// Nil if the reader is gone, or if nothing could be read: then the connection ends, and the
-    /// client comes back with the id it has.
+    /// Nil if the reader has ended, or if the journal could not be read: the connection ends then, and
+    /// the client reconnects with its last event id.
     private func receive<Value>(_ result: Result<Value, JournalFailure>) -> Value? {
         isReading = false
         guard !isOver else { return nil }
@@ -238,7 +240,7 @@ final class CatchUp {
         if subscriber.send(framed) { proceed() }
     }
 
-    /// Nil: the entries can't be shown, and the connection ends.
+    /// Nil if the entries cannot be shown; the connection ends then.
     private func frame(_ entries: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
         do {

@@ -1,14 +1,14 @@
 internal import Storage
 
-/// Slices of the journal that several readers of one session want at about the same time.
+/// Slices of the journal that several readers of one session need at about the same time.
 struct CatchUpCache {
     /// A slice depends on its selection and on the position after which it begins.
     struct Key: Hashable {
         let selection: Selection
         let reached: HistoryPosition
         let passed: HistoryPosition
-        /// Whether the slice may begin later: its readers want everything that is kept, wherever
-        /// that begins.
+        /// Whether the slice may begin later: its readers request all kept events, from whichever is
+        /// the oldest.
         let isFromStart: Bool
     }
 
@@ -21,7 +21,7 @@ struct CatchUpCache {
     private var waiting: [Key: [CatchUp]] = [:]
     /// The newest last.
     private var slices: [(key: Key, slice: Slice)] = []
-    /// Readers reach a position one after the other, but not far apart.
+    /// Readers reach a position at slightly different times.
     private static let limit = 4
 
     /// Adds a reader that waits for a slice.
@@ -36,7 +36,9 @@ struct CatchUpCache {
     /// A slice was read.
     ///
     /// - Returns: the readers that have waited for it.
-    mutating func takeWaiting(for key: Key) -> [CatchUp] { waiting.removeValue(forKey: key) ?? [] }
+    mutating func removeWaiting(for key: Key) -> [CatchUp] {
+        waiting.removeValue(forKey: key) ?? []
+    }
 
     subscript(key: Key) -> Slice? { slices.last { $0.key == key }?.slice }
 

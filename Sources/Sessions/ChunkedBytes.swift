@@ -1,13 +1,13 @@
 internal import DequeModule
 
-/// Bytes that are appended at the end, dropped at the front and read anywhere between, each under
-/// an absolute offset that never changes.
+/// A byte queue with random access: bytes are appended at the end and dropped at the front. Each byte
+/// has an absolute offset that never changes.
 ///
-/// Design: chunks, so that dropping frees memory and appending never moves what a reader is in
-/// the middle of. One `append` is never split over two chunks. Chunks start small, so that a
-/// session with one short event costs little, and double up to 64 KiB.
+/// Design: chunks, so that dropping frees memory and appending never moves bytes that are being
+/// read. The bytes of one `append` are in one chunk. Chunks start small, so that a session with one
+/// short event costs little, and double up to 64 KiB.
 package struct ChunkedBytes {
-    /// Bytes that lie together.
+    /// Contiguous bytes.
     struct Chunk {
         /// The offset of the chunk's first byte.
         fileprivate(set) var start: Int
@@ -18,9 +18,9 @@ package struct ChunkedBytes {
 
     /// Invariant: consecutive: each chunk starts where the one before it ends.
     private var chunks: Deque<Chunk> = []
-    /// The offset of the first byte that is kept.
+    /// The offset of the first kept byte.
     package private(set) var start = 0
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     package private(set) var end = 0
 
     private static let smallestChunkBytes = 256
@@ -54,16 +54,15 @@ package struct ChunkedBytes {
         return offset
     }
 
-    /// Puts bytes before the first one; their offsets run down from `start`.
+    /// Inserts bytes before the first one; `start` becomes the offset of the first of them.
     package mutating func prepend(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        cutDropped()
+        removeDropped()
         start -= bytes.count
         chunks.prepend(Chunk(start: start, bytes: bytes))
     }
 
-    /// Forgets everything before `offset`; whole chunks are freed, a part of one stays until the
-    /// rest of it goes.
+    /// Drops the bytes before `offset`. A chunk is freed when its last byte is dropped.
     package mutating func drop(before offset: Int) {
         start = min(max(start, offset), end)
         while let first = chunks.first, first.end <= start {
@@ -71,7 +70,7 @@ package struct ChunkedBytes {
         }
     }
 
-    /// Forgets everything from `offset` on.
+    /// Drops the bytes from `offset` on.
     package mutating func drop(from offset: Int) {
         end = max(min(end, offset), start)
         while let last = chunks.last, last.end > end {
@@ -83,8 +82,8 @@ package struct ChunkedBytes {
         }
     }
 
-    /// Cuts off what is dropped of the first chunk: its offsets are about to mean other bytes.
-    private mutating func cutDropped() {
+    /// Removes dropped bytes from the first chunk, because their offsets are used again.
+    private mutating func removeDropped() {
         guard let first = chunks.first, first.start < start else { return }
         if first.end <= start {
             chunks.removeFirst()
@@ -94,31 +93,32 @@ package struct ChunkedBytes {
         }
     }
 
-    /// Gives the pieces from `offset` to the end, in order, until `take` wants no more.
+    /// Passes the bytes from `offset` to the end, chunk by chunk, until `receive` returns false.
     ///
-    /// Precondition: `start <= offset <= end`.
-    package func read(from offset: Int, _ take: (Span<UInt8>) -> Bool) {
+    /// - Precondition: `start <= offset <= end`.
+    package func read(from offset: Int, _ receive: (Span<UInt8>) -> Bool) {
         precondition(offset >= start && offset <= end, "the offset is not kept")
         var index = chunkIndex(of: offset)
         var from = offset
         while index < chunks.count {
             let chunk = chunks[index]
-            guard take(chunk.bytes.span.extracting((from - chunk.start)..<chunk.bytes.count)) else {
-                return
-            }
+            let span = chunk.bytes.span.extracting((from - chunk.start)..<chunk.bytes.count)
+            guard receive(span) else { return }
             index += 1
             from = chunk.end
         }
     }
 
-    /// One appended piece, whole. Precondition: the range lies inside one `append`.
+    /// A range of bytes.
+    ///
+    /// - Precondition: one `append` has added all of them.
     package func piece(_ range: Range<Int>) -> ArraySlice<UInt8> {
         guard !range.isEmpty else { return [] }
         let chunk = chunks[chunkIndex(of: range.lowerBound)]
         return chunk.bytes[(range.lowerBound - chunk.start)..<(range.upperBound - chunk.start)]
     }
 
-    /// Almost always the last chunk: readers that keep up are there.
+    /// Searches from the last chunk: nearly all readers are there.
     private func chunkIndex(of offset: Int) -> Int {
         var index = chunks.count - 1
         while index > 0, chunks[index].start > offset {

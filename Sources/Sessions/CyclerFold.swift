@@ -3,7 +3,7 @@ internal import Cyclers
 internal import Reactors
 internal import Storage
 
-/// Rebuilds the state of a Cycler: each record has the whole state.
+/// Rebuilds the state of a Cycler. Each record contains the whole state.
 final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
     private(set) var state: C.State
     private(set) var version: UInt64 = 0

@@ -373,7 +373,7 @@ extension CyclerMachine: ActionRunner {
     func step(of tag: ActionTag) -> Step? { waiting.step(of: tag) }
 
     /// The events of the turn are applied when the action waits again, or has ended. If one of them
-    /// has no JSON, the action fails, and nothing of the turn happens.
+    /// has no JSON, the action fails, and the turn changes nothing.
     func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         let (state, version) = (cycler.state.value, cycler.version)
         // Before `act`, which removes the action from the muted ones if it ends.

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// Ids of sessions that have ended, up to a limit; the oldest are forgotten first.
+/// Ids of ended sessions, up to a limit; the oldest are forgotten first.
 ///
 /// The id of a session that is created again stays here: a look-up finds the session in memory first,
 /// and if its creation fails the id is still that of an ended session.

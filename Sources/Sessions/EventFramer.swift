@@ -1,32 +1,31 @@
 internal import Storage
 internal import Wire
 
-/// Frames a session's history as Server-Sent Events for one selection: entries of memory and of the
-/// journal alike.
+/// Frames a session's history as Server-Sent Events for one selection, both entries in memory and
+/// entries from the journal.
 ///
 /// Fields come in the order `event`, `id`, `data` (WHATWG HTML §9.2.6). On a chunked stream each
 /// event is one chunk (RFC 9112 §7.1).
 ///
-/// Each reader that stands at another position needs a framer of its own: a selected part of the
-/// state is shown only when it changes.
+/// Readers at different positions need different framers: a selected part of the state is shown only
+/// when it changes.
 struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last; only with `.part`.
+    /// The part of the state that was shown last; only for `.part`.
     private var shownPart: [UInt8]?
 
-    /// Called for each event: its position, with the part that it has on every stream, and where it
-    /// ends in `out`.
+    /// Called for each event with its position, including its part, and the offset of its end in
+    /// `out`.
     typealias Ended = (_ position: HistoryPosition, _ end: Int) -> Void
 
     init(_ selection: Selection) { self.selection = selection }
 
     // MARK: The state
 
-    /// Sets what the readers know of the state when the next record comes.
+    /// Sets the state that the readers have before the next record.
     mutating func showsPart(of state: [UInt8]) { shownPart = part(of: state) }
 
-    /// The state, or the part of it, that is to be shown after a mutation; nil if the part is the
-    /// same as before.
+    /// The state or the part of it to show after a mutation; nil if the part has not changed.
     mutating func change(to state: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard case .part = selection.states else { return state }
         let part = part(of: Array(state))
@@ -45,12 +44,12 @@ struct EventFramer {
 
     /// Appends the selected events of one record.
     ///
-    /// Only the last one carries the bare position (contract §1), so that a connection that is cut
-    /// between two of them neither loses nor repeats any.
+    /// Only the last one has the position without a part (contract §1), so that a client whose
+    /// connection ends between two of them neither loses nor repeats an event.
     ///
     /// - Parameters:
-    ///   - events: all events of the record, selected or not, without the state: a part is an
-    ///     event's index among all of them, so that it means the same on every stream.
+    ///   - events: all events of the record without the state. An event's part is its index among
+    ///     all of them, selected or not, so that it is the same on every stream.
     ///   - state: the state to show, which is the last event.
     ///   - skipped: events up to this part were shown before.
     func append(
@@ -105,7 +104,7 @@ struct EventFramer {
 /// The events of one record, without its state.
 protocol RecordEvents {
     var count: Int { get }
-    /// Nil: no event of today's reactor; it counts as a part and is not shown.
+    /// Nil if the present reactor has no such event: it counts as a part and is not shown.
     func source(at offset: Int) -> EventSource?
     /// One line of JSON.
     func data(at offset: Int) -> ArraySlice<UInt8>
@@ -167,8 +166,8 @@ extension EventFramer {
         if isChunked { ChunkEncoder.appendEnd(to: &out) }
     }
 
-    /// The block that announces that the following events do not continue those the client has. It
-    /// is no chunk.
+    /// The block that announces a gap: the following events do not continue the client's. Not framed
+    /// as a chunk.
     static func resetBlock(_ reason: ResetReason, _ position: Position) -> [UInt8] {
         var block: [UInt8] = []
         let data = Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)
@@ -176,7 +175,7 @@ extension EventFramer {
         return block
     }
 
-    /// The block that sets Last-Event-ID and dispatches nothing. It is no chunk.
+    /// The block that sets Last-Event-ID and dispatches no event. Not framed as a chunk.
     static func idBlock(_ position: Position) -> [UInt8] {
         var block = idField
         position.append(to: &block)

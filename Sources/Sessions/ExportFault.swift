@@ -1,17 +1,17 @@
 package import Storage
 
-/// Why a state can't be handed to another session.
+/// Why a state cannot be exported to another session.
 package enum ExportFault: Error, Sendable {
-    /// Those of the range can.
+    /// The version is not kept. The versions of the range are.
     case versionUnknown(ClosedRange<UInt64>)
     case unreadable(JournalFailure)
     case unencodable(String)
-    /// It was deleted meanwhile.
+    /// The session was deleted.
     case gone(SessionID)
 }
 
 extension JournalFailure {
-    /// Nothing was applied: what the request was decided upon is not believed any more.
+    /// Nothing was applied: the session's state in memory was discarded.
     static let leftMemory = JournalFailure(
         reason: .unavailable, detail: "the session left memory after a failed commit")
 }

@@ -1,38 +1,38 @@
 internal import DequeModule
 internal import Storage
 
-/// The part of a session's history that memory keeps: each record and note once, their events
-/// encoded once.
+/// The part of a session's history that memory keeps: each record and note once, with their encoded
+/// events.
 ///
-/// Design: every stream of the session is framed from it. It is bounded by ``Retention``; what was
-/// dropped is in the journal, or answers `reset`. Records and notes are dropped at different times,
-/// so each kind has a lane of its own; ``entries(after:through:notes:)`` shows them as one order.
+/// Design: every stream of the session is framed from it. ``Retention`` bounds it; a reader of dropped
+/// entries reads the journal, or gets a `reset`. Records and notes are dropped at different times,
+/// so each kind has a lane of its own; ``entries(after:through:notes:)`` merges them in order.
 ///
-/// Why a class whose properties are few and set by its own methods alone: a property that a call
-/// into other code may reach is checked for overlapping access at run time (ADR-0013).
+/// Why a class with few properties that only its own methods set: a property that other code may
+/// access during a call is checked for overlapping access at run time (ADR-0013).
 final class History {
     private let records = HistoryLane()
-    /// Nil while the action log is not wanted: the journal keeps none and no client has read it.
+    /// Nil while the action log is unused: the journal keeps none and no client has read it.
     private var notes: HistoryLane?
     /// The newest record and the notes after it, committed or not.
     private(set) var newest = HistoryEnd()
-    /// Everything up to here may be shown. Invariant: not after `newest`.
+    /// Entries up to here may be shown. Invariant: not after `newest`.
     private(set) var committed = HistoryEnd()
-    /// Everything after this record is kept.
+    /// Records after this one are kept.
     private(set) var keptAfter: UInt64 = 0
     /// The version of the state at `keptAfter`.
     private(set) var keptVersion: UInt64 = 0
     /// The record at which `keptVersion` was reached; nil if that was before the session woke.
     private var keptVersionNumber: UInt64? = 0
-    /// Notes after this position are kept, as far as any were built.
+    /// Notes after this position are kept, if they were made.
     private var notesKeptAfter = HistoryPosition(0)
-    /// The weight of entries that were dropped and whose versions the machine still keeps.
+    /// The weight of dropped entries whose versions the machine still keeps.
     private(set) var droppedWeight = 0
 
-    /// Begins anew, when the session comes into memory or leaves it.
+    /// Removes every entry, when the session is loaded into memory or leaves it.
     ///
     /// - Parameters:
-    ///   - end: where the session stands; everything before is in the journal alone.
+    ///   - end: the session's newest position; only the journal has the entries up to it.
     ///   - keepsNotes: whether the journal keeps notes.
     func restart(at end: HistoryEnd, keepsNotes: Bool) {
         records.removeAll()
@@ -64,13 +64,14 @@ final class History {
     /// - Parameter data: one line of JSON. The state is the last event of a record.
     func append(_ source: EventSource, _ data: [UInt8]) { records.append(source, data) }
 
-    /// Adds to the newest record what memory keeps for it besides: its mutation, or its state.
+    /// Adds to the newest record's weight the size of its mutation or its state, which the machine
+    /// keeps.
     func weigh(_ bytes: Int) { records.weigh(bytes) }
 
     /// Whether notes are kept.
     var keepsNotes: Bool { notes != nil }
 
-    /// Keeps notes from now on. Those of before are not made up.
+    /// Keeps notes from now on. Earlier ones do not exist.
     func keepNotes() { notes = notes ?? HistoryLane() }
 
     /// Adds a note before the next record.
@@ -90,7 +91,7 @@ final class History {
     /// The journal has everything up to `end`.
     func commit(_ end: HistoryEnd) { committed = end }
 
-    /// Removes everything after `end`, which was not committed.
+    /// Removes every entry after `end`. None of them was committed.
     func rollBack(to end: HistoryEnd) {
         records.removeAll(after: HistoryPosition(end.number))
         notes?.removeAll(after: end.position)
@@ -99,22 +100,22 @@ final class History {
 
     // MARK: Reading
 
-    /// Everything after this position is kept for a reader.
+    /// The position after which every entry is kept for a reader.
     ///
-    /// - Parameter notes: whether the reader wants notes, too.
+    /// - Parameter notes: whether the reader reads notes, too.
     func keptPosition(notes wantsNotes: Bool) -> HistoryPosition {
         let records = HistoryPosition(keptAfter)
         return wantsNotes && keepsNotes ? max(records, notesKeptAfter) : records
     }
 
-    /// Everything up to this position may be shown to a reader.
+    /// The newest position that may be shown to a reader.
     func committedPosition(notes wantsNotes: Bool) -> HistoryPosition {
         wantsNotes ? committed.position : HistoryPosition(committed.number)
     }
 
-    /// Entries, or that the first of them was dropped.
     enum Answer {
         case entries(HistorySlice)
+        /// The first of the entries was dropped.
         case trimmed
     }
 
@@ -129,7 +130,7 @@ final class History {
                 through: min(end, newest.position)))
     }
 
-    /// The entries after `start` up to `end`, with notes; those that are kept.
+    /// The kept entries after `start` up to `end`, with notes.
     func slice(after start: HistoryPosition, through end: HistoryPosition) -> HistorySlice {
         HistorySlice(records, notes, after: start, through: end)
     }
@@ -147,7 +148,7 @@ final class History {
         return records.item(Int(number - keptAfter) - 1).head.version
     }
 
-    /// The record at which a kept version was reached; nil if that is not known here.
+    /// The record at which a kept version was reached; nil if memory does not know it.
     func number(of version: UInt64) -> UInt64? {
         guard version > keptVersion else { return version < keptVersion ? nil : keptVersionNumber }
         let index = records.firstIndex { $0.version >= version }
@@ -156,13 +157,13 @@ final class History {
 
     // MARK: Trimming
 
-    /// Whether ``trim(to:)`` would drop something.
+    /// Whether the history exceeds its limits, so that ``trim(to:)`` may drop entries.
     func exceeds(_ retention: Retention) -> Bool {
         records.exceeds(retention) || (notes?.exceeds(retention) ?? false)
     }
 
-    /// Drops the oldest entries until each lane is within the limits, but nothing that is not
-    /// committed, and not the newest record.
+    /// Drops the oldest entries until each lane is within the limits. Entries that are not committed,
+    /// and the newest record, are kept.
     func trim(to retention: Retention) {
         while records.exceeds(retention), records.count > 1 {
             let (head, weight) = records.first
@@ -194,21 +195,23 @@ package enum EventSource: Sendable, Equatable {
     case pulse(Int)
     /// An activity, by its index in the session's table of activity names.
     case activity(Int)
-    /// The whole state, encoded because it was read by a stream when the record was made.
+    /// The whole state, encoded because a stream showed states when the record was made.
     case state
     /// The content of a note or of a failure, which only the action log shows.
     case content
 }
 
-/// How much of a session's history stays in memory. Older positions answer `reset`.
+/// The limits of a session's history in memory. A reader at an older position gets a `reset`.
 package struct Retention: Sendable, Equatable {
-    /// Records kept per session, at least 1.
+    /// The number of records per session, at least 1.
     package var records: Int
-    /// Bytes of history kept per session, and of framed events per stream; the newest record is
-    /// kept even if it alone is larger. A session's history is its encoded events, and its
-    /// mutations, or, where it is a Cycler's, its states, each measured by its JSON. Where the
-    /// journal has them encoded each is; elsewhere those of requests are measured every eighth
-    /// time, and between count as much as the last one or as the body that brought them.
+    /// Bytes of history per session, and of framed events per stream. The newest record is kept even
+    /// if it alone is larger.
+    ///
+    /// A session's history is its encoded events and its mutations (of a Cycler, its states), each
+    /// measured as JSON. If the journal keeps records, each is measured. Otherwise only some mutations
+    /// of requests are; the others count as much as the last measured one, or as the request's body
+    /// if that is larger.
     package var bytes: Int
 
     package init(records: Int = 1_000, bytes: Int = 1_048_576) {

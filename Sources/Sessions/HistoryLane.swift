@@ -3,11 +3,11 @@ internal import Storage
 
 /// Consecutive entries of one kind, records or notes, with their events.
 final class HistoryLane {
-    /// An entry; its events are those from `firstEvent` to the next entry's.
+    /// An entry. Its events end before the next entry's `firstEvent`.
     struct Item {
         let head: HistoryEntry.Head
         fileprivate let firstEvent: Int
-        /// Bytes that memory keeps for the entry besides its events.
+        /// Bytes that the machine keeps for the entry.
         fileprivate var weight = 0
     }
 
@@ -21,7 +21,7 @@ final class HistoryLane {
     private var events: Deque<Event> = []
     private var payload = ChunkedBytes()
     private(set) var count = 0
-    /// The absolute index of the first event that is kept, and the one after the last.
+    /// The absolute index of the first kept event, and the index after the last one.
     private var firstEvent = 0
     private var nextEvent = 0
     /// Invariant: the sum of the weights and of the events' bytes.
@@ -46,7 +46,7 @@ final class HistoryLane {
         bytes += data.count
     }
 
-    /// Adds to the newest entry, if there is one, what memory keeps for it besides.
+    /// Adds to the weight of the newest entry, if there is one.
     func weigh(_ weight: Int) {
         if items.addToLast(weight) { bytes += weight }
     }
@@ -55,10 +55,12 @@ final class HistoryLane {
 
     func item(_ index: Int) -> Item { items[index] }
 
-    /// - Precondition: there is one.
+    /// - Precondition: there is an entry.
     var first: (head: HistoryEntry.Head, weight: Int) { (items[0].head, items[0].weight) }
 
-    /// The index of the first entry for which `predicate` holds, as it does for all that follow.
+    /// The index of the first entry for which `predicate` holds.
+    ///
+    /// - Precondition: it holds for all later entries, too.
     func firstIndex(where predicate: (HistoryEntry.Head) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -68,7 +70,7 @@ final class HistoryLane {
         return low
     }
 
-    /// The index of the first entry after `position`. Readers are mostly at the end.
+    /// The index of the first entry after `position`. Most readers are at the end.
     func index(after position: HistoryPosition) -> Int {
         guard count > 0, items[count - 1].head.position > position else { return count }
         guard count > 1, items[count - 2].head.position > position else { return count - 1 }
@@ -129,7 +131,7 @@ final class HistoryLane {
 }
 
 extension Deque<HistoryLane.Item> {
-    /// False: there is no last one.
+    /// - Returns: false if there is no item.
     fileprivate mutating func addToLast(_ weight: Int) -> Bool {
         guard !isEmpty else { return false }
         self[count - 1].weight += weight
@@ -137,7 +139,7 @@ extension Deque<HistoryLane.Item> {
     }
 }
 
-/// The events of one entry that memory keeps. Valid until the history changes.
+/// The events of one kept entry. Valid until the history changes.
 struct KeptEvents: RecordEvents {
     private let lane: HistoryLane
     private let first: Int
@@ -158,7 +160,7 @@ struct KeptEvents: RecordEvents {
     /// The state after the record, if it was encoded when the record was made.
     var state: ArraySlice<UInt8>? { hasState ? lane.data(ofEvent: first + count) : nil }
 
-    /// The content of an entry that is no mutation: its one event.
+    /// The content of an entry other than a mutation: its only event.
     var content: ArraySlice<UInt8> { count > 0 ? data(at: 0) : [] }
 }
 

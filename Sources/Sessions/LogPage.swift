@@ -1,16 +1,16 @@
 internal import Storage
 
-/// A page of an action log: `{"entries":[…],"next":…}`, or with `"reset":{"reason":…}` before it where
-/// the requested position can't be continued; then it begins with the oldest entry that is kept.
+/// A page of an action log: `{"entries":[…],"next":…}`. If the log cannot continue at the requested
+/// position, the page begins with the oldest kept entry, and the object with `"reset":{"reason":…}`.
 ///
-/// `next` is the position after which the next page begins; it is absent if nothing follows.
+/// `next` is the position after which the next page begins; absent if there is no next page.
 struct LogPage {
     static let limitBytes = 1_048_576
 
     private var body = Array("{".utf8)
     private let limit: Int
     private let start: HistoryPosition
-    /// Everything up to here is shown, or is nothing that the log shows.
+    /// Entries up to here are in the page, or are not shown by the log.
     private var reached: HistoryPosition
     private var count = 0
 
@@ -41,8 +41,8 @@ struct LogPage {
         return true
     }
 
-    /// - Parameter end: the newest position that may be shown. Without a single entry before it
-    ///   nothing is to be expected from a next page.
+    /// - Parameter end: the newest position that may be shown. A page without an entry has no next
+    ///   page.
     consuming func finish(through end: HistoryPosition, _ generation: Generation) -> [UInt8] {
         body.append(UInt8(ascii: "]"))
         if reached > start, reached < end {

@@ -4,22 +4,22 @@ internal import Storage
 struct LogReader {
     let session: Session
 
-    /// Reads a page. It shows what is committed when it is answered.
+    /// Reads a page of the entries that are committed when the reply is sent.
     func read(_ request: LogPageRequest) {
         if let start = archivedStart(request) { return readArchive(request, after: start) }
         session.answer(.log(request))
     }
 
-    /// Answers with a page of what is committed now.
+    /// Replies with a page of the entries that are committed now.
     ///
-    /// Why not decided when the page is asked for: an earlier step may commit meanwhile, and trims
-    /// what the page begins with.
+    /// Why the source is decided again: an earlier step may have been committed since the request, and
+    /// may have trimmed the page's first entries.
     func deliver(_ request: LogPageRequest) {
         if let start = archivedStart(request) { return readArchive(request, after: start) }
         session.table.output.reply(session.content(.logPage(page(request))), to: request.token)
     }
 
-    /// Where the page begins, if that is only in the journal.
+    /// The position at which the page begins, if only the journal has it.
     private func archivedStart(_ request: LogPageRequest) -> HistoryPosition? {
         guard let persistence = session.persistence else { return nil }
         var start = HistoryPosition(persistence.keptAfter)
@@ -32,7 +32,7 @@ struct LogReader {
 
     private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
         let (key, last) = (session.key, session.history.committed.number + 1)
-        // Entries whose commit the session has not heard of are left for a later page.
+        // Entries whose commit was not yet reported to the session are left for a later page.
         let end = session.committedPosition(for: .log)
         session.persistence?.readers.insert(request.token)
         session.askArchive { archive, answer in
@@ -53,12 +53,12 @@ struct LogReader {
         }
     }
 
-    /// The page of entries that the journal has.
+    /// The page, from the journal.
     private func page(
         _ request: LogPageRequest, of entries: [HistoryEntry], after start: HistoryPosition,
         through end: HistoryPosition
     ) -> [UInt8] {
-        // The file may have been trimmed further than memory is.
+        // The file may have been trimmed further than memory.
         if session.isRunning, !begins(with: entries.first) { return page(request, isTrimmed: true) }
         let isTrimmed = entries.first.map { $0.number > start.nextNumber } ?? false
         var page = LogPage(
@@ -72,15 +72,15 @@ struct LogReader {
         return page.finish(through: end, session.generation)
     }
 
-    /// Whether everything that is kept begins with the journal's first entry.
+    /// Whether the kept entries begin with the journal's first one.
     private func begins(with first: HistoryEntry?) -> Bool {
         guard let first else { return false }
         return first.number <= session.keptPosition(for: .log).nextNumber
     }
 
-    /// The page of entries that memory has.
+    /// The page, from memory.
     ///
-    /// - Parameter isTrimmed: the entry after the requested position is kept nowhere.
+    /// - Parameter isTrimmed: the entry after the requested position is no longer kept.
     private func page(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
         var start = session.keptPosition(for: .log)
         var reset: ResetReason?
@@ -104,9 +104,9 @@ struct LogReader {
 package struct LogPageRequest: Sendable {
     /// The connection's token in the service.
     package var token: UInt64
-    /// Everything after this position, as the client sent it; nil: from the oldest that is kept.
+    /// The page begins after this position, as the client sent it; nil: with the oldest kept entry.
     package var after: String?
-    /// Entries at the most, at least 1. A page ends sooner when it has a mebibyte.
+    /// The maximal number of entries, at least 1. A page of a mebibyte ends earlier.
     package var limit: Int
 
     package init(token: UInt64, after: String?, limit: Int) {

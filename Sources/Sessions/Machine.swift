@@ -3,19 +3,19 @@ public import JSONCoding
 public import Reactors
 package import Storage
 
-/// A reactor or a Cycler at work in a session, its types erased: bytes in, bytes out.
+/// Runs the reactor or the Cycler of a session, with its types erased: bytes in, bytes out.
 ///
 /// Every call happens on the session's loop. The machine reports its decisions to the session, which
 /// gathers them in the present ``Step``.
 package protocol Machine: ActionReceiver, StateHistory, MachineLifecycle, StubControl {}
 
-/// Carries out actions.
+/// Receives actions.
 package protocol ActionReceiver: AnyObject, SendableMetatype {
-    /// Decodes every action of the body, then applies them; nothing is applied if one does not
-    /// decode.
+    /// Decodes every action of the body, then applies them. If one cannot be decoded, none is
+    /// applied.
     ///
-    /// - Returns: what became of them, or nil if all decode and `mayApply` is false: a precondition
-    ///   is evaluated after everything else (RFC 9110 §13.2.1).
+    /// - Returns: the result; nil if all can be decoded and `mayApply` is false: a precondition is
+    ///   evaluated after everything else (RFC 9110 §13.2.1).
     func receive(
         _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt?
@@ -23,73 +23,73 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
     /// The number of actions received: the next action has the number after it.
     var lastAction: UInt64 { get }
 
-    /// Whether nothing that these actions started is running.
+    /// Whether no effect of these actions is running.
     func isSettled(_ actions: [ActionTag]) -> Bool
 
-    /// Whether nothing that any action started is running.
+    /// Whether no effect is running, and the session is not stubbed.
     var isQuiet: Bool { get }
 }
 
-/// The states of the versions that are kept, and what made them.
+/// The states of the kept versions, and the mutations that made them.
 package protocol StateHistory: AnyObject {
-    /// Appends `{"<pulse>":<value>,…}` of the chosen pulses as they were shown at `version`.
+    /// Appends `{"<pulse>":<value>,…}`: the chosen pulses as they were shown at `version`.
     ///
     /// - Precondition: as for ``encodeState(_:at:in:to:)``.
     func encodePulses(
         _ chosen: UInt64, at version: UInt64, in session: Session, to out: inout [UInt8])
 
-    /// Appends the state as it is now or, if `version` is not nil, as it was then. Where it throws,
-    /// nothing is appended.
+    /// Appends the state at a version; nil: the present one. If it throws, nothing is appended.
     ///
     /// - Precondition: the version was not forgotten, and is not after the present one.
     func encodeState(
         _ form: StateForm, at version: UInt64?, in session: Session, to out: inout [UInt8]
     ) throws(JSONEncodingFailure)
 
-    /// Appends the mutation that made this version, as its record has it.
+    /// Appends the mutation that made this version, as it is in the version's record.
     ///
     /// - Precondition: the version before it was not forgotten.
     func encodeMutation(to version: UInt64, in session: Session, out: inout [UInt8])
 
-    /// Ends a sequence of calls with ascending versions, for which a state is kept between them.
+    /// Ends a sequence of calls with ascending versions. Between them the machine keeps the last
+    /// state.
     func endReplay()
 
-    /// Forgets states before this version, now or, unless `atOnce`, in a later batch.
+    /// Forgets states before this version: now, or, unless `atOnce`, in a later batch.
     ///
-    /// - Returns: whether they are forgotten.
+    /// - Returns: whether the states are forgotten.
     func forget(before version: UInt64, atOnce: Bool) -> Bool
 
-    /// Removes every version after this one, and cancels every effect: it may belong to what was
-    /// removed.
+    /// Removes every version after this one, and cancels every effect: its action may belong to a
+    /// removed version.
     func rollBack(to version: UInt64, in session: Session)
 
-    /// Starts to rebuild a state from what is saved, beside the present one.
+    /// Starts to rebuild a state from the journal. The present state stays.
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
 
     /// The reactor's `stateVersion`.
     var stateVersion: Int { get }
 }
 
-/// The beginning and the end of a stay in memory.
+/// The beginning and the end of a machine.
 package protocol MachineLifecycle: AnyObject {
-    /// Opens the reactor's sources, once in a life of the session, and applies the values they have
-    /// at present before the state is first shown. They are read from when they are launched.
+    /// Opens the reactor's sources, once per machine, and applies their present values before the
+    /// state is first shown. Each source is read from when its launch is called.
     ///
-    /// - Parameter isNew: whether the session has applied none of those before. If it may have, only
-    ///   values that change the state are applied.
+    /// - Parameter isNew: whether the session is new. If not, it may have applied these values
+    ///   before, and only values that change the state are applied.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch]
 
     /// Handles an action that was running when the process ended: it is received again, or a failure
     /// is recorded.
     func recover(_ action: RunningAction, in session: Session)
 
-    /// Cancels everything; nothing follows.
+    /// Cancels every effect. No call follows.
     func end(in session: Session)
 }
 
-/// The stub, which takes the reactor's place.
+/// The stub, which replaces the reactor.
 package protocol StubControl: AnyObject {
-    /// Takes the reactor out, shows another state, puts the reactor back in.
+    /// Removes the reactor, shows another state, or restores the reactor.
     func changeStub(_ change: StubChange) throws(StubRefusal)
 
     /// Appends `{"enabled":…,"actions":[…]}` and a line break.
@@ -97,7 +97,7 @@ package protocol StubControl: AnyObject {
 }
 
 extension Machine {
-    /// The decoded body, or why it cannot be decoded.
+    /// Decodes a body.
     func decode<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
         do {
             return try JSON.decode(type, from: body)
@@ -107,18 +107,18 @@ extension Machine {
     }
 }
 
-/// Begins to read a source that listens already. Letting go of it ends the listening.
+/// Begins to read a source that listens already. Releasing the closure ends the listening.
 package typealias SourceLaunch = @Sendable () -> Task<Void, Never>
 
 /// The result of the actions of one request.
 @usableFromInline
 package struct Receipt: Sendable {
-    /// The places of those that a hook turned down.
+    /// The indices of rejected actions.
     @usableFromInline
     package var rejected: [Int] = []
     @usableFromInline
     package var isBatch = false
-    /// Those whose effects are still running.
+    /// The actions whose effects are running.
     @usableFromInline
     package var unsettled: [ActionTag] = []
 
@@ -126,30 +126,29 @@ package struct Receipt: Sendable {
     init(isBatch: Bool = false) { self.isBatch = isBatch }
 }
 
-/// Why a request's actions were not even tried: the peer's fault, or ours for being too busy.
+/// Why a request's actions were refused as a whole. They changed nothing.
 @usableFromInline
 package enum ActionRefusal: Error, Sendable {
     case json(JSONRefusal)
     case empty
     case tooMany(limit: Int)
     case overloaded
-    /// It failed before it first waited; nothing of it happened.
+    /// A Cycler's action threw this error before it first waited.
     case failed(String)
-    /// It has something done by the session that it is a part of, and there is none.
+    /// The action needs the parent of its Cycler, and the parent's session does not exist.
     case parentMissing
-    /// As many actions of the session's Cycler wait for something as may.
+    /// The maximal number of actions of the session's Cycler wait for something.
     case tooManyRunning(limit: Int)
-    /// The state would be larger than it may be; nothing was applied.
+    /// The state would exceed the limit.
     case stateTooLarge(limit: Int)
-    /// Its state, a mutation or an event has no JSON, or none that could be read back; nothing of
-    /// it happened.
+    /// The state, a mutation or an event has no JSON, or none that can be decoded again.
     case notEncodable(_ what: String, JSONEncodingFailure)
-    /// A session remembers as many `Idempotency-Key`s as it may.
+    /// The session has the maximal number of `Idempotency-Key`s.
     case tooManyKeys(limit: Int)
 }
 
 extension ActionRefusal: CustomStringConvertible {
-    /// The reason, for a record of a failure.
+    /// The reason, for a failure's record.
     @usableFromInline
     package var description: String {
         switch self {
@@ -164,7 +163,7 @@ extension ActionRefusal: CustomStringConvertible {
     }
 }
 
-/// Work of an effect that is due once its step is committed.
+/// Work of an effect that is done when its step is committed.
 package enum EffectOrder: Sendable {
     case start(RunID, @Sendable () -> Task<Void, Never>)
     case cancel(RunID)

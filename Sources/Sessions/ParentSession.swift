@@ -2,12 +2,12 @@ internal import Cyclers
 internal import Reactors
 import Synchronization
 
-// A part of another Cycler, each in a session of its own.
+// A Cycler that is a part of another one. Each has a session of its own.
 //
-// Design: a session's id says whose part it is: `<parent>--<part>`. So the tie needs no record, is
-// there again after a restart, and leads to whatever session has that id then.
+// Design: a part's session id names the parent: `<parent>--<part>`. So the relation needs no record,
+// exists again after a restart, and refers to the session that has the parent's id at that time.
 extension SessionID {
-    /// The session that this one is a part of; nil if its id names none.
+    /// The id of the session that this one is a part of; nil if the id names none.
     var parent: SessionID? {
         guard let mark = text.range(ofLast: "--") else { return nil }
         return SessionID(String(text[..<mark]))
@@ -26,11 +26,11 @@ extension String {
     }
 }
 
-/// The parent's commit failed: nothing of the action happened.
+/// The parent's commit failed: the action has changed nothing.
 struct ParentCommitFailed: Error {}
 
-/// A task that waits for one answer. Let go of without one, wherever on its way (a loop that has
-/// stopped, a journal that is closed), it resumes the task with false.
+/// A task that waits for one answer. If the waiter is released without an answer (a loop has
+/// stopped, a journal is closed), it resumes the task with false.
 private final class Waiter: Sendable {
     private let continuation: Mutex<CheckedContinuation<Bool, Never>?>
 
@@ -38,7 +38,7 @@ private final class Waiter: Sendable {
         self.continuation = Mutex(continuation)
     }
 
-    /// The code that dequeues it resumes it.
+    /// Removes the continuation. The caller resumes it.
     func claim() -> CheckedContinuation<Bool, Never>? {
         continuation.withLock { $0.take() }
     }
@@ -47,13 +47,13 @@ private final class Waiter: Sendable {
 }
 
 extension CyclerMachine {
-    /// The way to this Cycler in the session that `session` is a part of, on whatever loop it is.
+    /// Sends actions to this Cycler in the session that `session` is a part of, on any loop.
     static func mailbox(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }
         let reach = session.table.services.reach
         return ParentDoor { action in
-            // The other loop may answer before this one has begun to wait: whether the action has
-            // waited, and so how a failure is reported, must not depend on that.
+            // The other loop may answer before this action waits. Whether the action has waited
+            // decides how a failure is reported, and must not depend on the other loop's speed.
             await Task.yield()
             let fault = Mutex<(any Error)?>(nil)
             let isApplied = await withCheckedContinuation { continuation in

@@ -1,18 +1,18 @@
 internal import JSONCoding
 public import Reactors
 
-/// The pulses of one session's state: finds which were assigned since the last look.
+/// The pulses of one session's state. It finds the pulses that were assigned since the last call.
 @usableFromInline
 struct PulseRecorder<State> {
     @usableFromInline
     let fields: [PulseField<State>]
-    /// Of the fields, in their order.
+    /// The locations of `fields`, in their order.
     @usableFromInline
     let locations: [PulseLocation<State>]
     /// The marks after the newest version, in the order of `fields`.
     @usableFromInline
     var marks: [PulseMark] = []
-    /// Where a pulse is encoded before it goes into the log; its capacity is kept.
+    /// The buffer in which pulses are encoded; its capacity is kept.
     private var scratch: [UInt8] = []
 
     init(_ fields: [PulseField<State>]) {
@@ -23,7 +23,7 @@ struct PulseRecorder<State> {
     @inlinable
     var isEmpty: Bool { locations.isEmpty }
 
-    /// From here on: nothing of this state is an event.
+    /// Records later assignments only: the values of this state are no events.
     mutating func look(at state: State) {
         marks = fields.map { $0.mark(in: state) }
     }
@@ -31,7 +31,7 @@ struct PulseRecorder<State> {
     /// Adds an event to the newest record for each pulse that was assigned since the last look.
     @inlinable
     mutating func record(_ state: State, in session: Session) {
-        // Not over `indices`: unspecialised, that is a collection of its own.
+        // Why not a loop over `indices`: unspecialised, they are a collection of their own.
         var index = 0
         while index < locations.count {
             let mark = locations[index].mark(in: state)
@@ -90,7 +90,7 @@ struct PulseRecorder<State> {
     }
 }
 
-/// Encodes whatever value a pulse has.
+/// Encodes the value of a pulse.
 @usableFromInline
 struct PulseEncoding: PulseValueVisitor {
     var out: [UInt8]

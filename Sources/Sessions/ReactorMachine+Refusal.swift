@@ -3,8 +3,8 @@ public import Reactors
 internal import Storage
 
 // A value without JSON, or whose JSON cannot be decoded, is rolled back before it is published
-// (contract §5). A request is refused as a whole. A mutation of an effect or a source has no caller
-// to refuse it to: it is dropped, and a failure record is written.
+// (contract §5). A request is refused as a whole. A mutation of an effect or a source has no request
+// that could be refused: it is dropped, and a failure record is written.
 
 /// Which values of a reactor are encoded as they are made.
 ///

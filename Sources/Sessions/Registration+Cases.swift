@@ -1,10 +1,10 @@
 internal import JSONCoding
 
 extension Registration {
-    /// The names of the action cases that the examples show, in their order, each once: what stands
-    /// in `type`, or the one member of an enum that is coded in Swift's own form.
+    /// The names of the action cases in the examples, in order, without repetitions: the value of
+    /// `type`, or the only key of an enum that is coded in Swift's default form.
     ///
-    /// Reads the examples anew each time: it is for the text of errors.
+    /// Decodes the examples each time: it is used for the text of errors only.
     package var exampleCases: [String] {
         var names: [String] = []
         for example in examples {

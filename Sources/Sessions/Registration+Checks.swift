@@ -1,10 +1,10 @@
 internal import JSONCoding
 internal import Reactors
 
-// Faults that would lose sessions later are refused at registration.
+// Refuses reactors whose sessions could not be restored later.
 extension Registration {
-    /// The pulses of a state under their coding keys, which are their names on the wire (contract
-    /// §5). One that the state does not encode as itself keeps its name in Swift.
+    /// The pulses of a state with their coding keys, which are their names on the wire (contract §5).
+    /// A pulse that the state does not encode as itself keeps its name in Swift.
     static func pulses<State: Encodable>(of initial: State) -> [PulseField<State>] {
         let fields = PulseFields.discover(State.self)
         guard !fields.isEmpty else { return [] }
@@ -12,14 +12,13 @@ extension Registration {
         return fields.map { field in
             let mark = field.mark(in: initial)
             let found = keys.filter { $0.mark == mark }.map(\.key)
-            // Two that were copied from one another have one mark.
+            // A copy of a pulse has the same mark as the original.
             guard let key = found.count == 1 ? found[0] : nil else { return field }
             return field.named(key)
         }
     }
 
-    /// Whether the state can be saved and read back, shown by the one that every session begins
-    /// with.
+    /// Whether states can be saved and read back, tested with the initial state.
     static func faults<State: Codable>(inState initial: State) -> [String] {
         if State.self is AnyObject.Type {
             return [
@@ -46,9 +45,9 @@ extension Registration {
         return []
     }
 
-    /// Activities that would be lost when they are emitted: their case has a reserved name.
+    /// Activities that could not be emitted, because their case has a reserved name.
     ///
-    /// An enum that reads any name, for what a later version may add, says nothing by reading these.
+    /// An enum that decodes any name, for forward compatibility, is not checked.
     static func faults<Activity: Codable>(
         inActivity type: Activity.Type, announced: [String]
     ) -> [String] {
@@ -58,8 +57,8 @@ extension Registration {
         }
     }
 
-    /// Cases that can be neither written nor read: one of their fields is called as what names the
-    /// case.
+    /// Cases that can be neither encoded nor decoded, because one of their fields has the name of the
+    /// key that names the case.
     static func faults<Tagged: Codable>(inCasesOf type: Tagged.Type, _ what: String) -> [String] {
         JSON.casesWithReservedField(type).map {
             "the \(what) \($0) has a field called \"type\", which names the case; call it otherwise"

@@ -1,25 +1,25 @@
 package import JSONCoding
 
-/// Which events of a session a stream carries, and how they are framed.
+/// The events of a session that a stream has, and their framing.
 ///
-/// Two subscribers with the same selection read the same bytes; that is why it is `Hashable`.
+/// Why `Hashable`: two subscribers with the same selection read the same bytes.
 package struct Selection: Hashable, Sendable {
     package enum States: Hashable, Sendable {
         case none
         case whole
-        /// One part of the state, and only when it changes (`distinctUntilChanged`).
+        /// One part of the state, shown only when it changes (`distinctUntilChanged`).
         case part(JSONPointer)
     }
 
-    /// A bit for each pulse, in declaration order. 64 at the most: a reactor with more is
-    /// refused when it is registered.
+    /// A bit for each pulse, in declaration order. At most 64: registration refuses a reactor with
+    /// more.
     package var pulses: UInt64
     package var activities: Bool
     package var states: States
-    /// Whether each event is one chunk (RFC 9112 §7.1): for HTTP/1.1. HTTP/1.0 does not know
-    /// chunks; its readers share a log of their own.
+    /// Whether each event is one chunk (RFC 9112 §7.1), for HTTP/1.1. HTTP/1.0 has no chunks; its
+    /// readers share another stream.
     package var isChunked = false
-    /// The action log, and nothing else.
+    /// Whether the stream shows the action log, and no other events.
     package private(set) var log = false
 
     /// The action log.
@@ -41,14 +41,14 @@ package struct Selection: Hashable, Sendable {
         case .pulse(let index): pulses & (1 << UInt64(index)) != 0
         case .activity: activities
         case .state: states == .whole
-        // Only the action log shows it.
+        // Shown on the action log only.
         case .content: false
         }
     }
 
     package var readsStates: Bool { states != .none }
 
-    /// Whether a stream of it has anything to show before the first event: activities are never
-    /// stored in the state.
+    /// Whether a stream begins with a snapshot. Activities are not part of the state, so a stream of
+    /// activities alone has none.
     package var hasSnapshot: Bool { pulses != 0 || readsStates }
 }

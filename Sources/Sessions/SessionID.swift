@@ -9,7 +9,7 @@ package struct SessionID: Hashable, Sendable {
         self.text = text
     }
 
-    /// The id that stands in `bytes` as it is; nil under the same rules.
+    /// The id in a range of `bytes`, without escapes; nil under the same rules.
     package init?(_ bytes: borrowing [UInt8], _ range: Range<Int>) {
         guard (1...128).contains(range.count) else { return nil }
         let span = bytes.span
@@ -32,10 +32,10 @@ package struct SessionID: Hashable, Sendable {
         return SessionID(unchecked: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Which of `loops` event loops owns the session.
+    /// The index of the event loop that owns the session, of `loops` loops.
     ///
-    /// FNV-1a: every loop of this process must answer alike, which Swift's seeded `Hasher` would
-    /// also do, but a trace should mean the same loop in the next run.
+    /// Why FNV-1a and not Swift's `Hasher`, whose seed differs in each run: a session has the same loop
+    /// in every run, so that traces can be compared.
     package func owner(of loops: Int) -> Int {
         guard loops > 1 else { return 0 }
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -8,10 +8,10 @@ package enum SessionLookup {
     case nothing
     /// The journal may have the session: ``SessionTable/wake(_:then:)``.
     case notInMemory
-    /// The session exists, and today's code cannot rebuild it.
+    /// The session exists, but the present code cannot rebuild it.
     case quarantined(RecoveryFault)
     /// The journal cannot be read.
     case unreadable(JournalFailure)
-    /// The session is in the journal, and as many sessions are in memory as may be.
+    /// The session is in the journal, and memory holds the maximal number of sessions.
     case noRoom
 }

@@ -1,37 +1,37 @@
 internal import DequeModule
 internal import Storage
 
-/// The events of one selection, framed once for all subscribers that read it.
+/// The events of one selection, framed once for all of its subscribers.
 ///
-/// Design: a live subscriber is an offset in these bytes. Live delivery and resume are the same
-/// code: write from the offset to the end. A stream exists while it has subscribers; it is made
-/// from the session's history and can be made again.
+/// Design: a live subscriber is an offset in these bytes. Live delivery and resumption are the same
+/// code: write from the offset to the end. A stream exists while it has subscribers; it is framed
+/// from the session's history and can be framed again.
 final class SharedStream {
     let selection: Selection
 
-    /// The end of an event. The part counts all events of the record from 1, selected or not, so
-    /// that a part means the same on every stream of events; on the action log it counts the notes
-    /// before the record, and 0 is the record.
+    /// The end of an event. The part is the index, from 1, among all events of the record, selected
+    /// or not, so that it is the same on every stream. On the action log the part counts the notes
+    /// before the record, and is 0 for the record.
     private struct Mark {
         var position: HistoryPosition
         var end: Int
     }
 
     private var bytes = ChunkedBytes()
-    /// Invariant: ascending by position, and each event begins where the one before it ends.
+    /// Invariant: ascending by position; each event begins at the end of the event before it.
     private var marks: Deque<Mark> = []
-    /// Every selected event after this position is in `bytes`, up to `framedThrough`. Invariant:
-    /// both are positions of records, whose events are added and dropped together; but not on the
-    /// action log.
+    /// `bytes` contains the selected events after this position, up to `framedThrough`. Invariant:
+    /// except on the action log, both are positions of records, whose events are added and dropped
+    /// together.
     private(set) var coveredAfter: HistoryPosition
     private(set) var framedThrough: HistoryPosition
     private var framer: EventFramer
-    /// The snapshot block of one record number, for subscribers that connect at the same moment.
+    /// The snapshot block of one record number, for subscribers that connect at the same time.
     private var snapshot: (number: UInt64, block: [UInt8])?
     private(set) var subscribers: [Subscriber] = []
-    /// Of all streams of the loop.
+    /// The tally of the loop.
     private let tally: SubscriberTally
-    /// The offset and the position of the `end` event, which is the last one; nil before.
+    /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
 
     init(_ selection: Selection, after position: HistoryPosition, tally: SubscriberTally) {
@@ -79,16 +79,16 @@ final class SharedStream {
         return low == 0 ? bytes.start : marks[low - 1].end
     }
 
-    /// Shows the bytes from `offset` to the end, piece by piece, until `act` returns false.
+    /// Passes the bytes from `offset` to the end, piece by piece, until `act` returns false.
     func read(from offset: Int, _ act: (Span<UInt8>) -> Bool) {
         guard offset < bytes.end else { return }
         bytes.read(from: offset, act)
     }
 
-    /// Writes to every live subscriber whose connection accepts bytes. None waits for another.
+    /// Writes to every live subscriber whose connection accepts bytes. No subscriber waits for another.
     ///
-    /// Why the newest chunk is passed along: nearly every subscriber has all that comes before it,
-    /// and each look for its bytes costs as much as the rest of the delivery.
+    /// Why the newest chunk is an argument: nearly every subscriber has all bytes before it, and
+    /// searching for its next byte would cost as much as the rest of the delivery.
     func flush(to output: any SessionOutput) {
         let newest = bytes.newestChunk
         for subscriber in subscribers { subscriber.deliver(newest, to: output) }
@@ -96,10 +96,10 @@ final class SharedStream {
 
     // MARK: Framing
 
-    /// Sets what the readers know of the state when the next record comes.
+    /// Sets the state that the readers have before the next record.
     func showsPart(of state: [UInt8]) { framer.showsPart(of: state) }
 
-    /// Frames everything that has been committed up to `position`.
+    /// Frames the events that were committed up to `position`.
     ///
     /// - Precondition: `position` is after `framedThrough`.
     func frame(through position: HistoryPosition, of session: Session, scratch: inout [UInt8]) {
@@ -130,9 +130,9 @@ final class SharedStream {
         framedThrough = position
     }
 
-    /// Makes the stream cover everything after `position`, with at most `limit` bytes more.
+    /// Extends the stream to cover the events after `position`, by at most `limit` bytes.
     ///
-    /// - Returns: whether the stream covers it now.
+    /// - Returns: whether the stream covers them now.
     func extend(backTo position: HistoryPosition, of session: Session, limit: Int) -> Bool {
         guard position < coveredAfter else { return true }
         var framed: [UInt8] = []
@@ -158,12 +158,13 @@ final class SharedStream {
         return true
     }
 
-    /// Drops what the session no longer keeps, and the oldest records beyond `limit` bytes.
-    /// Subscribers that have not got it fall behind.
+    /// Drops events that the session no longer keeps, and the oldest records beyond `limit` bytes.
+    /// Subscribers that have not got them fall behind.
     ///
-    /// An eighth of slack: dropping looks at every subscriber, so it is not done for each record.
+    /// The limit may be exceeded by an eighth: dropping visits every subscriber, so it is not done for
+    /// each record.
     func trim(keptAfter: HistoryPosition, limit: Int) {
-        // Subtracted, for the limit may be the largest number there is.
+        // A subtraction, because the limit may be `Int.max`.
         guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
         else { return }
         var dropped = 0
@@ -188,15 +189,15 @@ final class SharedStream {
         coveredAfter = max(covered, min(keptAfter, framedThrough))
     }
 
-    /// Whether two events are dropped together: those of one record, but each entry of the action
-    /// log is one of its own.
+    /// Whether two events are dropped together: the events of one record are; on the action log each
+    /// entry is dropped separately.
     private func isTogether(_ one: HistoryPosition, _ other: HistoryPosition) -> Bool {
         selection.log ? one == other : one.number == other.number
     }
 
     /// The subscriber falls behind if it is live and before `offset`.
     ///
-    /// Invariant: it gets the rest of the event that it has a part of, so that whole events follow.
+    /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
     private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
         guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
         let next = markIndex(endingAfter: cursor)
@@ -213,14 +214,14 @@ final class SharedStream {
         subscriber.fallBehind(after: position(before: next + 1), rest: rest)
     }
 
-    /// The position of a reader that has everything before the mark of this index.
+    /// The position of a reader that has all events before the mark of this index.
     private func position(before index: Int) -> HistoryPosition {
-        // A reader that has every event also has the records of which this stream shows nothing.
+        // A reader that has all events has also passed later records without an event on this stream.
         guard index < marks.count else { return framedThrough }
         return index == 0 ? coveredAfter : marks[index - 1].position
     }
 
-    /// Every subscriber has everything, and nothing is on its way.
+    /// Whether every subscriber has got all bytes.
     var isAtRest: Bool { subscribers.allSatisfy(\.isAtRest) }
 
     /// Drops every byte.
@@ -233,13 +234,14 @@ final class SharedStream {
         snapshot = nil
     }
 
-    /// The session is back in memory, at this position. The events between are in the journal alone.
+    /// The session was loaded into memory again, at this position. Only the journal has the events
+    /// between.
     func restart(at position: HistoryPosition) {
         for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
         removeAll()
         coveredAfter = position
         framedThrough = position
-        // A blocked one continues when its connection has accepted what it is in the middle of.
+        // A blocked one continues when its connection has accepted the rest of the present event.
         for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
 
@@ -254,7 +256,7 @@ final class SharedStream {
         return low
     }
 
-    /// The `snapshot` block at `number`, made once for each number.
+    /// The `snapshot` block at `number`, made once per number.
     func snapshotBlock(at number: UInt64, make: () -> [UInt8]) -> [UInt8] {
         if let snapshot, snapshot.number == number { return snapshot.block }
         let block = make()
@@ -262,10 +264,10 @@ final class SharedStream {
         return block
     }
 
-    /// Appends everything after `start` up to `end`.
+    /// Appends the events after `start` up to `end`.
     ///
-    /// - Returns: false, with a part of it appended, if that has more than `limit` bytes; the first
-    ///   entry may have more.
+    /// - Returns: false, with some of them appended, if they exceed `limit` bytes; the first entry
+    ///   alone may exceed it.
     private func append(
         after start: HistoryPosition, through end: HistoryPosition, from session: Session,
         to out: inout [UInt8], limit: Int, with framer: inout EventFramer,
@@ -300,7 +302,7 @@ final class SharedStream {
         framer.append(head.position, events, state: state, of: session, to: &out, ended: ended)
     }
 
-    /// The last event of a session's life.
+    /// Appends the session's last event.
     func appendEnd(_ position: Position, scratch: inout [UInt8]) {
         scratch.removeAll(keepingCapacity: true)
         EventFramer.append(

@@ -2,17 +2,17 @@ package import JSONCoding
 internal import Reactors
 package import Storage
 
-/// A state that is rebuilt from what the journal keeps, one record after the other.
+/// A state that is rebuilt from the journal, one record after the other.
 package protocol StateFold: AnyObject {
-    /// Mutations so far.
+    /// The number of mutations so far.
     var version: UInt64 { get }
 
     /// Applies a record of the kind `mutation`.
     func apply(_ record: HistoryEntry) throws(RecoveryFault)
 
-    /// Appends the state as it is shown, or undecorated where decorating it fails.
+    /// Appends the state as it is shown. If its decoration fails, appends the undecorated state.
     ///
-    /// - Returns: why it is shown undecorated, told once; nil if it is not.
+    /// - Returns: the first failure of a decoration; nil otherwise.
     func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
 
     /// Appends the state as `reduce` made it.
@@ -22,8 +22,8 @@ package protocol StateFold: AnyObject {
 extension StateFold {
     /// Applies the next mutation.
     ///
-    /// - Throws: ``RecoveryFault`` also if it is not the next one: a state that leaves out what was
-    ///   acknowledged must never be shown.
+    /// - Throws: ``RecoveryFault``, also if the mutation is not the next one: a state that lacks an
+    ///   acknowledged mutation must never be shown.
     func applyNext(_ record: HistoryEntry) throws(RecoveryFault) {
         guard record.version == version + 1 else {
             throw RecoveryFault(
@@ -33,9 +33,9 @@ extension StateFold {
         try apply(record)
     }
 
-    /// Applies all that a session has saved since its snapshot.
+    /// Applies every mutation that a session has saved since its snapshot.
     ///
-    /// - Throws: ``RecoveryFault`` also if that does not end where the session stands.
+    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version.
     func applyAll(of saved: SavedSession) throws(RecoveryFault) {
         for record in saved.mutations { try applyNext(record) }
         guard version == saved.end.version else {
@@ -47,7 +47,7 @@ extension StateFold {
     }
 }
 
-/// Why a session can't be rebuilt by today's code: its data stay as they are.
+/// Why the present code cannot rebuild a session. Its data stay unchanged.
 package struct RecoveryFault: Error, Sendable, Equatable {
     /// `the snapshot of version 5`, `the mutation of version 7`, `the reactor`.
     package var place: String
@@ -66,16 +66,16 @@ package struct RecoveryFault: Error, Sendable, Equatable {
 /// Rebuilds the state of one reactor.
 ///
 /// Invariant: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session that
-/// wakes under another one saves a new snapshot before anything else.
+/// wakes with another `stateVersion` saves a new snapshot first.
 final class ReactorFold<R: Reactor>: StateFold
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     private let reactor: R
     private(set) var state: R.State
     private(set) var version: UInt64
     private let stateVersion: Int
-    private var hasFailedLook = false
+    private var hasFailedTransform = false
 
-    /// - Parameter snapshot: where to begin; without one the initial state.
+    /// - Parameter snapshot: the state to begin with; nil: the initial state.
     init(_ reactor: R, from snapshot: Snapshot?) throws(RecoveryFault) {
         self.reactor = reactor
         guard let snapshot else {
@@ -108,8 +108,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             return nil
         } catch {
             try JSON.encode(state, into: &out)
-            defer { hasFailedLook = true }
-            return hasFailedLook ? nil : String(describing: error)
+            defer { hasFailedTransform = true }
+            return hasFailedTransform ? nil : String(describing: error)
         }
     }
 
@@ -118,7 +118,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 }
 
-/// A state or a mutation as it was saved, in the form that its type had then.
+/// A saved state or mutation, in the form that its type had when it was saved.
 struct SavedBytes: SavedValueDecoder {
     private let bytes: [UInt8]
     private let stateVersion: Int
@@ -131,9 +131,9 @@ struct SavedBytes: SavedValueDecoder {
     }
 
     /// - Parameters:
-    ///   - initial: of a state, today's initial one: a saved one is read over it, so that a field
-    ///     which is new has its value (contract §5).
-    ///   - migrate: reads what is of another `stateVersion` than the present one.
+    ///   - initial: for a state, the present initial state. The saved state is decoded over it, so
+    ///     that a new field gets its initial value (contract §5).
+    ///   - migrate: decodes a value of another `stateVersion`.
     func read<Value: Codable>(
         _ type: Value.Type, presently presentVersion: Int, over initial: (() -> Value)? = nil,
         migrate: (SavedValue) throws -> Value
@@ -151,7 +151,7 @@ struct SavedBytes: SavedValueDecoder {
         }
     }
 
-    /// Nil if it has no JSON: then nothing is read over it.
+    /// Nil if the initial state has no JSON: the saved state is decoded by itself then.
     private static func encoded(_ initial: some Encodable) -> [UInt8]? {
         var bytes: [UInt8] = []
         do {
@@ -168,7 +168,7 @@ struct SavedBytes: SavedValueDecoder {
 }
 
 extension HistoryEntry {
-    /// A version that no mutation made: a stub's. The reactor's own state stayed as it was.
+    /// Whether a stub made the version, and no mutation. The reactor's own state stayed unchanged.
     var isReplacement: Bool { kind == .mutation && content.isEmpty }
 }
 

@@ -2,10 +2,10 @@ internal import Wire
 
 /// The bytes that a subscriber gets before the events of the shared stream.
 package struct StreamOpening {
-    /// A block of this subscriber alone: `reset`, or an id without an event; empty if none is due.
+    /// The block for this subscriber alone: `reset`, or an id without an event; empty if not needed.
     var block: [UInt8] = []
-    /// The snapshot's block, which subscribers that begin at one record share; empty if none is
-    /// due. Invariant: on a chunked stream the end of its chunk is part of it.
+    /// The snapshot's block, shared by subscribers that begin at the same record; empty if not needed.
+    /// Invariant: on a chunked stream it includes the end of its chunk.
     package internal(set) var snapshot: [UInt8] = []
     let isChunked: Bool
 
@@ -15,9 +15,9 @@ package struct StreamOpening {
 
     /// Appends everything that precedes `snapshot`, which follows unchanged.
     ///
-    /// - Parameter retryMilliseconds: how long the client waits before it connects again; it is
-    ///   part of the first block, in one chunk with it. Where no block is due it is a line of
-    ///   its own: the block continues with the stream's first event.
+    /// - Parameter retryMilliseconds: the time before the client reconnects. The field is part of the
+    ///   first block and in the same chunk. Without a block it is a separate line; the first event of
+    ///   the stream completes its block.
     package func append(retryMilliseconds: Int?, to out: inout [UInt8]) {
         let start = out.count
         if let retryMilliseconds {
@@ -29,7 +29,7 @@ package struct StreamOpening {
         if snapshot.isEmpty {
             ChunkEncoder.wrap(from: start, in: &out)
         } else if block.isEmpty {
-            // One chunk with the snapshot, whose end is behind that.
+            // In one chunk with the snapshot, which includes the chunk's end.
             var size: [UInt8] = []
             ChunkEncoder.appendSize(out.count - start + snapshotBytes, to: &size)
             out.insert(contentsOf: size, at: start)

@@ -2,21 +2,20 @@ internal import Storage
 
 /// A reader of one stream: a position in its bytes.
 ///
-/// Design: the events themselves stay in the stream, which is bounded, or in the journal; a slow
-/// reader costs these few words and delays nothing else.
+/// Design: events are in the stream, which is bounded, or in the journal. A slow reader costs only
+/// this object, and delays no other reader.
 package final class Subscriber {
-    /// Where the reader stands.
     enum State {
-        /// Everything before this offset of the stream is written or in `unsent`.
+        /// All bytes of the stream before this offset are written or in `unsent`.
         case live(Int)
-        /// The reader is between the journal and the stream.
+        /// The reader reads the journal, and then joins the stream.
         case catchingUp(CatchUp)
-        /// The stream has dropped events that the reader has not got. After this position the
-        /// journal may have them; nil: nothing has.
+        /// The stream has dropped events that the reader has not got. The journal may have the events
+        /// after this position; nil: they are lost.
         case behind(after: HistoryPosition?)
-        /// The session has ended: the rest of the stream from this offset, then the end.
+        /// The session has ended. The bytes of the stream from this offset are left to write.
         case draining(Int)
-        /// Nothing more is written.
+        /// The subscriber writes no more.
         case ended
     }
 
@@ -26,19 +25,18 @@ package final class Subscriber {
     private unowned let output: any SessionOutput
     let stream: SharedStream
     private(set) var state: State
-    /// The connection did not accept all bytes: nothing is written until ``resume()``.
+    /// Whether the connection did not accept all bytes: nothing is written until ``resume()``.
     package private(set) var isBlocked = false
-    /// Bytes to write before anything else: the rest of the opening, of a slice of the journal, or
-    /// of the event that was interrupted when the reader fell behind. Storage is shared where
-    /// possible.
+    /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
+    /// was partly written when the reader fell behind. Storage is shared where possible.
     private var unsent: ArraySlice<UInt8> = []
     /// The index in `stream.subscribers`.
     var index = 0
 
-    /// Whether the connection gets its body in chunks.
+    /// Whether the response's body is chunked.
     package var isChunked: Bool { stream.selection.isChunked }
 
-    /// - Parameter offset: where the reader begins in the stream.
+    /// - Parameter offset: the offset in the stream at which the reader begins.
     init(id: UInt64, session: Session, stream: SharedStream, at offset: Int) {
         self.id = id
         self.session = session
@@ -47,10 +45,10 @@ package final class Subscriber {
         state = .live(offset)
     }
 
-    /// The stream has nothing that the reader has not got.
+    /// Whether the reader has got all bytes of the stream.
     var hasAll: Bool { if case .live(stream.end) = state { true } else { false } }
 
-    /// Everything is written, and nothing is under way.
+    /// Whether all bytes are written.
     var isAtRest: Bool { hasAll && !isBlocked && unsent.isEmpty }
 
     var isLive: Bool { if case .live = state { true } else { false } }
@@ -64,7 +62,7 @@ package final class Subscriber {
         isBlocked = true
     }
 
-    /// The connection has bytes of its own to send first: nothing is written until ``resume()``.
+    /// The connection sends other bytes first: nothing is written until ``resume()``.
     package func waitForRoom() {
         isBlocked = true
     }
@@ -82,13 +80,13 @@ package final class Subscriber {
         if sendUnsent() { advance() }
     }
 
-    /// The connection is gone.
+    /// The connection is closed.
     package func cancel() {
         leave()
         if stream.isUnused { session?.removeStream(stream) }
     }
 
-    /// Closes the connection; the client comes back with the id it has.
+    /// Closes the connection; the client reconnects with its last event id.
     func abandon() {
         cancel()
         output.finish(self)
@@ -96,7 +94,7 @@ package final class Subscriber {
 
     // MARK: Events
 
-    /// Writes the bytes that were added to the stream. Readers that are not live get them later.
+    /// Writes the bytes that were added to the stream, if the reader is live. Others get them later.
     ///
     /// - Parameter newest: the stream's newest chunk.
     func deliver(_ newest: ChunkedBytes.Chunk, to output: any SessionOutput) {
@@ -114,7 +112,7 @@ package final class Subscriber {
         state = .live(write(from: offset))
     }
 
-    /// Continues with whatever is next, until the connection accepts no more or nothing is left.
+    /// Writes until the connection accepts no more bytes or all are written.
     func advance() {
         while !isBlocked {
             switch state {
@@ -141,29 +139,29 @@ package final class Subscriber {
         return offset
     }
 
-    /// The reader's next event is in the journal alone.
+    /// Starts to read the journal, because only the journal has the reader's next event.
     ///
-    /// - Parameter isFromStart: the client wants everything that is kept, and has no id.
+    /// - Parameter isFromStart: the client requests all kept events, and has no event id.
     func catchUp(after position: HistoryPosition, of session: Session, isFromStart: Bool = false) {
         state = .catchingUp(
             CatchUp(self, of: session, after: position, isFromStart: isFromStart))
     }
 
-    /// The stream has everything that comes next.
+    /// Continues with the stream, which has all following events.
     ///
-    /// - Parameter opening: bytes that precede it.
+    /// - Parameter opening: bytes to write first.
     func join(at offset: Int, _ opening: StreamOpening?) {
         state = .live(offset)
         if let opening, !send(opening) { return }
         advance()
     }
 
-    /// The stream no longer has what comes next.
+    /// The stream no longer has the next event.
     ///
     /// - Parameters:
-    ///   - position: what the reader has got once `rest` is written; nil: the journal does not have
-    ///     what comes next either.
-    ///   - rest: of the event that it has got a part of.
+    ///   - position: the reader's position when `rest` is written; nil: the journal does not have the
+    ///     next event either.
+    ///   - rest: the rest of an event that was partly written.
     func fallBehind(after position: HistoryPosition?, rest: [UInt8] = []) {
         state = .behind(after: position)
         unsent.append(contentsOf: rest)
@@ -181,9 +179,9 @@ package final class Subscriber {
         advance()
     }
 
-    /// Leaves the gap behind: by reading the journal, or with a `reset`.
+    /// Handles a gap: the reader reads the journal, or gets a `reset`.
     ///
-    /// - Returns: whether there is something to write next.
+    /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
         if let ending = stream.ending {
             state = .draining(ending.offset)
@@ -193,12 +191,12 @@ package final class Subscriber {
         }
         guard let session else { return false }
         if let position, session.persistence != nil {
-            // The position may be that of the last event of a record, and not bare: the record has
-            // no more events for this stream, so nothing is skipped.
+            // The position may have the part of a record's last event. The record has no more events
+            // for this stream, so none is skipped.
             catchUp(after: position, of: session)
             return true
         }
-        // A session without a state in memory has nothing to show.
+        // Without a state in memory there is no snapshot for the reset.
         guard session.isAwake else {
             abandon()
             return false
@@ -220,7 +218,7 @@ package final class Subscriber {
 
     // MARK: Bytes
 
-    /// Writes bytes behind those that are unsent.
+    /// Writes bytes after the unsent ones.
     ///
     /// - Returns: whether the connection has accepted everything.
     func send(_ bytes: [UInt8]) -> Bool {

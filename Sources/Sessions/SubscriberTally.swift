@@ -1,5 +1,5 @@
-/// How many subscribers the streams of one loop have, those of ended sessions included as long as
-/// their connections are open.
+/// The number of subscribers of one loop. A subscriber of an ended session counts until its
+/// connection is closed.
 final class SubscriberTally {
     var count = 0
 }

@@ -1,17 +1,17 @@
-/// Who wants to read what, from where.
+/// A request to subscribe to a session's stream.
 package struct SubscriptionRequest {
     package enum Start {
-        /// The present values first.
+        /// The stream begins with the present values.
         case snapshot
-        /// Only what comes.
+        /// The stream has later events only.
         case now
-        /// Everything that is kept first.
+        /// The stream begins with the oldest kept event.
         case start
-        /// Everything after this position, as the client sent it.
+        /// The stream continues after this position, as the client sent it.
         case after(String)
 
-        /// Whether a stream that has no snapshot begins with an id: the client has none it could
-        /// continue from, if it is cut off before the first event.
+        /// Whether a stream without a snapshot begins with an id. Without it the client could not
+        /// continue if its connection ended before the first event.
         var needsID: Bool {
             switch self {
             case .now, .snapshot: true
@@ -19,17 +19,17 @@ package struct SubscriptionRequest {
             }
         }
 
-        /// Whether it does so if it shows no event at once, which would bring an id.
+        /// Whether such a stream begins with an id if it has no event yet.
         var needsIDIfEmpty: Bool { isStart }
 
         var isStart: Bool { if case .start = self { true } else { false } }
     }
 
-    /// The connection's token in the service, in replies and as a subscriber.
+    /// The connection's token in the service; also the subscriber's id.
     package var token: UInt64
     package var selection: Selection
     package var start: Start
-    /// Of the action log: how many notes behind the newest record had been decided.
+    /// For the action log: the number of notes after the newest record at the time of the request.
     var notes: UInt32 = 0
 
     package init(token: UInt64, selection: Selection, start: Start) {
@@ -39,23 +39,23 @@ package struct SubscriptionRequest {
     }
 }
 
-/// Why a position can't be continued; the `reason` of a `reset` event.
+/// Why a stream cannot continue at a position; the `reason` of a `reset` event.
 package enum ResetReason: String, Error, Sendable {
-    /// It fell out of what is kept.
+    /// Events after the position are no longer kept.
     case trimmed
-    /// It belongs to another life of the session, or to another session.
+    /// The position belongs to an earlier session of the same id, or to another session.
     case generation
-    /// The session has not got there.
+    /// The session has not reached the position.
     case ahead
-    /// This service never wrote it.
+    /// The text is not a position.
     case malformed
 }
 
-/// `If-Match`: what the session's position has to be (RFC 9110 §13.1.1).
+/// `If-Match`: a condition for the session's position (RFC 9110 §13.1.1).
 package enum PositionCondition: Sendable, Equatable {
-    /// `*`: any, as long as there is the session.
+    /// `*`: any position; the session must exist.
     case any
-    /// One of these, as they were sent, without quotes.
+    /// One of these positions, as the client sent them, without quotes.
     case oneOf([String])
 
     func holds(at position: Position) -> Bool {
