@@ -8,6 +8,8 @@
     private var memory: UnsafeMutableBufferPointer<ConnectionSlot>
     /// The number of slots; slots are never removed.
     private(set) var count = 0
+    /// The first free slot; each free slot names the next one, and -1 ends the list.
+    private var firstFree: Int32 = -1
 
     init() {
         unsafe memory = .allocate(capacity: 64)
@@ -28,6 +30,25 @@
             precondition(index >= 0 && index < count, "there is no such slot")
             unsafe memory[index] = newValue
         }
+    }
+
+    /// A free slot, which the caller fills.
+    func allocate() -> Int {
+        guard firstFree >= 0 else {
+            append(ConnectionSlot())
+            return count - 1
+        }
+        let index = Int(firstFree)
+        firstFree = self[index].failure
+        return index
+    }
+
+    /// Frees a slot. Ids of its connection are stale from now on.
+    func free(_ index: Int) {
+        let next = self[index].generation &+ 1
+        self[index] = ConnectionSlot(
+            generation: next == 0 ? 1 : next, flags: [], failure: firstFree)
+        firstFree = Int32(index)
     }
 
     func append(_ slot: ConnectionSlot) {

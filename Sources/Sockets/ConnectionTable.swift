@@ -1,22 +1,22 @@
-/// All connections of one loop, and everything that may be done with them.
+/// The connections of one loop, and the operations on them.
 ///
-/// Not Sendable: it is used only on its loop, that is in callbacks of the `LoopHandler` and in jobs
-/// given to the loop. A method given a stale id does nothing. No method calls the handler; what it
-/// causes is reported later.
+/// Not Sendable: it is used only on its loop, that is, in callbacks of the `LoopHandler` and in the
+/// loop's jobs. A method with a stale id does nothing. No method calls the handler; consequences are
+/// reported in a later pass.
 package final class ConnectionTable {
     /// How to close a connection.
     package enum Closing: Sendable {
-        /// Drops what is unread. When there is any, the kernel resets the connection, and the peer
-        /// may lose what was sent last.
+        /// Drops unread bytes. If there are any, the kernel resets the connection, and the peer may
+        /// lose the bytes that were sent last.
         case now
-        /// Says that nothing more comes, then reads and drops until the peer closes too, at most 4
-        /// MiB or 2 s: so a peer that still sends can read why it was refused (RFC 9112 §9.6).
+        /// Ends the output, then reads and drops input until the peer closes, at most 4 MiB or 2 s: a
+        /// peer that still sends can read the response that refuses its request (RFC 9112 §9.6).
         case lingering
-        /// Resets: frees at once what the kernel still holds for a peer that does not read.
+        /// Resets the connection: the kernel frees the unsent bytes of a peer that does not read.
         case reset
     }
 
-    /// Precedent: nginx bounds it by time alone (lingering_time 30 s).
+    /// Precedent: nginx limits the time only (lingering_time 30 s).
     static let lingerLimitBytes: Int32 = 4 << 20
     /// Precedent: Apache httpd lingers 2 s for a peer that stays silent.
     static let lingerLimit = Duration.seconds(2)
@@ -25,58 +25,50 @@ package final class ConnectionTable {
     let load: LoopLoad
     let slots = ConnectionSlots()
     let ahead: ReceivedAhead
-    /// By slot: bytes that were received and that the handler does not want yet. Invariant: a slot
-    /// has bytes here while it is flagged `holdsBytes`. At most one slice each.
+    /// Received bytes that the handler does not accept yet, by slot. Invariant: a slot has bytes here
+    /// while it has the flag `holdsBytes`. At most one slice each.
     var held: [Int: [UInt8]] = [:]
-    /// First of the free slots, each of which names the next; -1 ends the list.
-    private var firstFree: Int32 = -1
-    /// Connections that continue in the next pass without a new event. Invariant: each is in it once
+    /// Connections to serve in the next pass without a new event. Invariant: each is in the list once
     /// (`queued`).
     var ready: [ConnectionID] = []
     var deadlines: LoopDeadlines
 
-    /// The moment this round began, on the monotonic clock.
-    package var now: LoopInstant { roundBegan }
+    /// The beginning of this pass, on the monotonic clock.
+    package var now: LoopInstant { roundBegin.instant }
     /// The same by the wall clock, in milliseconds since 1970 (UTC).
-    package var wallClockMilliseconds: Int64 { roundBeganMilliseconds }
-    // Private, so that the compiler sees every access and the runtime need not watch any.
-    private var roundBegan: LoopInstant
-    private var roundBeganMilliseconds: Int64
+    package var wallClockMilliseconds: Int64 { roundBegin.wallClockMilliseconds }
+    // Why private: the compiler sees every access, so that none is checked at run time.
+    private var roundBegin = ClockReading()
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
 
-    /// Asks for a round when something is due and none is running; the loop sets it when it starts.
+    /// Requests a round when there is work and no round is running. The loop sets it when it starts.
     var requestRound: () -> Void = {}
-    /// While a round runs it sees for itself what is due.
+    /// Whether a round is running; it needs no request.
     var isInRound = false
-    /// The round ends with the present pass.
+    /// Whether the round ends with the present pass.
     var isRoundYielded = false
 
     init(poller: any Poller, load: LoopLoad, aheadBytes: Int) {
         self.poller = poller
         self.load = load
         self.ahead = ReceivedAhead(sliceBytes: aheadBytes)
-        self.roundBegan = .read()
-        self.roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
         self.deadlines = LoopDeadlines(at: .read())
     }
 
-    /// Ends the round with the present pass, for a handler that has done much and has more to do: what
-    /// else is on the loop's queue has its turn first, the listener's new connections above all. The
-    /// handler sees to it that there is another round.
+    /// Ends the round with the present pass, for a handler that has much more to do: other work on the
+    /// loop's queue runs first, above all the listener's new connections. The handler requests the
+    /// next round.
     package func yieldRound() { isRoundYielded = true }
 
     /// Whether the id names a connection that the handler may still use.
     package func isOpen(_ connection: ConnectionID) -> Bool { usable(connection) != nil }
 
-    func readClocks() {
-        roundBegan = .read()
-        roundBeganMilliseconds = LoopInstant.readWallClockMilliseconds()
-    }
+    func readClocks() { roundBegin = ClockReading() }
 
     // MARK: Slots
 
-    /// The slot of a connection that exists, be it only to linger.
+    /// The slot of a connection that exists, lingering or not.
     func live(_ connection: ConnectionID) -> Int? {
         let index = Int(connection.slot)
         guard index < slots.count, slots[index].generation == connection.generation,
@@ -97,10 +89,9 @@ package final class ConnectionTable {
         ConnectionID(slot: UInt32(index), generation: slots[index].generation)
     }
 
-    /// Adds a descriptor. When the poller refuses it, the connection exists and is reported to be
-    /// broken.
+    /// Adds a descriptor. If the poller refuses it, the connection exists and is reported as broken.
     func insert(_ descriptor: Int32, peerHasFinished: Bool = false) -> ConnectionID {
-        let index = takeFreeSlot()
+        let index = slots.allocate()
         slots[index].descriptor = descriptor
         slots[index].flags = peerHasFinished ? [.open, .peerFinished] : .open
         slots[index].failure = 0
@@ -115,33 +106,22 @@ package final class ConnectionTable {
         return id
     }
 
-    /// Frees the slot and gives the descriptor, which is the caller's from now on.
+    /// Frees the slot.
+    ///
+    /// - Returns: the descriptor, which the caller owns from now on.
     func remove(_ index: Int) -> Int32 {
         let descriptor = slots[index].descriptor
         if slots[index].flags.contains(.holdsBytes) { held[index] = nil }
         deadlines.set(slot: index, nil)
-        let next = slots[index].generation &+ 1
-        slots[index] = ConnectionSlot(
-            generation: next == 0 ? 1 : next, flags: [], failure: firstFree)
-        firstFree = Int32(index)
+        slots.free(index)
         count -= 1
         load.subtract(1)
         return descriptor
     }
 
-    private func takeFreeSlot() -> Int {
-        guard firstFree >= 0 else {
-            slots.append(ConnectionSlot())
-            return slots.count - 1
-        }
-        let index = Int(firstFree)
-        firstFree = slots[index].failure
-        return index
-    }
+    // MARK: Work without a new event
 
-    // MARK: What continues without an event
-
-    /// Puts the connection into the next pass.
+    /// Adds the connection to those that the next pass serves.
     func queue(_ index: Int) {
         guard !slots[index].flags.contains(.queued) else { return }
         slots[index].flags.insert(.queued)
@@ -160,4 +140,10 @@ package final class ConnectionTable {
     func askForRound() {
         if !isInRound { requestRound() }
     }
+}
+
+/// The time, by both clocks.
+private struct ClockReading {
+    let instant = LoopInstant.read()
+    let wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()
 }
