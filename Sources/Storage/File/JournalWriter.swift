@@ -12,21 +12,17 @@ final class JournalWriter: @unchecked Sendable {
     let maintenance: Maintenance
     let checkpointer: Checkpointer
     private var database: DatabaseQueue?
-    /// The file's identity when it was first opened.
-    private var identity: FileIdentity?
-    /// The identities of the write-ahead log and its index when the connection was opened; nil
-    /// before that.
-    private var logIdentity: FileIdentity?
-    private var indexIdentity: FileIdentity?
+    private var files: OpenFiles
     private var nextTailSequence: Int64 = 1
     private var preallocator: WALPreallocator?
-    /// Whether a failed commit may be in the log nevertheless. This process does not see it there;
-    /// a start after a crash would, until another commit overwrites it.
+    /// Whether a failed commit may be in the log nevertheless. This process does not see it there; a
+    /// process that starts after a crash would, until another commit overwrites it.
     private(set) var isUnsettled = false
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
         self.path = path
         self.retention = retention
+        files = OpenFiles(path: path)
         heads = SessionHeads(tail: tail, keeping: retention)
         maintenance = Maintenance(retention: retention, tail: tail, heads: heads, now: now)
         checkpointer = Checkpointer(path: path)
@@ -35,10 +31,8 @@ final class JournalWriter: @unchecked Sendable {
     // MARK: The file
 
     func open() throws(JournalFileFault) {
-        // A replaced file must not be mistaken for the journal in memory.
-        if let identity {
-            guard identity == FileIdentity(path) else { throw .replaced }
-        }
+        // Another file must not be mistaken for the journal that memory describes.
+        guard !files.wereOpened || files.databaseIsAtPath else { throw .replaced }
         do {
             let fresh = try connect()
             try fresh.inDatabase { database in
@@ -53,9 +47,7 @@ final class JournalWriter: @unchecked Sendable {
         } catch {
             throw JournalFileFault(error)
         }
-        identity = identity ?? FileIdentity(path)
-        logIdentity = FileIdentity(path + "-wal")
-        indexIdentity = FileIdentity(path + "-shm")
+        files.recordOpening()
     }
 
     /// Removes rows of the tail without a session. Earlier versions could leave the last record of
@@ -69,19 +61,14 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether the paths still lead to the open files. SQLite would continue to write to a file
-    /// without a path: the data would be flushed, and lost with the process. Precedent: SQLite's
-    /// `SQLITE_FCNTL_HAS_MOVED`, which it checks on closing, but not on committing.
-    var filesAreCurrent: Bool {
-        database == nil
-            || identity == FileIdentity(path) && logIdentity == FileIdentity(path + "-wal")
-    }
+    /// Whether the paths still name the open files. SQLite would continue to write to a file without
+    /// a path: flushed, and lost with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
+    /// which it checks on closing, but not on committing.
+    var filesAreCurrent: Bool { database == nil || files.areAtPaths }
 
     /// Whether another process would share the log's index with this one. The index holds no data
     /// that the log does not have, so checking once a second suffices.
-    var indexIsCurrent: Bool {
-        database == nil || indexIdentity == FileIdentity(path + "-shm")
-    }
+    var indexIsCurrent: Bool { database == nil || files.indexIsAtPath }
 
     /// Handles a removed write-ahead log or index: copies the whole log into the database and
     /// reopens the files. Returns nil if the journal is at its path afterwards.
@@ -89,7 +76,7 @@ final class JournalWriter: @unchecked Sendable {
     /// If the database itself was moved or removed, this waits: the file may come back.
     func reopenIfReplaced() -> JournalFailure? {
         guard let database, !filesAreCurrent || !indexIsCurrent else { return nil }
-        guard identity == FileIdentity(path) else {
+        guard files.databaseIsAtPath else {
             return JournalFailure(JournalFileFault.replaced, systemCode: 0)
         }
         checkpointer.rest()
@@ -164,17 +151,17 @@ final class JournalWriter: @unchecked Sendable {
             self.database = nil
             return false
         }
-        return letGo()
+        return disconnect()
     }
 
-    /// Discards the connection after a failure, with its assumptions: a failed flush may have lost
-    /// pages that it would not write again. Readers keep the index of the tail: it describes
+    /// Closes the connection after a failure, and discards its cache: a failed flush may have lost
+    /// pages that it would not write again. The index of the tail stays for readers: it describes
     /// earlier commits.
     ///
-    /// Returns false if the connection could not be closed; acknowledged commits are on disk
-    /// already.
+    /// - Returns: false if the connection could not be closed; every acknowledged commit is on disk
+    ///   already.
     @discardableResult
-    private func letGo() -> Bool {
+    private func disconnect() -> Bool {
         defer { database = nil }
         do {
             try database?.close()
@@ -186,8 +173,9 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Commits every batch that continues the file, in one transaction; returns the reason for each
-    /// other batch.
+    /// Commits every batch that continues the file, in one transaction.
+    ///
+    /// - Returns: for each other batch the reason why it does not continue the file.
     func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
         attempt { database in
             heads.shrink()
@@ -232,7 +220,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Copies the pages that concurrent checkpoints cannot: those written meanwhile.
+    /// Copies the pages that concurrent checkpoints cannot copy: those written meanwhile.
     func finishCheckpoint() {
         guard checkpointer.wantsWriter, let database else { return }
         checkpointer.finish(on: database)
@@ -251,7 +239,7 @@ final class JournalWriter: @unchecked Sendable {
             }
         }
         guard case .failure(let failure) = result else {
-            // The probe has overwritten the failed commit.
+            // This commit overwrites the failed one.
             isUnsettled = false
             return nil
         }
@@ -274,7 +262,7 @@ final class JournalWriter: @unchecked Sendable {
             // While another connection is open, the last one that can write does not empty the log;
             // and `anchor`, which closes last, cannot write.
             let anchor = try FileArchive.anchor(path)
-            letGo()
+            disconnect()
             checkpointer.rest()
             try archive.suspendReads()
             let emptied = Result {
@@ -333,10 +321,10 @@ final class JournalWriter: @unchecked Sendable {
                     return .failure(JournalFailure(error, systemCode: database.systemCode))
                 }
             }
-            if case .failure = result { letGo() }
+            if case .failure = result { disconnect() }
             return result
         } catch {
-            letGo()
+            disconnect()
             return .failure(JournalFailure(error, systemCode: 0))
         }
     }

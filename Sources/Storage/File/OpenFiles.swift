@@ -1,0 +1,34 @@
+/// The identities of a journal's open files, to detect that one was moved or removed.
+struct OpenFiles {
+    private let path: String
+    /// The database file when it was first opened; nil before.
+    private var database: FileIdentity?
+    /// The write-ahead log and its index when the connection was opened; nil while they do not exist.
+    private var log: FileIdentity?
+    private var index: FileIdentity?
+
+    init(path: String) {
+        self.path = path
+    }
+
+    private var logPath: String { path + "-wal" }
+    private var indexPath: String { path + "-shm" }
+
+    /// A connection was opened.
+    mutating func recordOpening() {
+        database = database ?? FileIdentity(path)
+        log = FileIdentity(logPath)
+        index = FileIdentity(indexPath)
+    }
+
+    var wereOpened: Bool { database != nil }
+
+    /// Whether the path names the database that was first opened.
+    var databaseIsAtPath: Bool { database == FileIdentity(path) }
+
+    /// Whether the paths name the open database and its log.
+    var areAtPaths: Bool { databaseIsAtPath && log == FileIdentity(logPath) }
+
+    /// Whether the path names the open index of the log.
+    var indexIsAtPath: Bool { index == FileIdentity(indexPath) }
+}
