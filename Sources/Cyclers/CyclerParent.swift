@@ -5,9 +5,9 @@ public final class CyclerParent<Parent: Cycler> {
 
     private var retained: Parent?
 
-    // Invariant: a `ParentDoor<Parent.Action>`, set by the extension below, which knows that there are
+    // Invariant: a `ParentMailbox<Parent.Action>`, set by the extension below, which knows that there are
     // actions.
-    private var someDoor: AnyObject?
+    private var linkedMailbox: AnyObject?
 
     /// Makes a link without a parent, or to `cycler`.
     public init(_ cycler: Parent? = nil) { self.cycler = cycler }
@@ -21,22 +21,22 @@ public final class CyclerParent<Parent: Cycler> {
     public func link(to cycler: Parent?, retain: Bool = false) {
         self.cycler = cycler
         retained = retain ? cycler : nil
-        someDoor = nil
+        linkedMailbox = nil
     }
 }
 
 extension CyclerParent where Parent: ActionCycler {
     /// Links to a parent in another isolation.
-    package func link(through door: ParentDoor<Parent.Action>) {
+    package func link(through mailbox: ParentMailbox<Parent.Action>) {
         link(to: nil)
-        someDoor = door
+        linkedMailbox = mailbox
     }
 
-    var door: ParentDoor<Parent.Action>? { someDoor as? ParentDoor<Parent.Action> }
+    var mailbox: ParentMailbox<Parent.Action>? { linkedMailbox as? ParentMailbox<Parent.Action> }
 }
 
 /// Sends actions to a cycler in another isolation: a server's session.
-package final class ParentDoor<Action: Sendable>: Sendable {
+package final class ParentMailbox<Action: Sendable>: Sendable {
     let deliver: @Sendable (Action) async throws -> Void
 
     /// - Parameter deliver: returns when the parent has received the action, and throws

@@ -55,7 +55,7 @@ extension ModularCycler {
     /// - Throws: ``CyclerParentMissing`` before anything was done, or the parent's error.
     public nonisolated(nonsending) func forward(_ action: Parent.Action) async throws
     where Parent: ActionCycler {
-        if let door = parent.door { return try await door.deliver(action) }
+        if let mailbox = parent.mailbox { return try await mailbox.deliver(action) }
         guard let cycler = parent.cycler else { throw CyclerParentMissing() }
         try await cycler.receive(action)
     }

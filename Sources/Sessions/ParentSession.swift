@@ -47,11 +47,13 @@ private final class Waiter: Sendable {
 }
 
 extension CyclerMachine {
-    /// Sends actions to this Cycler in the session that `session` is a part of, on any loop.
-    static func mailbox(from session: Session) -> ParentDoor<C.Action>? where C: SendableMetatype {
+    /// Reaches this Cycler in the session that `session` is a part of, on any loop; nil if the id of
+    /// `session` names no parent.
+    static func mailbox(from session: Session) -> ParentMailbox<C.Action>?
+    where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }
         let reach = session.table.services.reach
-        return ParentDoor { action in
+        return ParentMailbox { action in
             // The other loop may answer before this action waits. Whether the action has waited
             // decides how a failure is reported, and must not depend on the other loop's speed.
             await Task.yield()

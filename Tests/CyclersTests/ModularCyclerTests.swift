@@ -59,7 +59,7 @@ struct ModularCyclerTests {
         let row = Row(of: Tally())
         let (actions, continuation) = AsyncStream<Tally.Action>.makeStream()
         row.parent.link(
-            through: ParentDoor { action in
+            through: ParentMailbox { action in
                 guard action != .failLater else { throw CyclerParentMissing() }
                 continuation.yield(action)
             })
