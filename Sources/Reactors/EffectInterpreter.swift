@@ -16,7 +16,8 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
 
     // The concat or merge that the present part belongs to.
     private var frame: EffectFrame?
-    // The age of the present part: later cancellations of its name affect it.
+    // The count of cancellations at which the present part counts as begun: later cancellations of
+    // its name affect it.
     private var born: UInt64
     // The merges with parts left to begin, innermost last.
     private var opening: [EffectFrame] = []

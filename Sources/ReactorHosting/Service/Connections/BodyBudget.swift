@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// The memory of requests that have arrived in part, or that wait for their session to come from
-/// the journal, heads and bodies: of all connections of all loops together.
+/// Limits the memory of incomplete requests, and of requests that wait for their session to be read
+/// from the journal. Heads and bodies of all connections of all loops count.
 ///
-/// A request that arrives whole in one read and is carried out at once never comes here.
+/// A request that arrives in one read and is served at once does not count.
 ///
-/// Why one counter and not a share for each loop: a loop whose share is used up would refuse bodies
-/// for which the process has room. It is written when a body's memory grows, some ten times for a
-/// body of a megabyte.
+/// Why one counter and not a share for each loop: a loop with an exhausted share would refuse bodies
+/// for which the process has room. The counter is written when a body's memory grows, about ten times
+/// for a body of a megabyte.
 final class BodyBudget: Sendable {
     private let limitBytes: Int
     private let used = Atomic<Int>(0)
 
-    /// - Parameter limitBytes: beyond which ``charge(_:)`` refuses.
+    /// - Parameter limitBytes: ``charge(_:)`` refuses bytes beyond it.
     init(limitBytes: Int) {
         self.limitBytes = limitBytes
     }
 
-    /// Counts the bytes; false, and nothing is counted, if they would pass the limit.
+    /// Counts bytes. False, and nothing is counted, if they would exceed the limit.
     func charge(_ bytes: Int) -> Bool {
         let sum = used.add(bytes, ordering: .relaxed).newValue
         guard sum > limitBytes else { return true }
@@ -25,7 +25,7 @@ final class BodyBudget: Sendable {
         return false
     }
 
-    /// Forgets bytes that were counted.
+    /// Subtracts counted bytes.
     func giveBack(_ bytes: Int) {
         used.subtract(bytes, ordering: .relaxed)
     }

@@ -1,4 +1,4 @@
-/// Memory that a connection has only while something is incomplete.
+/// Memory of a connection with incomplete input or output.
 final class ConnectionBuffers {
     /// A request that is not in the loop's own buffers.
     private enum KeptRequest {
@@ -14,8 +14,8 @@ final class ConnectionBuffers {
     private var kept = KeptRequest.none
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
-    /// Bytes behind a request that waits for its response, or behind responses that use up the
-    /// connection's output budget. One read buffer at the most: reading is paused.
+    /// Bytes after a request that waits for its response, or after responses that use up the
+    /// connection's output budget. At most one read buffer: reading is paused.
     var pending: ArraySlice<UInt8> = []
 
     var isIdle: Bool {
@@ -88,7 +88,7 @@ final class ConnectionBuffers {
         chargedBytes = 0
     }
 
-    /// Gives everything back: the connection ends.
+    /// Releases all memory, because the connection ends.
     func discard(_ loop: LoopResources) {
         kept = .none
         refund(loop)

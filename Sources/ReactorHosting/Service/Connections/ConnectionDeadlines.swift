@@ -1,11 +1,11 @@
 internal import Sockets
 
-/// The times of a connection: when its next deadline is, and what is due when that is reached.
+/// The timeouts of a connection: its next deadline, and the action that is due when it is reached.
 ///
-/// Design: one deadline per connection, moved lazily. When it is reached, what it was for is
-/// computed from the connection's state; if nothing is due, the next one is set.
+/// Design: one deadline per connection, moved lazily. When it is reached, the due action is computed
+/// from the connection's state; if none is due, the next deadline is set.
 ///
-/// Invariant: no time of the peer's runs while the server itself does not read, that is while
+/// Invariant: no timeout for the peer's input runs while the server does not read, that is, while
 /// responses are unsent or bytes wait for a turn. Only the stall timeout runs then, and only for
 /// unsent bytes.
 struct ConnectionDeadlines {

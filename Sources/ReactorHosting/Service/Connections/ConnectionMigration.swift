@@ -6,13 +6,13 @@ struct MigratingConnection: Sendable {
     var context: RequestContext
     var reader: RequestReader
     var request: Request
-    /// Bytes that came behind the request.
+    /// Bytes that were received after the request.
     var rest: ArraySlice<UInt8>
     var peerIsFinished: Bool
 }
 
-/// Moves a connection to the loop of the session that its request names: a connection lives on the
-/// loop of the session it talks to.
+/// Moves a connection to the loop that owns the session of its request. A connection is served on the
+/// loop of its session.
 enum ConnectionMigration {
     /// Moves the connection, with the request it has just sent and the bytes behind it, as soon as
     /// the responses before it are sent.
@@ -43,8 +43,8 @@ enum ConnectionMigration {
         move(connection, with: request, to: owner, rest: buffers.pending)
     }
 
-    /// Hands the connection over. One that cannot be handed over, for want of a descriptor or memory,
-    /// is closed: nothing of the request has happened.
+    /// Moves the connection. If it cannot be moved, because there is no descriptor or memory, it is
+    /// closed: the request was not carried out.
     private static func move(
         _ connection: HTTPConnection, with request: Request, to owner: Int,
         rest: ArraySlice<UInt8>

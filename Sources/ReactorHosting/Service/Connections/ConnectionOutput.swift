@@ -1,11 +1,10 @@
 internal import Sockets
 
-/// The responses of one connection on their way to the kernel, in the order in which they were
-/// encoded.
+/// The encoded responses of one connection that the kernel has not accepted, in order.
 ///
-/// Design: small responses are gathered in one buffer of the loop's pool and sent together at the
-/// end of the turn. A large body stays in the array it was made in, which many connections may
-/// share, and goes to the kernel from there.
+/// Design: small responses are collected in one buffer of the loop's pool and sent together at the
+/// end of the turn. A large body stays in its array, which many connections may share, and is sent
+/// from there.
 struct ConnectionOutput {
     /// The output budget of a turn, in bytes of response bodies, sent or not (HEAD, 304).
     static let budgetBytes = 64 << 10

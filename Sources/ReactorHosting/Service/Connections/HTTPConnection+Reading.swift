@@ -27,9 +27,9 @@ extension HTTPConnection {
         dropIdleBuffers()
     }
 
-    /// Continues with the bytes that came while a response was due or the output budget was used up,
-    /// then with the socket. A peer that has finished is served up to its last request and only then
-    /// closed; so is, while draining, every peer.
+    /// Continues with the bytes that were received while a response was due or the output budget was
+    /// used up, then with the socket. The connection of a peer that has finished is closed after its last
+    /// request was served; while draining, so is every connection.
     func continueReading() {
         let turn = id
         guard isReading, output.hasRoom else { return }

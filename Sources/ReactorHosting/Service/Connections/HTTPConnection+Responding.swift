@@ -16,7 +16,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Encodes the response behind those of the same turn; outside of a turn it is sent at once.
+    /// Encodes the response after those of the same turn. Outside of a turn it is sent at once.
     func respond(_ response: Response) {
         guard case .waiting(let request, let options) = state else { return }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
@@ -32,10 +32,10 @@ extension HTTPConnection {
         finish(request, options, status: response.status, closes: closes, code: response.code)
     }
 
-    /// Responds later than the request was read; the bytes that the client has sent meanwhile are
-    /// read next.
+    /// Responds to a request that was read earlier. The bytes that the client has sent since are read
+    /// next.
     ///
-    /// - Parameter act: nil if the response comes later still.
+    /// - Parameter act: returns nil if the response is still due.
     func respondLater(_ act: () throws(Problem) -> Response?) {
         let turn = id
         let isLate = !output.isInTurn
@@ -51,7 +51,7 @@ extension HTTPConnection {
         rearm()
     }
 
-    /// Refuses bytes that are not a request, and closes: no next one can be found behind them.
+    /// Refuses bytes that are not a request, and closes: the beginning of the next request is unknown.
     func refuse(_ problem: Problem) {
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
         if problem.status < 500 { loop.counters.malformed += 1 }

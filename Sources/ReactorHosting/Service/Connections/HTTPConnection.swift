@@ -3,12 +3,11 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// One connection: reads requests off its bytes, has them served one at a time, and sends responses
-/// in their order.
+/// One connection: parses requests, has them served one at a time, and sends the responses in order.
 ///
-/// Design: one object for each slot of the loop's connection table, used again by each connection
-/// that gets the slot. While a connection is idle these words are all its memory; what is incomplete
-/// or unsent is in ``ConnectionBuffers`` only as long as it is.
+/// Design: one object for each slot of the loop's connection table, reused by each connection that
+/// gets the slot. An idle connection has no other memory; incomplete input and unsent output are in
+/// ``ConnectionBuffers``.
 ///
 /// Why an object and not a value in an array: changing an array's element is an access to the
 /// whole array, which the runtime checks for as long as it lasts. Measured: a tenth of a POST.
@@ -30,8 +29,8 @@ final class HTTPConnection {
     /// That of no connection while the slot is vacant. Closures that outlive a call compare it: the
     /// object may serve another connection by then.
     private(set) var id = ConnectionID(slot: 0, generation: 0)
-    /// When the peer last did what the connection waits for: it sent bytes of a request, or accepted
-    /// bytes of responses and events. Bytes it sends while it accepts none are not progress.
+    /// The time of the peer's last progress: it sent bytes of a request, or accepted bytes of responses
+    /// and events. Bytes that it sends while it accepts none are not progress.
     var lastProgress: LoopInstant
     var state = State.vacant
     /// Invariant: a connection whose reading is paused has buffers, so that the call which ends its
@@ -40,7 +39,7 @@ final class HTTPConnection {
     var output = ConnectionOutput()
     /// When the first byte of the present request came.
     var requestBegan: LoopInstant?
-    /// The peer sends no more; the connection ends when everything due is sent.
+    /// The peer has ended its output; the connection ends when all due bytes are sent.
     var peerIsFinished = false
     // Last, because it is the largest: a delivery reads what is above, within two cache lines.
     var reader: RequestReader
@@ -84,7 +83,7 @@ final class HTTPConnection {
         loop.table.close(id, how)
     }
 
-    /// The connection has ended; whatever waits for it is cancelled.
+    /// The connection has ended: its pending work is cancelled.
     func vacate() {
         switch state {
         case .vacant: return

@@ -1,8 +1,8 @@
 internal import Wire
 
-/// One turn of a connection: reads requests off its bytes and has each of them served.
+/// One turn of a connection: parses requests from its bytes and has each of them served.
 enum RequestTurn {
-    /// Reads requests off `bytes` until one has to wait for its response, or the connection's output
+    /// Parses requests from `bytes` until one has to wait for its response, or the connection's output
     /// budget is used up: then it has another turn when the kernel has accepted the responses.
     ///
     /// - Parameter limit: of requests in this turn.

@@ -1,9 +1,8 @@
-/// Bytes that are to be sent, in their order.
+/// Bytes to send, in order.
 ///
-/// Design: a list of slices, so that a large body stays in the array it was made in and is never
-/// copied behind the bytes before it. The list is short: no further request of a connection is
-/// served while the kernel has not accepted its responses (``ConnectionOutput/hasRoom``), so it has
-/// the pieces of one turn and of one response that came later.
+/// Design: a list of slices, so that a large body stays in its array and is never copied. The list is
+/// short: no further request of a connection is served before the kernel has accepted its responses
+/// (``ConnectionOutput/hasRoom``), so it contains the pieces of one turn and of one later response.
 struct UnsentBytes {
     private(set) var pieces: [ArraySlice<UInt8>] = []
 

@@ -1,6 +1,6 @@
 internal import Sessions
 
-/// `DELETE /v1/sessions/{id}`. A session that cannot be rebuilt is deleted all the same.
+/// `DELETE /v1/sessions/{id}`. Also deletes a session that cannot be rebuilt.
 enum DeleteSession: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection

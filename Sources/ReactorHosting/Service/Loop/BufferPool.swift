@@ -2,8 +2,8 @@ internal import Wire
 
 /// Buffers that the connections of one loop use in turn.
 ///
-/// Invariant: a buffer is with at most one connection. One that is taken while another connection
-/// has it is new.
+/// Invariant: at most one connection has a buffer. If another connection has it, a new one is
+/// allocated.
 final class BufferPool {
     private var spareRequest = Request()
     private var spareOutput: [UInt8] = []

@@ -1,9 +1,9 @@
 internal import Sockets
 internal import Synchronization
 
-/// A question to all loops: each answers with a part, and the last part completes the response.
+/// A query to all loops: each loop returns a part, and the last part completes the response.
 ///
-/// Why a lock: the parts come from all loops, in any order.
+/// Why a lock: loops add their parts on their own threads, in any order.
 final class LoopQuery<Part: Sendable>: Sendable {
     private let count: Int
     private let parts = Mutex<[Part]>([])

@@ -3,8 +3,8 @@ internal import Sockets
 
 /// Shared state of the connections of one loop.
 ///
-/// Design: apart from ``ServerLoop``, which holds the connections: each connection refers to this,
-/// so nothing here may refer to a connection.
+/// Design: separate from ``ServerLoop``, which owns the connections: each connection refers to this
+/// object, so the object does not refer to a connection.
 final class LoopResources {
     let index: Int
     let service: Service

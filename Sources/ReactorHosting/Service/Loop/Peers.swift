@@ -1,10 +1,10 @@
 internal import Sockets
 internal import Synchronization
 
-/// The loops of one server, for each other.
+/// The loops of one server, so that each can reach the others.
 ///
-/// They are created one after the other and are known to each other only when all exist; nothing is
-/// served before that.
+/// The loops are created one after the other, and reach each other when all exist; no request is
+/// served before.
 final class Peers: Sendable {
     let count: Int
     private let loops = Mutex<[EventLoop<ServerLoop>]>([])

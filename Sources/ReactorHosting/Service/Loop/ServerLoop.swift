@@ -3,13 +3,12 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// Everything that lives on one event loop: its connections and its sessions.
+/// The connections and the sessions of one event loop.
 ///
-/// Design: a connection lives on the loop of the session it talks to. A request that names a
-/// session of another loop moves its connection there (``ConnectionMigration``); so a session, its
-/// posts and all its subscribers share one loop without a lock or a hop, and a response never
-/// crosses loops. Work is done as bytes arrive and flushed once, in ``roundEnded()``: load turns
-/// into batches by itself.
+/// Design: a connection is served on the loop of its session. A request for a session of another loop
+/// moves its connection there (``ConnectionMigration``); so a session, its posts and all its
+/// subscribers share one loop without a lock, and a response never crosses loops. Work is done as
+/// bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
 final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
@@ -104,9 +103,9 @@ final class ServerLoop: LoopHandler {
 
     /// Commits what the round has decided, and serves the requests that wait.
     ///
-    /// A connection's next request is read only after the response to the one before; each turn is
-    /// one more batch over all connections. A client that sends without end has its turn in the next
-    /// round, after everybody else's.
+    /// A connection's next request is read only after the response to the one before; each turn is one
+    /// more batch over all connections. A client that sends without end has its next turn in the next
+    /// round, after all other clients.
     func roundEnded() {
         let schedule = resources.schedule
         sessions.commit()
@@ -125,14 +124,13 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { _ in }
     }
 
-    /// Ends what may be ended, once the requests that have arrived are read: until then it cannot be
-    /// known which connections are idle.
+    /// Begins the drain in a job, after the requests that have arrived are read: before that, it is
+    /// unknown which connections are idle.
     func beginDraining() {
         loop.enqueue { $0.drain() }
     }
 
-    /// Ends idle connections and streams now, and every other connection with the response that is
-    /// under way.
+    /// Ends idle connections and streams now, and every other connection after its present response.
     private func drain() {
         for connection in connections { connection.beginDraining() }
         resources.beginDraining()

@@ -6,7 +6,7 @@ internal import Storage
 internal import Synchronization
 internal import Wire
 
-/// Shared state of all loops, which none may change: settings, reactors, routes, the journal.
+/// Constant state that all loops share: settings, reactors, routes, the journal.
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]

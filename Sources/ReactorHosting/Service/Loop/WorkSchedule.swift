@@ -1,14 +1,14 @@
 internal import Sockets
 
-/// Which connections of a loop have requests left to serve, and how much the present round has done.
+/// The connections of a loop that have requests left to serve, and the work of the present round.
 ///
 /// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304).
 /// The bytes of one connection are bounded by ``ConnectionOutput/hasRoom``.
 final class WorkSchedule {
     /// Requests that a connection is served in one turn.
     static let turnRequests = 64
-    /// Bytes of responses that a round makes before what is left waits for the next one: some
-    /// milliseconds of work.
+    /// Bytes of responses that a round makes; further requests wait for the next one. Some milliseconds
+    /// of work.
     private static let roundBytes = 1 << 20
     private static let postponedInARound = 16
 

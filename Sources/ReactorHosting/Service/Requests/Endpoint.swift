@@ -8,9 +8,9 @@ enum Endpoint: Sendable {
 
 /// An operation that the loop which received the request serves.
 ///
-/// Design: endpoints are types without instances, so that calling one costs neither a reference
-/// count nor an allocation. An endpoint decodes the request, asks, and returns the response. What
-/// it needs of the request after it has returned is in the ``RequestOptions`` of the connection.
+/// Design: endpoints are types without instances, so that calling one costs neither a reference count
+/// nor an allocation. An endpoint decodes the request, calls the session, and returns the response.
+/// Options of the request that a later response needs are in the connection's ``RequestOptions``.
 protocol ServiceEndpoint: SendableMetatype {
     /// Whether the request is served even when the round has made as many responses as it may:
     /// probes measure whether the server responds. Default false.

@@ -1,13 +1,13 @@
 internal import JSONCoding
 internal import Wire
 
-/// A refusal as the peer sees it: `application/problem+json` (RFC 9457).
+/// The document of a refusal: `application/problem+json` (RFC 9457).
 package struct Problem: Error, Sendable, Equatable {
     package var status: Int
     /// Stable, snake_case, for programs.
     package var code: String
-    /// One sentence that names the offending field or header, for people. It may repeat what came;
-    /// of more than ``detailLimit`` bytes the middle is left out.
+    /// One sentence that names the offending field or header, for people. It may quote input; if it
+    /// exceeds ``detailLimit`` bytes, its middle is left out.
     package var detail: String {
         didSet { detail = Self.shortened(detail) }
     }
@@ -24,7 +24,7 @@ package struct Problem: Error, Sendable, Equatable {
         self.fields = fields
     }
 
-    /// Bytes of a detail. What came may be a megabyte long, and is the peer's own.
+    /// The maximal number of bytes of a detail: quoted input may be a megabyte long.
     package static let detailLimit = 512
 
     static func shortened(_ detail: String) -> String {

@@ -23,7 +23,7 @@ struct Request: Sendable {
     /// Reads the session id in the path.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
-        // Not the head as a whole: to pass a part of a value that may change is to copy it.
+        // Why not the head as a whole: passing a part of a mutable value copies it.
         let id =
             if let id = SessionID(head.bytes, segment) { id } else {
                 try SessionID(escaped: head, segment)
@@ -38,7 +38,7 @@ struct RequestContext: Sendable {
     /// Nil if no row of the table matches, and for bytes that are not a request.
     let route: Route?
     let isHead: Bool
-    /// Whether the connection closes behind the response.
+    /// Whether the connection closes after the response.
     let closes: Bool
     let minorVersion: Int
     /// When the request was complete.
@@ -52,7 +52,7 @@ struct RequestContext: Sendable {
         self.since = since
     }
 
-    /// Of bytes that are not a request: no next one can be found behind them.
+    /// For bytes that are not a request: the beginning of the next request is unknown.
     init(malformedSince since: LoopInstant) {
         route = nil
         isHead = false

@@ -3,7 +3,7 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-// A response encodes itself behind those that its connection has not sent yet.
+// Encodes a response after those that its connection has not sent yet.
 extension Response {
     /// Appends the response.
     ///
@@ -103,8 +103,8 @@ extension Response {
 }
 
 extension JSON {
-    /// The value as one line of JSON with a line break behind it; `{}` for a value that has no JSON,
-    /// which the service's own bodies never are: they consist of strings and integers.
+    /// The value as one line of JSON, with a line break. `{}` for a value without JSON; the service's own
+    /// bodies consist of strings and integers, and always have JSON.
     static func line(_ value: some Encodable) -> [UInt8] {
         var bytes: [UInt8] = []
         do {

@@ -5,24 +5,23 @@ internal import Wire
 struct Response {
     enum Body {
         case bytes([UInt8])
-        /// Three parts, sent one behind the other. `shared` may be large and belong to many
-        /// responses; it is never copied.
+        /// Three consecutive parts. `shared` may be large and belong to many responses; it is never
+        /// copied.
         case parts(beginning: [UInt8], shared: [UInt8], end: [UInt8])
-        /// An event stream that reports a problem and ends. EventSource stops for good at any status
-        /// but 200, so a problem that may pass arrives this way (contract §3.2).
+        /// An event stream that reports a problem and ends. EventSource never reconnects after a status
+        /// other than 200, so a temporary problem is reported this way (contract §3.2).
         case endedStream(Problem)
         /// The head of an event stream, which names no length (RFC 9110 §8.6): for `HEAD`.
         case streamHead
     }
 
     var status: Int
-    /// Besides those that every response has.
+    /// Fields in addition to those of every response.
     var fields: [(String, String)] = []
     var body = Body.bytes([])
     /// A problem's code, for the log.
     var code: String?
-    /// Bytes of a body that was encoded and is not part of the response: they count into the work
-    /// of a turn.
+    /// Bytes of a body that was encoded and is not part of the response. They count as work of the turn.
     var discardedBytes = 0
 
     static func json(

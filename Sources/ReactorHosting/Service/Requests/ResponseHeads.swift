@@ -1,8 +1,7 @@
 internal import Sessions
 internal import Wire
 
-/// The parts of responses' heads that never change while the server runs, and those that change
-/// once a second.
+/// The constant parts of responses' heads, and those that change once a second.
 final class ResponseHeads {
     /// On every response.
     let commonFields: [(String, String)]

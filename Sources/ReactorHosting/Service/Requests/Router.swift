@@ -6,7 +6,7 @@ package import Wire
 /// nothing. `HEAD` is served wherever `GET` is (RFC 9110 §9.3.2).
 package struct Router: Sendable {
     package enum Match: Equatable, Sendable {
-        /// `segment` is the path segment that stands for the one in braces, if there is one.
+        /// `segment` is the path segment that matches the one in braces, if there is one.
         case route(Route, segment: Range<Int>?)
         /// The path exists, the method does not; the methods for `Allow`, `OPTIONS` included.
         case methods([String])
