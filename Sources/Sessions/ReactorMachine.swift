@@ -20,6 +20,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// Invariant: the newest version is `core.version`, and its state is `core.state`.
     @usableFromInline
     var versions: ReactorVersions<R>
+    /// `versions.oldestVersion`, for a test that each commit makes. Why a copy: `versions` is used by
+    /// code that is inlined elsewhere, so that each access is checked at run time (ADR-0013).
+    private var oldestVersion: UInt64
     /// The newest action's number. The inlined code reads it through calls.
     var lastTag: UInt64 = 0
     /// The session of the present call: the core calls its observer during a call of the session.
@@ -49,6 +52,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         if let saved { try fold.applyAll(of: saved) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
         versions = ReactorVersions(fold.state, version: fold.version)
+        oldestVersion = fold.version
         lastTag = saved?.lastAction ?? 0
         lookAtPulses()
     }
@@ -100,8 +104,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func endReplay() { versions.endReplay() }
 
     func forget(before version: UInt64, atOnce: Bool) -> Bool {
-        guard versions.isForgettingDue(before: version, atOnce: atOnce) else { return false }
+        guard atOnce || version >= oldestVersion + ReactorVersions<R>.smallestBatch,
+            versions.isForgettingDue(before: version, atOnce: atOnce)
+        else { return false }
         compiled.forget(&versions, version, reactor)
+        oldestVersion = version
         return true
     }
 
