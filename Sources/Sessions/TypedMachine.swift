@@ -2,8 +2,8 @@ internal import JSONCoding
 internal import Reactors
 internal import Storage
 
-/// What the machines of reactors and of Cyclers have in common: sources, and recovery after a
-/// restart.
+/// A machine with the type of its actions: the common part of reactors and Cyclers, which opens
+/// sources and recovers actions after a restart.
 protocol TypedMachine: Machine {
     associatedtype Action: Codable & Sendable
     associatedtype Mutation: Sendable
