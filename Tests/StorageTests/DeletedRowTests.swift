@@ -51,6 +51,27 @@ struct DeletedRowTests {
         #expect(try JournalFile(path).read { try $0.integer(left) } == 0)
     }
 
+    @Test func `a late reply of a deleted session refuses no other session's records`() throws {
+        let path = JournalRig.makeDirectory() + "/journal.sqlite"
+        for isRead in [false, true] {
+            let first = try writer(path)
+            let id = "s\(isRead)"
+            #expect(
+                try first.write([Batch(records: [.created(id), .created("t\(isRead)")])]).get()
+                    == [nil])
+            #expect(try first.write([Batch(records: [.deleted(id, 1)])]).get() == [nil])
+            if isRead { first.close() }
+            let second = isRead ? try writer(path) : first
+            defer { second.close() }
+            var batch = Batch(records: [.mutation("t\(isRead)", 1)])
+            batch.answers = [.of(id, "k")]
+            batch.answers[0].number = 1
+            #expect(try second.write([batch]).get() == [nil])
+            let stored = "SELECT count(*) FROM answers"
+            #expect(try JournalFile(path).read { try $0.integer(stored) } == 0)
+        }
+    }
+
     @Test func `a record without a session is dropped and not given to the next session`()
         async throws
     {

@@ -215,9 +215,11 @@ extension SessionHeads.Head {
         }
         let tombstones = try database.cachedStatement(
             sql: "SELECT generation FROM tombstones WHERE id = ?")
+        // Beyond all numbers: what other batches still have of a deleted session is discarded, and is
+        // no reason to refuse them.
         let deleted = try tombstones.first(.string(session)) { found in
             Self(
-                row: 0, generation: found.string(0), number: 0, notes: 0, isDeleted: true,
+                row: 0, generation: found.string(0), number: .max, notes: 0, isDeleted: true,
                 trimmed: 0)
         }
         guard let deleted else { return nil }
