@@ -10,10 +10,10 @@ import Dispatch
 
 /// The part of a listener that accepts connections.
 actor Acceptor<Handler: LoopHandler> {
-    /// The maximal number accepted at once; Dispatch calls again for the rest, after other work of
+    /// The maximum number accepted at once; Dispatch calls again for the rest, after other work of
     /// the loop.
     private static var batchLimit: Int { 1_024 }
-    /// The pause after running out of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
+    /// The pause after a lack of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
     private static var restMilliseconds: Int { 100 }
 
     private nonisolated let home: EventLoop<Handler>
@@ -26,8 +26,8 @@ actor Acceptor<Handler: LoopHandler> {
     private let source: any DispatchSourceRead
     /// The index of the next loop.
     private var turn = 0
-    /// A descriptor without a use; closed for the moment that it takes to refuse a connection when
-    /// no other descriptor is free.
+    /// A spare descriptor; closed for the moment that it takes to refuse a connection when no other
+    /// descriptor is free.
     private var reserve: Int32
     /// Accepted connections that are not handed over yet, by loop.
     private var batches: [[LoopInbox<Handler>.Accepted]]
@@ -77,7 +77,7 @@ actor Acceptor<Handler: LoopHandler> {
 
     /// Accepts waiting connections, and hands them over in one batch for each loop.
     ///
-    /// - Returns: why it ended; `tryNext` if more may be waiting.
+    /// - Returns: Why accepting ended; `tryNext` if more connections may be waiting.
     private func acceptBatch() -> Verdict {
         defer { handOver() }
         var room = maximumConnections - loops.reduce(0) { $0 + $1.connections }
@@ -106,8 +106,8 @@ actor Acceptor<Handler: LoopHandler> {
     private static func verdict(on code: Int32) -> Verdict {
         switch code {
         case EAGAIN, EWOULDBLOCK: .nothingWaits
-        // EMFILE, ENFILE, ENOBUFS and ENOMEM, and any other error that would recur at once: never
-        // spin.
+        // EMFILE, ENFILE, ENOBUFS, ENOMEM, and any other error that would recur at once: never
+        // busy-loop.
         case EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP: .exhausted
         default: .tryNext
         }
@@ -137,7 +137,7 @@ actor Acceptor<Handler: LoopHandler> {
         SocketCalls.close(descriptor)
     }
 
-    /// Without a free descriptor to accept with, the reserve is used until no connection waits.
+    /// Without a free descriptor for accept, the spare one is used until no connection waits.
     private func refuseWhatWaits() {
         guard reserve >= 0 else {
             reserve = Self.openReserve()
@@ -181,8 +181,8 @@ actor Acceptor<Handler: LoopHandler> {
         if wasResting { source.resume() }
     }
 
-    /// The source is cancelled. Connections that the kernel has completed until now are accepted; it
-    /// resets those that come within the next microseconds.
+    /// The source is cancelled. Connections that the kernel has completed so far are accepted; it
+    /// resets those that arrive within the next microseconds.
     private func end() {
         _ = acceptBatch()
         SocketCalls.close(socket.descriptor)

@@ -1,7 +1,7 @@
 /// A bound address that does not accept connections yet.
 ///
-/// Why: a server binds before it opens its journal, so that one whose address is in use leaves
-/// nothing behind, and listens after that, so that no client waits for a server that cannot start.
+/// Why: a server binds before it opens its journal, so that a server whose address is in use leaves
+/// no files behind. It listens after that, so that no client waits for a server that cannot start.
 /// The address is released with the value, unless a `Listener` has consumed it.
 package struct BoundSocket: ~Copyable {
     /// Nil once a listener has consumed it.

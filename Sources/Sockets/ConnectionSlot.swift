@@ -1,9 +1,9 @@
-/// The state of one connection: a few words, no reference, nothing to release.
+/// The state of one connection: a few words, without references.
 ///
-/// Deadlines are stored separately in the timer wheel (24 bytes), so a connection costs 44 bytes
-/// here in all.
+/// Deadlines are stored separately in the timer wheel (24 bytes), so a connection costs 44 bytes in
+/// total.
 struct ConnectionSlot {
-    /// Facts that hold at the same time in any combination.
+    /// Independent flags in any combination.
     struct Flags: OptionSet {
         let rawValue: UInt16
         /// The slot holds a connection.
@@ -12,17 +12,18 @@ struct ConnectionSlot {
         static let readable = Flags(rawValue: 2)
         /// A short read does not prove that the socket is empty.
         static let readToEnd = Flags(rawValue: 4)
-        /// The handler does not want to read.
+        /// The handler has paused reading.
         static let paused = Flags(rawValue: 8)
         /// The peer's end was read; there is nothing left to read.
         static let peerFinished = Flags(rawValue: 16)
         /// A send was short: no further send is tried until there is room.
         static let awaitsRoom = Flags(rawValue: 32)
-        /// There is room again and the handler has not been notified.
+        /// There is room again, and the handler has not been notified of it.
         static let roomArrived = Flags(rawValue: 64)
         /// Broken: `failure` holds the `errno`, and the handler has not been notified.
         static let failed = Flags(rawValue: 128)
-        /// Closed by the handler, for which it no longer exists; the rest of the input is dropped.
+        /// Closed by the handler, which does not see the connection any more; further input is
+        /// dropped.
         static let lingering = Flags(rawValue: 256)
         /// In the list of connections that continue without a new event.
         static let queued = Flags(rawValue: 512)
@@ -32,10 +33,10 @@ struct ConnectionSlot {
 
     /// -1 in a free slot.
     var descriptor: Int32 = -1
-    /// Incremented when the slot is freed, so that old ids miss.
+    /// Incremented when the slot is freed, so that old ids do not match.
     var generation: UInt32 = 1
     var flags: Flags = []
-    /// `errno` of a failed connection; in a free slot the next free one.
+    /// `errno` of a failed connection; in a free slot the index of the next free slot.
     var failure: Int32 = 0
     /// While lingering: the number of bytes that are still read and dropped.
     var lingerBytesLeft: Int32 = 0

@@ -1,10 +1,10 @@
 /// The slots of a loop's connections, in one allocation.
 ///
 /// Why not an array: changing an array's element in place is an access to the whole array, which
-/// the runtime checks for overlaps; ten times for one request. Here a slot is read and written as
-/// plain words.
+/// the runtime checks for overlaps, ten times per request. Here a slot is read and written as plain
+/// words.
 @safe final class ConnectionSlots {
-    /// Invariant: the first `count` are initialised. No pointer to them leaves this class.
+    /// Invariant: the first `count` slots are initialised. No pointer to them leaves this class.
     private var memory: UnsafeMutableBufferPointer<ConnectionSlot>
     /// The number of slots; slots are never removed.
     private(set) var count = 0
@@ -16,7 +16,7 @@
     }
 
     deinit {
-        // Slots hold nothing to release.
+        // Slots own nothing that must be released.
         unsafe memory.deallocate()
     }
 

@@ -1,6 +1,6 @@
 extension ConnectionTable {
-    /// Closes the connection. The id is stale at once and no callback follows; unsent bytes are the
-    /// caller's loss, so send everything before `.now` and `.lingering`.
+    /// Closes the connection. The id is stale at once and no callback follows. Unsent bytes are
+    /// lost with `.now` and `.lingering`, so send everything before.
     package func close(_ connection: ConnectionID, _ how: Closing) {
         guard let index = usable(connection) else { return }
         switch how {
@@ -14,10 +14,10 @@ extension ConnectionTable {
         }
     }
 
-    /// Takes the connection off this loop with its descriptor open; the id is stale at once and no
-    /// callback follows.
+    /// Removes the connection from this loop, with its descriptor open; the id is stale at once and
+    /// no callback follows.
     ///
-    /// nil for a stale id, and when no descriptor can be had for the move (the connection then
+    /// Returns nil for a stale id, and if there is no descriptor for the move (the connection then
     /// stays as it is).
     package func detach(_ connection: ConnectionID) -> DetachedSocket? {
         guard let index = usable(connection), !slots[index].flags.contains(.failed) else {
@@ -26,8 +26,8 @@ extension ConnectionTable {
         let peerHasFinished = slots[index].flags.contains(.peerFinished)
         let unread = held[index] ?? ahead.undelivered(connection)
         guard let descriptor = try? poller.release(slots[index].descriptor, connection) else {
-            // Only `EMFILE`, `ENFILE` or `ENOMEM` can be meant, which the documentation above
-            // promises as nil.
+            // Only `EMFILE`, `ENFILE` or `ENOMEM` are possible; for these the result is nil, see
+            // above.
             return nil
         }
         _ = remove(index)
@@ -51,7 +51,7 @@ extension ConnectionTable {
     }
 
     private func linger(_ index: Int) {
-        // A peer that has finished cannot be reset into losing its answer by unread input.
+        // Unread input of a peer that has finished cannot cause a reset that loses its response.
         guard slots[index].flags.isDisjoint(with: [.peerFinished, .failed]) else {
             closeNow(index)
             return

@@ -5,9 +5,9 @@
 #endif
 
 extension ConnectionTable {
-    /// No `received` and no `peerFinished` for this connection until `resumeReading`. What arrives
-    /// waits in the kernel, whose window then holds the peer up. A reset is still told (by the
-    /// Dispatch poller only once something is sent).
+    /// Stops `received` and `peerFinished` for this connection until `resumeReading`. Arriving
+    /// bytes wait in the kernel, whose receive window then slows down the peer. A reset is still
+    /// reported (by the Dispatch poller only after the next send).
     package func pauseReading(_ connection: ConnectionID) {
         guard let index = usable(connection), !slots[index].flags.contains(.paused) else { return }
         slots[index].flags.insert(.paused)
@@ -20,12 +20,12 @@ extension ConnectionTable {
         slots[index].flags.remove(.paused)
         guard !slots[index].flags.contains(.peerFinished) else { return }
         poller.setReading(true, connection)
-        // An edge-triggered poller does not repeat itself.
+        // An edge-triggered poller does not report the same readiness twice.
         if !slots[index].flags.isDisjoint(with: [.readable, .holdsBytes]) { queue(index) }
     }
 
-    /// Receives a slice before the connection is served, if it has bytes and nothing else is to be
-    /// done about it. The peer's end is left to the read that serves it, which finds it again.
+    /// Receives a slice before the connection is served, if it has bytes and no other pending
+    /// state. The end of the peer's stream is left to the read in `serve`, which finds it again.
     func receiveAhead(_ connection: ConnectionID) {
         guard !ahead.isFull, let index = live(connection),
             slots[index].flags.isSubset(of: [.open, .readable, .readToEnd, .queued])
@@ -37,7 +37,7 @@ extension ConnectionTable {
         if case .moved(let count) = outcome { ahead.append(connection, count: count) }
     }
 
-    /// Keeps bytes that were received, until the handler wants them.
+    /// Keeps received bytes until the handler resumes reading.
     func hold(_ bytes: [UInt8], for connection: ConnectionID) {
         guard !bytes.isEmpty, let index = usable(connection) else { return }
         held[index] = bytes
@@ -45,7 +45,7 @@ extension ConnectionTable {
         if !slots[index].flags.contains(.paused) { queue(index) }
     }
 
-    /// The bytes that were kept, unless the handler does not read.
+    /// The kept bytes, unless the handler has paused reading.
     func dequeueHeld(_ index: Int) -> [UInt8]? {
         guard slots[index].flags.contains(.holdsBytes), !slots[index].flags.contains(.paused)
         else { return nil }
@@ -53,7 +53,7 @@ extension ConnectionTable {
         return held.removeValue(forKey: index)
     }
 
-    /// Records an event in the flags of its connection, which decide what is done about it.
+    /// Records an event in the flags of its connection, which decide on its handling.
     func record(_ event: PollEvent) {
         guard let index = live(event.id) else { return }
         let readiness = event.readiness
@@ -64,7 +64,7 @@ extension ConnectionTable {
             slots[index].flags.insert(.roomArrived)
             poller.roomArrived(event.id)
         }
-        // Where nobody reads, no read would come upon the error.
+        // While reading is paused, no read would find the error.
         if readiness.contains(.broken),
             !slots[index].flags.isDisjoint(with: [.paused, .peerFinished])
         {
@@ -73,7 +73,7 @@ extension ConnectionTable {
         }
     }
 
-    /// Reads once, if the connection is to be read.
+    /// Reads once, if reading is not paused or over.
     func read(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) -> SocketCalls.Outcome? {
         let flags = slots[index].flags
         guard flags.contains(.readable),
@@ -84,7 +84,7 @@ extension ConnectionTable {
         return outcome
     }
 
-    /// - Parameter wanted: how many bytes the read had room for.
+    /// - Parameter wanted: The number of bytes for which the read had room.
     private func record(_ outcome: SocketCalls.Outcome, of wanted: Int, _ index: Int) {
         let flags = slots[index].flags
         switch outcome {

@@ -5,14 +5,14 @@
 #endif
 
 extension ConnectionTable {
-    /// The most pieces that `send(_:gathering:)` hands to the kernel at once.
+    /// The maximum number of pieces that `send(_:gathering:)` passes to the kernel at once.
     package static let gatherLimit = 16
 
-    /// Hands bytes to the kernel and says how many it took: 0 up to all of them.
+    /// Passes bytes to the kernel and returns how many it accepted: 0 up to all of them.
     ///
-    /// When it took fewer, the rest is the caller's, and `writable` is called once there is room;
-    /// until then every send gives 0 without asking the kernel. Errors are never thrown from here:
-    /// the connection takes nothing any more, and `closed` says why in a later pass.
+    /// If it accepted fewer, the caller keeps the rest, and `writable` is called once there is
+    /// room; until then every send returns 0 without a system call. This never throws: after an
+    /// error the connection accepts no more bytes, and `closed` reports the reason in a later pass.
     package func send(_ connection: ConnectionID, _ bytes: RawSpan) -> Int {
         guard let index = sendable(connection), !bytes.isEmpty else { return 0 }
         let outcome = SocketCalls.transmit(slots[index].descriptor, bytes)
@@ -36,22 +36,21 @@ extension ConnectionTable {
         return account(outcome, of: first.byteCount + second.byteCount, index)
     }
 
-    /// The same for a span of bytes by type.
+    /// The same for a typed span of bytes.
     package func send(_ connection: ConnectionID, _ bytes: Span<UInt8>) -> Int {
-        // Any UInt8 may be looked at as a raw byte.
+        // Every UInt8 is valid as a raw byte.
         unsafe send(connection, bytes.bytes)
     }
 
-    /// The same for spans of bytes by type.
+    /// The same for typed spans of bytes.
     package func send(
         _ connection: ConnectionID, _ first: Span<UInt8>, _ second: Span<UInt8>
     ) -> Int {
         unsafe send(connection, first.bytes, second.bytes)
     }
 
-    /// Sends the pieces as if they were one. Only the first `gatherLimit` (16) go at a time: what
-    /// is taken of them is a short send only when the kernel had no room, so call again while all
-    /// that was offered was taken.
+    /// Sends the pieces as if they were one. Only the first `gatherLimit` (16) are sent at a time.
+    /// If the kernel accepted all of these, it may have more room: call again with the rest.
     package func send(_ connection: ConnectionID, gathering pieces: [ArraySlice<UInt8>]) -> Int {
         guard let index = sendable(connection), !pieces.isEmpty else { return 0 }
         let offered = min(pieces.count, Self.gatherLimit)
@@ -66,7 +65,7 @@ extension ConnectionTable {
         return account(outcome, of: total, index)
     }
 
-    /// The slot of a connection that can take bytes now.
+    /// The slot of a connection that can accept bytes now.
     private func sendable(_ connection: ConnectionID) -> Int? {
         guard let index = usable(connection),
             slots[index].flags.isDisjoint(with: [.awaitsRoom, .failed])
@@ -90,7 +89,7 @@ extension ConnectionTable {
 
     private func awaitRoom(_ index: Int) {
         slots[index].flags.insert(.awaitsRoom)
-        // Room that was reported before is used up by now.
+        // The kernel's buffer is full again: an earlier report of room is obsolete.
         slots[index].flags.remove(.roomArrived)
         poller.awaitRoom(id(at: index))
     }
@@ -100,8 +99,8 @@ extension ConnectionTable {
             iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
     }
 
-    /// Holds all slices in place at once (one level of recursion each, at most `gatherLimit`), then
-    /// calls `body`.
+    /// Pins all slices at once (one level of recursion each, at most `gatherLimit`), then calls
+    /// `body`.
     private static func pin(
         _ slices: ArraySlice<ArraySlice<UInt8>>, into vector: UnsafeMutableBufferPointer<iovec>,
         filled: Int, _ body: (UnsafeMutableBufferPointer<iovec>) -> SocketCalls.Outcome

@@ -77,7 +77,7 @@ package final class ConnectionTable {
         return index
     }
 
-    /// The slot of a connection that exists for the handler.
+    /// The slot of a connection that is visible to the handler.
     func usable(_ connection: ConnectionID) -> Int? {
         guard let index = live(connection), !slots[index].flags.contains(.lingering) else {
             return nil

@@ -1,15 +1,15 @@
-// One read source for each connection, and a write source for those that ever had to wait for room.
+// One read source for each connection, and a write source for each that ever had to wait for room.
 // Dispatch's descriptor sources are level-triggered: they fire again until the cause is gone. So
 // - an event is handled inside its handler, before the source is armed again;
-// - a connection that is not to be read (paused, or at its end) has its read source suspended;
+// - the read source of a connection is suspended while it is not read (paused, or at its end);
 // - a write source runs only while the connection waits for room.
 //
-// A suspended source does not run its cancel handler, and one released while suspended traps: the
-// code that cancels also resumes. A descriptor is closed only when its sources' cancel handlers have
-// run: before that its number must not be used for another file.
+// A suspended source does not run its cancel handler, and releasing a suspended source traps: code
+// that cancels also resumes. A descriptor is closed only after its sources' cancel handlers have
+// run: before that its number must not be reused for another file.
 import Dispatch
 
-/// Plain Dispatch sources: for platforms without epoll, and to prove that no code depends on it.
+/// Plain Dispatch sources: for platforms without epoll, and to prove that no code depends on epoll.
 final class DispatchPoller: Poller {
     private struct Registration {
         let generation: UInt32
@@ -29,11 +29,10 @@ final class DispatchPoller: Poller {
     private var registrations: [Registration?] = []
     private var queue: DispatchQueue?
     private var fired: (@Sendable (PollEvent?) -> Void)?
-    /// Entered for every cancellation under way, so that `stop` can wait for those begun earlier,
-    /// too.
+    /// Entered for every pending cancellation, so that `stop` also waits for earlier ones.
     private let cancellations = DispatchGroup()
 
-    // A source's event and the read happen at different moments; only EAGAIN or the end is final.
+    // A source's event and the read happen at different times; only EAGAIN or the end is final.
     var shortReadMeansDrained: Bool { false }
 
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void) {
@@ -91,8 +90,7 @@ final class DispatchPoller: Poller {
     }
 
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32 {
-        // The sources keep using their number until they are cancelled; the connection gets another
-        // one.
+        // The sources use their number until they are cancelled; the connection gets a new one.
         let copy = try SocketCalls.duplicate(descriptor)
         cancel(id, thenClose: descriptor)
         return copy

@@ -1,14 +1,14 @@
 import Dispatch
 
 extension EventLoop {
-    /// How many passes a round has at most. Then the queue's other work has its turn: the listener,
-    /// timers, actor jobs.
+    /// The maximum number of passes in a round. After them other work of the queue runs: the
+    /// listener, timers, actor jobs.
     private static var passLimit: Int { 64 }
-    /// How many times a pass polls at most. Peers of more connections than one poll reports could
-    /// send all the time: then a pass without a limit would never end, and nothing be flushed.
+    /// The maximum number of polls in a pass. If more connections than one poll reports are sending
+    /// all the time, a pass without a limit would never end and nothing would be flushed.
     private static var pollLimit: Int { 4 }
 
-    /// A round: passes, until one finds nothing to do or the handler yields.
+    /// Runs a round: passes, until one finds no work or the handler yields.
     func round() {
         guard let handler else { return }
         table.isInRound = true
@@ -20,13 +20,12 @@ extension EventLoop {
             pass(handler)
         } while closeRound(handler) && passes < Self.passLimit && !table.isRoundYielded
         table.isInRound = false
-        // Events that are left over wake us by themselves, connections that are to continue do not.
+        // Remaining events cause a wake-up; connections that continue do not.
         if !table.ready.isEmpty { scheduleRound() }
         armTimer()
     }
 
-    /// Lets the handler flush, if it was called. True when there may be more
-    /// to do.
+    /// Lets the handler flush, if it was called. Returns true if there may be more work.
     private func closeRound(_ handler: Handler) -> Bool {
         guard isRoundOpen else { return !table.ready.isEmpty }
         isRoundOpen = false
@@ -34,8 +33,7 @@ extension EventLoop {
         return true
     }
 
-    /// Reads what is there now. Events that it causes, and those beyond its limit, are for the next
-    /// pass.
+    /// Reads the present events. New events, and those beyond its limit, are left to the next pass.
     private func pass(_ handler: Handler) {
         for _ in 0..<Self.pollLimit {
             events.removeAll(keepingCapacity: true)
@@ -66,7 +64,7 @@ extension EventLoop {
         table.ahead.removeAll()
     }
 
-    /// Serves the connections that had more to do than was done in the last pass.
+    /// Serves the connections that did not complete their work in the last pass.
     private func serveContinuing(_ handler: Handler) {
         guard !table.ready.isEmpty else { return }
         var waiting: [ConnectionID] = []
@@ -96,7 +94,7 @@ extension EventLoop {
                 then(handler, id)
             }
         }
-        // A rush's memory is not kept for ever.
+        // Memory that a load peak has allocated is released.
         items.removeAll(keepingCapacity: items.count <= 4_096)
     }
 
@@ -117,17 +115,16 @@ extension EventLoop {
         }
     }
 
-    // MARK: What begins a round
+    // MARK: Starting a round
 
-    /// A collecting poller has events (nil), or another poller brings its event.
+    /// Handles a wake-up: a collecting poller has events (nil), or another poller passes its event.
     func pollerFired(_ event: PollEvent?) {
         guard let event else {
             round()
             return
         }
         guard let handler else { return }
-        // Events that wait on the queue behind this one belong to the same round: it ends behind
-        // them.
+        // Events on the queue behind this one belong to the same round: it ends after them.
         table.isInRound = true
         if !isRoundScheduled { table.readClocks() }
         table.record(event)
@@ -141,7 +138,7 @@ extension EventLoop {
         round()
     }
 
-    /// Puts a round at the end of the queue, if none is there.
+    /// Adds a round at the end of the queue, unless one is there already.
     func scheduleRound() {
         guard !isRoundScheduled else { return }
         isRoundScheduled = true
@@ -153,8 +150,7 @@ extension EventLoop {
         }
     }
 
-    /// Arms the timer for the earliest deadline. One that fires too early costs a look and is armed
-    /// again.
+    /// Arms the timer for the earliest deadline. If it fires too early, it is armed again.
     private func armTimer() {
         guard let next = table.deadlines.next, let timer else { return }
         if let armed, armed <= next { return }

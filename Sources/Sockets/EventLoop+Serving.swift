@@ -1,13 +1,12 @@
 extension EventLoop {
-    /// Serves one connection of which nothing has been received ahead.
+    /// Serves a connection from which nothing was received ahead.
     func serve(_ id: ConnectionID, _ handler: Handler) {
         unsafe serve(id, handler, ahead: nil)
     }
 
-    /// Serves one connection by its flags: reports that it broke, that there is room, what it
-    /// sent.
+    /// Serves one connection by its flags: reports a failure, new room and received bytes.
     ///
-    /// - Parameter ahead: the bytes that have been received from it already.
+    /// - Parameter ahead: The bytes that were received from it ahead.
     func serve(_ id: ConnectionID, _ handler: Handler, ahead: UnsafeRawBufferPointer?) {
         guard let index = table.live(id) else { return }
         let flags = table.slots[index].flags
@@ -29,8 +28,8 @@ extension EventLoop {
         if flags.contains(.readable) { read(id, handler) }
     }
 
-    /// Delivers what was received ahead. A connection served before this one may have closed or
-    /// paused it meanwhile.
+    /// Delivers the bytes that were received ahead. The handler may have closed or paused the
+    /// connection meanwhile, while it served another one.
     private func deliver(
         _ bytes: UnsafeRawBufferPointer, _ id: ConnectionID, _ handler: Handler
     ) {
@@ -58,9 +57,8 @@ extension EventLoop {
         handler.closed(id, CloseReason(code: code))
     }
 
-    /// Reads until the socket is empty, the handler has had enough, or others must have their turn.
-    /// After every callback everything is asked anew: it may have closed, paused or detached the
-    /// connection.
+    /// Reads until the socket is empty, the handler pauses, or the bound is reached. Each callback
+    /// may close, pause or detach the connection, so all state is read again after it.
     private func read(_ id: ConnectionID, _ handler: Handler) {
         let buffer = unsafe readBuffer.memory
         var left = Self.readBoundBytes
@@ -80,7 +78,7 @@ extension EventLoop {
         }
     }
 
-    /// Reads and forgets, until the peer of a lingering connection is done or has sent too much.
+    /// Reads and drops input until the peer of a lingering connection closes or has sent too much.
     private func drop(_ index: Int) {
         let buffer = unsafe readBuffer.memory
         var left = Self.readBoundBytes

@@ -1,17 +1,17 @@
 // One serial Dispatch queue, one poller, one handler, and the connections that belong to them.
 //
-// Life goes in rounds. A round is begun by the poller, the inbox or the timer; it reads what has
-// happened, calls the handler, and lets it flush once at the end (`roundEnded`). So load turns into
-// batches by itself, and an idle loop responds at once. Everything of a loop happens on its queue;
-// what comes from elsewhere comes through the inbox.
+// The loop runs in rounds. The poller, the inbox or the timer starts a round; it reads the events,
+// calls the handler, and lets it flush once at the end (`roundEnded`). So load forms batches by
+// itself, and an idle loop responds at once. All code of a loop runs on its queue; other threads
+// use the inbox.
 package import Dispatch
 
 /// An actor that owns connections and the handler that serves them.
 ///
-/// It lives until `stop()`: its sources hold it.
+/// It lives until `stop()`: its sources retain it.
 package actor EventLoop<Handler: LoopHandler> {
-    /// A connection that has more than this to read goes to the back of the line, so that it
-    /// starves nobody.
+    /// After this many bytes a connection has to wait for the others, so that it cannot starve
+    /// them.
     static var readBoundBytes: Int { 256 << 10 }
 
     private let executor: LoopExecutor
@@ -19,7 +19,7 @@ package actor EventLoop<Handler: LoopHandler> {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// The queue everything of this loop runs on: a target for further sources, never for `sync`.
+    /// The queue of all code of this loop: a target for further sources, never for `sync`.
     package nonisolated var queue: DispatchQueue { executor.queue }
 
     nonisolated let inbox = LoopInbox<Handler>()
@@ -27,19 +27,19 @@ package actor EventLoop<Handler: LoopHandler> {
 
     let table: ConnectionTable
     let readBuffer: ReadBuffer
-    /// nil before the loop has started and after it has stopped.
+    /// Nil before the loop has started and after it has stopped.
     var handler: Handler?
 
-    /// The handler was called since the last `roundEnded`.
+    /// Whether the handler was called since the last `roundEnded`.
     var isRoundOpen = false
-    /// A round is on the queue already.
+    /// Whether a round is on the queue already.
     var isRoundScheduled = false
-    /// Scratch memory of a round, kept for its capacity.
+    /// Scratch memory of a round, reused for its capacity.
     var events: [PollEvent] = []
     var items: [LoopInbox<Handler>.Item] = []
 
     var timer: (any DispatchSourceTimer)?
-    /// When the timer fires next; nil when nothing is to come.
+    /// The time at which the timer fires next; nil if nothing is due.
     var armed: LoopInstant?
 
     private enum Life {
@@ -49,18 +49,16 @@ package actor EventLoop<Handler: LoopHandler> {
     private var life = Life.running
     private let ending = DispatchGroup()
 
-    /// How many connections the loop holds or is about to be given; from any thread.
+    /// The number of connections that the loop holds or is about to get; from any thread.
     package nonisolated var connections: Int { load.connections }
 
     /// Makes a loop that runs at once.
-    ///
     /// - Parameters:
-    ///   - label: the queue's name, for debuggers.
-    ///   - poller: by which means readiness is found out.
-    ///   - readBufferBytes: the most that one `received` can bring; the loop has one buffer of this
-    ///     size.
-    ///   - makeHandler: called once, on the loop, before anything else happens there.
-    /// - Throws: when the system has no descriptor or memory for the poller.
+    /// - label: The queue's name, for debuggers.
+    /// - poller: The mechanism that detects readiness.
+    /// - readBufferBytes: The maximum size of one `received`; the loop has one buffer of this size.
+    /// - makeHandler: Called once, on the loop, before any other code there.
+    /// - Throws: If the system has no descriptor or memory for the poller.
     package init(
         label: String, poller: PollerKind = .platformDefault, readBufferBytes: Int = 65_536,
         makeHandler: @escaping @Sendable (EventLoop<Handler>, ConnectionTable) -> Handler
@@ -86,21 +84,21 @@ package actor EventLoop<Handler: LoopHandler> {
         }
     }
 
-    /// Runs `job` on the loop in a later pass, in the order of the calls; jobs that gather
-    /// meanwhile run in one batch, then `roundEnded`. From any thread, the loop's own callbacks
-    /// included.
+    /// Runs `job` on the loop in a later pass, in the order of the calls; jobs that accumulate
+    /// meanwhile run in one batch, then `roundEnded`. From any thread, including the loop's own
+    /// callbacks.
     ///
     /// The inbox has no bound and drops nothing: the posting code must have one.
-    /// - Returns: false when the loop has stopped; the job will not run.
+    /// - Returns: False if the loop has stopped; the job will not run.
     @discardableResult
     package nonisolated func enqueue(_ job: @escaping @Sendable (Handler) -> Void) -> Bool {
         post(.job(job))
     }
 
-    /// Takes over a connection, from any thread. `then` is called instead of `opened`, before
-    /// any event of the connection; what it has sent meanwhile comes after, in order.
+    /// Takes over a connection, from any thread. `then` is called in place of `opened`, before any
+    /// event of the connection; bytes that arrived meanwhile are delivered after it, in order.
     ///
-    /// - Returns: false when the loop has stopped; the connection is closed and `then` not called.
+    /// - Returns: False if the loop has stopped; the connection is closed and `then` not called.
     @discardableResult
     package nonisolated func adopt(
         _ socket: consuming DetachedSocket,
@@ -146,9 +144,9 @@ package actor EventLoop<Handler: LoopHandler> {
         }
     }
 
-    /// Runs the jobs that are waiting, then closes every connection without a further callback,
-    /// releases the handler and gives every descriptor back. Returns when all that is done; calling
-    /// it again waits for the same end.
+    /// Runs the waiting jobs, then closes every connection without a further callback, releases the
+    /// handler and all descriptors. Returns when all of this is done; a second call waits for the
+    /// same end.
     package func stop() async {
         if life == .running { shutDown() }
         await withCheckedContinuation { continuation in

@@ -6,12 +6,12 @@
 /// waiting connections are reset likewise (with a reserved descriptor), and accepting pauses for a
 /// tenth of a second.
 package final class Listener<Handler: LoopHandler>: Sendable {
-    /// The bound address, with the real port if 0 was requested.
+    /// The bound address, with the actual port if 0 was requested.
     package let boundAddress: ListenAddress
 
     private let acceptor: Acceptor<Handler>
 
-    /// Listens at once.
+    /// Starts to listen at once.
     ///
     /// - Parameters:
     ///   - address: see `ListenAddress`.
@@ -30,7 +30,7 @@ package final class Listener<Handler: LoopHandler>: Sendable {
             maximumConnections: maximumConnections)
     }
 
-    /// Listens at once, at an address that is bound already.
+    /// Starts to listen at once, at an address that is bound already.
     ///
     /// - Parameters:
     ///   - socket: owned by the listener from now on.
@@ -55,8 +55,7 @@ package final class Listener<Handler: LoopHandler>: Sendable {
         acceptor.beginClosing()
     }
 
-    /// Returns when the listener is closed and has released its descriptors; `close` must have been
-    /// called.
+    /// Returns when the listener is closed and has released its descriptors; call `close` before.
     package func untilClosed() async {
         await acceptor.untilClosed()
     }

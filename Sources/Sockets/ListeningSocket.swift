@@ -1,15 +1,15 @@
-// From a `ListenAddress` to a listening descriptor.
+// Makes a listening descriptor from a `ListenAddress`.
 #if canImport(Glibc)
     import Glibc
 #else
     import Darwin
 #endif
 
-/// A bound, non-blocking descriptor and its real address. No client can connect before `listen`.
-/// The holder closes it.
+/// A bound, non-blocking descriptor and its actual address. No client can connect before `listen`.
+/// The owner closes it.
 struct ListeningSocket {
     let descriptor: Int32
-    /// With the real port if 0 was requested.
+    /// The address with the actual port if 0 was requested.
     let address: ListenAddress
     /// The file to remove at the end, for a Unix socket.
     let file: UnixSocketFile?
@@ -68,11 +68,11 @@ struct ListeningSocket {
         // A restart must not wait for the previous run's connections to leave TIME_WAIT.
         var code = SocketCalls.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor)
         if code == 0, candidate.family == AF_INET6 {
-            // `::` means every address of this machine, whatever the system's default for new
+            // `::` means every address of this machine, regardless of the system's default for new
             // sockets.
             code = SocketCalls.set(IPV6_V6ONLY, of: Int32(IPPROTO_IPV6), to: 0, on: descriptor)
         }
-        // On Linux an accepted socket inherits both, which saves two system calls for each.
+        // On Linux an accepted socket inherits both, which saves two system calls per connection.
         SocketCalls.sendWithoutDelay(descriptor)
         SocketCalls.boundUnsent(descriptor)
         if code == 0, candidate.bind(descriptor) != 0 {
@@ -118,7 +118,7 @@ struct ListeningSocket {
     }
 }
 
-// Inside the type the name of the call would refer to its own method.
+// Inside the type the call's name would refer to the type's own method.
 private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
     listen(descriptor, backlog)
 }

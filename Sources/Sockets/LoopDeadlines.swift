@@ -1,12 +1,12 @@
 /// The deadlines of a loop's connections and its few named timers, on one scale of coarse ticks.
 struct LoopDeadlines {
-    /// 2²⁶ ns, about 67 ms: fine enough for time-outs and heartbeats, coarse enough to fire for
-    /// many at once.
+    /// 2²⁶ ns, about 67 ms: fine enough for time-outs and heartbeats, coarse enough that many fire
+    /// together.
     static let tickShift = Int64(26)
 
     private(set) var connections: TimerWheel
     private var timers: TimerWheel
-    /// Wheel keys of the set tokens, and the inverse.
+    /// The wheel keys of the set tokens, and the inverse.
     private var keys: [UInt64: Int] = [:]
     private var tokens: [UInt64] = []
     private var freeKeys: [Int] = []
@@ -58,7 +58,7 @@ struct LoopDeadlines {
         return true
     }
 
-    /// When to check again; nil when nothing is set.
+    /// The time of the next check; nil if nothing is set.
     var next: LoopInstant? {
         let tick = min(connections.nextTick ?? .max, timers.nextTick ?? .max)
         return tick == .max ? nil : LoopInstant(nanoseconds: tick << Self.tickShift)

@@ -1,14 +1,14 @@
 import Dispatch
 
-/// Runs an actor's jobs on one serial Dispatch queue, the same that its sources fire on.
+/// Runs an actor's jobs on one serial Dispatch queue, on which its sources fire too.
 ///
-/// Dispatch brings such an executor (`DispatchSerialQueue`) on Apple platforms only.
+/// Dispatch provides such an executor (`DispatchSerialQueue`) on Apple platforms only.
 final class LoopExecutor: SerialExecutor {
     let queue: DispatchQueue
 
     init(label: String) {
-        // A serial queue targets an overcommitting root queue: a loop never waits for another's
-        // thread.
+        // A serial queue targets an overcommitting root queue: a loop never waits for the thread of
+        // another one.
         self.queue = DispatchQueue(label: label)
     }
 
@@ -17,7 +17,7 @@ final class LoopExecutor: SerialExecutor {
         queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Lets `assumeIsolated` succeed in a source's handler, where no Swift task runs.
+    /// Makes `assumeIsolated` succeed in a source's handler, where no Swift task runs.
     func checkIsolated() {
         dispatchPrecondition(condition: .onQueue(queue))
     }

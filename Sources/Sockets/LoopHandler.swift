@@ -4,29 +4,29 @@
     import Darwin
 #endif
 
-/// The events of a loop, for the one object that handles them.
+/// The callbacks of a loop, implemented by one object.
 ///
-/// It is not Sendable: it is made on its loop, called only there, and released there. Every
-/// callback may call every method of the `ConnectionTable`, also for the connection that it is
-/// called for; no callback is ever called from inside such a method.
+/// It is not Sendable: it is made, called and released on its loop. Every callback may call every
+/// method of the `ConnectionTable`, also for the connection of the callback; no callback is ever
+/// called from inside such a method.
 package protocol LoopHandler: AnyObject, SendableMetatype {
-    /// A listener accepted this connection. Its first bytes come in a later callback.
+    /// A listener accepted this connection. Its first bytes arrive in a later callback.
     func opened(_ connection: ConnectionID, peer: PeerAddress)
 
     /// Bytes arrived. They are in the loop's shared read buffer: copy them to keep them.
     func received(_ connection: ConnectionID, _ bytes: RawSpan)
 
-    /// The peer sends no more (its half is closed); writing to it still works. Called once.
+    /// The peer has closed its sending side; writing to it still works. Called once.
     func peerFinished(_ connection: ConnectionID)
 
     /// After a short send: there is room again.
     func writable(_ connection: ConnectionID)
 
-    /// The connection broke. Its slot is free already. Never called after the handler's own `close`
-    /// or `detach`.
+    /// The connection failed. Its slot is free already. Never called after the handler's own
+    /// `close` or `detach`.
     func closed(_ connection: ConnectionID, _ why: CloseReason)
 
-    /// The last set deadline has passed, by up to 150 ms; it is cleared.
+    /// The deadline that was set last has passed, by up to 150 ms; it is cleared.
     func deadlineReached(_ connection: ConnectionID)
 
     /// A timer of the loop has passed, by up to 150 ms; it is cleared.
@@ -37,9 +37,9 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     func roundEnded()
 }
 
-/// The reason that a connection ended which the handler did not close.
+/// The reason why a connection ended that the handler did not close.
 package enum CloseReason: Equatable, Sendable {
-    /// The peer reset it, or was gone when something was sent.
+    /// The peer reset it, or had gone when bytes were sent.
     case reset
     /// The peer's machine stopped responding (TCP's own time-out).
     case timedOut

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Work that other threads post to a loop, in order.
 ///
-/// It has no bound: nothing is dropped and no thread waits. The posting code has one (connections,
-/// sessions, commits in flight), and a job takes the memory of a closure.
+/// It has no bound: no item is dropped and no thread waits. The posting code has a bound
+/// (connections, sessions, commits in flight); a job takes the memory of a closure.
 final class LoopInbox<Handler: LoopHandler>: Sendable {
     /// A socket that a listener accepted.
     struct Accepted: Sendable {
@@ -21,20 +21,20 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// A wake-up is under way and has not begun.
+        /// Whether a wake-up was requested and has not started.
         var isWaking = false
-        /// Invariant: once true no item is added any more, so the next drain returns the rest.
+        /// Invariant: once true, no item is added any more, so the next drain returns the rest.
         var isClosed = false
     }
 
-    // Without the lock two posts could both find the inbox empty, or a post could fall between
-    // "nothing left" and "asleep".
+    // Without the lock two posts could both find the inbox empty, or a post could occur between the
+    // check for items and the end of the drain.
     private let state = Mutex(State())
 
     /// The outcome of a post.
     enum Receipt {
         case taken
-        /// Accepted, and the loop must be woken.
+        /// Accepted; the caller must wake the loop.
         case takenFirst
         /// The loop has stopped.
         case refused
@@ -50,12 +50,12 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         }
     }
 
-    /// The wake-up has arrived: later posts need another.
+    /// Records that the wake-up has arrived: later posts need another one.
     func woken() {
         state.withLock { $0.isWaking = false }
     }
 
-    /// Moves all items into `items`, which must be empty; its memory holds the next ones.
+    /// Moves all items into `items`, which must be empty; its memory is reused for the next ones.
     func drain(into items: inout [Item]) {
         state.withLock { swap(&$0.items, &items) }
     }

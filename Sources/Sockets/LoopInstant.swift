@@ -4,12 +4,12 @@
     import Darwin
 #endif
 
-/// A moment on the monotonic clock of this machine; it never jumps with the wall clock.
+/// A time on this machine's monotonic clock; it never jumps with the wall clock.
 package struct LoopInstant: Comparable, Hashable, Sendable {
     /// Nanoseconds since an arbitrary start, the same for all loops of the process.
     package let nanoseconds: Int64
 
-    /// The instant that many nanoseconds after the clock's start.
+    /// The instant at this number of nanoseconds after the clock's start.
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -31,7 +31,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
         return LoopInstant(nanoseconds: sum)
     }
 
-    /// How long after `right` this instant is; negative when it is before.
+    /// The time from `right` to this instant; negative if this instant is earlier.
     package static func - (left: LoopInstant, right: LoopInstant) -> Duration {
         .nanoseconds(left.nanoseconds - right.nanoseconds)
     }
@@ -47,7 +47,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     package static func readWallClockMilliseconds() -> Int64 {
         var time = timespec()
         #if os(Linux)
-            // Accurate to a timer interrupt (at most 10 ms) and half the cost.
+            // The coarse clock is accurate to a timer interrupt (at most 10 ms) at half the cost.
             _ = unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
         #else
             _ = unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -13,7 +13,7 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The sixteen bytes as two big-endian halves; `scope` is the interface of a link-local
     /// address, else 0.
     case ipv6(high: UInt64, low: UInt64, scope: UInt32, port: UInt16)
-    /// Through a Unix socket; such peers have no address.
+    /// Connected through a Unix socket; such peers have no address.
     case local
 
     /// `192.0.2.1:80`, `[2001:db8::1]:80` or `local`.

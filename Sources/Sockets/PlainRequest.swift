@@ -6,13 +6,13 @@
 
 /// One blocking GET, for a program with no other work, such as a health check.
 package enum PlainRequest {
-    /// The maximal number of bytes read of a response.
+    /// The maximum number of response bytes that are read.
     private static let answerLimitBytes = 65_536
 
-    /// The whole response as text, at most 64 KiB of it.
+    /// Returns the whole response as text, at most 64 KiB.
     ///
-    /// - Parameter timeout: the limit for one system call; whole seconds, at least 1.
-    /// - Throws: if there is no response in time.
+    /// - Parameter timeout: The limit for one system call; whole seconds, at least 1.
+    /// - Throws: If no response arrives in time.
     package static func get(
         _ path: String, at address: ListenAddress, timeout: Duration
     ) throws(SystemFailure) -> String {
@@ -78,7 +78,7 @@ package enum PlainRequest {
 
     private static func send(_ text: String, _ descriptor: Int32) throws(SystemFailure) {
         let bytes = Array(text.utf8)
-        // A hundred bytes fit into an empty socket buffer: sent whole or not at all.
+        // A hundred bytes fit into an empty socket buffer: they are sent completely or not at all.
         guard case .moved(bytes.count) = unsafe SocketCalls.transmit(descriptor, bytes.span.bytes)
         else {
             throw SystemFailure(operation: "send", code: errno)
@@ -86,7 +86,7 @@ package enum PlainRequest {
     }
 }
 
-// Inside the type the names of the calls would refer to its own methods.
+// Inside the type the calls' names would refer to the type's own methods.
 private func systemConnect(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -3,13 +3,13 @@ import Dispatch
 /// How a loop detects that a descriptor is ready.
 package enum PollerKind: String, CaseIterable, Sendable {
     #if os(Linux)
-        /// One epoll instance that holds all connections of the loop, under one Dispatch source.
+        /// One epoll instance for all connections of the loop, under one Dispatch source.
         case epoll
     #endif
     /// A Dispatch source for each connection: portable, and about half as fast.
     case dispatch
 
-    /// The fastest one this platform has.
+    /// The fastest kind on this platform.
     package static var platformDefault: PollerKind {
         #if os(Linux)
             .epoll
@@ -39,32 +39,31 @@ struct PollEvent {
     let readiness: Readiness
 }
 
-/// The only code that depends on how readiness is detected. Owned by a table, used only on its
+/// The only code that depends on the detection of readiness. Owned by a table, used only on its
 /// loop.
 ///
-/// Two ways in, so that neither kind pays for the other: `poll` for a poller that collects events,
-/// `fired(event)` for a poller that reports each event by itself.
+/// Two entry points, so that each kind costs only its own: `poll` for a poller that collects
+/// events, `fired(event)` for a poller that reports each event by itself.
 protocol Poller: AnyObject {
     /// Whether a short read means that the socket is empty, unless `readToEnd` was reported.
     var shortReadMeansDrained: Bool { get }
 
-    /// Begins to call `fired` on `queue`: with nil when `poll` has events, else with the event
-    /// itself.
+    /// Starts to call `fired` on `queue`: with nil if `poll` has events, else with the event.
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void)
 
-    /// Appends the present events, without waiting. True when there may be more at once.
+    /// Appends the present events without waiting. Returns true if there may be more at once.
     func poll(into events: inout [PollEvent]) -> Bool
 
     /// Adds a connection. Existing readiness is reported like any other.
     func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure)
 
-    /// Sets whether the connection is to be read. A poller that reports only changes does nothing.
+    /// Sets whether the connection is read. A poller that reports only changes ignores it.
     func setReading(_ wanted: Bool, _ id: ConnectionID)
 
-    /// A write was short for lack of room: report when there is room.
+    /// Requests a report of room after a short write.
     func awaitRoom(_ id: ConnectionID)
 
-    /// There is room, and the loop knows it: no further report is needed.
+    /// The loop knows that there is room: no further report is needed.
     func roomArrived(_ id: ConnectionID)
 
     /// Removes the connection and closes the descriptor as soon as that is safe.
@@ -73,7 +72,7 @@ protocol Poller: AnyObject {
     /// Removes the connection and returns a descriptor for it that this poller does not use.
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32
 
-    /// Stops reporting, and leaves `group` once everything is cancelled and closed. No call may
-    /// follow.
+    /// Stops reporting, and leaves `group` after everything is cancelled and closed. No further
+    /// call is allowed.
     func stop(_ group: DispatchGroup)
 }

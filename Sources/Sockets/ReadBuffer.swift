@@ -1,7 +1,7 @@
 /// The single allocation into which a loop reads.
 ///
-/// A raw allocation and not an array: the bytes are lent to the handler while the loop's other
-/// state changes.
+/// A raw allocation and not an array: the handler borrows the bytes while the loop's other state
+/// changes.
 @safe final class ReadBuffer {
     /// Valid from init to deinit. Invariant: written only by a read, and no read happens while a
     /// handler uses it.

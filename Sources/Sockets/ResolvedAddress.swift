@@ -51,7 +51,7 @@ struct ResolvedAddress {
         self.length = unsafe info.ai_addrlen
     }
 
-    /// Binds a socket to it; 0 or -1 with `errno`.
+    /// Binds a socket to it; returns 0, or -1 with `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
         unsafe withPointer { unsafe systemBind(descriptor, $0, $1) }
     }
@@ -66,7 +66,7 @@ struct ResolvedAddress {
     }
 }
 
-// Inside the type the name of the call would refer to its own method.
+// Inside the type the call's name would refer to the type's own method.
 private func systemBind(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -10,17 +10,17 @@ import Synchronization
 /// Turns signals such as SIGTERM and SIGINT into calls on a queue, in place of their default
 /// actions.
 ///
-/// Any code is permitted in the call, unlike in a signal handler. Signals that come while one is
-/// being reported may be merged. It begins a moment after `init` (see `untilWatching`); before that
-/// a signal has its previous action. After `cancel` the signals are ignored instead of restored to
-/// their default: a second SIGTERM must not interrupt the shutdown that the first began.
+/// Any code is permitted in the call, unlike in a signal handler. Signals that arrive during a call
+/// may be merged. Watching starts a moment after `init` (see `untilWatching`); before that a signal
+/// has its previous action. After `cancel` the signals are ignored and not restored to their
+/// default: a second SIGTERM must not interrupt the shutdown that the first one started.
 package final class SignalWatcher: Sendable {
-    // Sources may be used from any thread, but the protocol does not say so.
+    // Sources can be used from any thread, but their protocol does not declare it.
     private let sources: Mutex<[any DispatchSourceSignal]>
     private let registering = DispatchGroup()
     private let queue: DispatchQueue
 
-    /// Watches until `cancel` or its release.
+    /// Watches until `cancel`, or until it is released.
     ///
     /// - Parameters:
     ///   - signals: their numbers.
@@ -40,8 +40,9 @@ package final class SignalWatcher: Sendable {
                 source.setRegistrationHandler { registering.leave() }
                 source.setEventHandler { receive(number) }
                 #if !os(Linux)
-                    // The default action precedes Dispatch. On Linux Dispatch replaces the default
-                    // by its own handler; ignoring would lose signals that come before that.
+                    // The default action would precede Dispatch. On Linux Dispatch replaces the
+                    // default by its own handler; ignoring would lose signals that arrive before
+                    // that.
                     _ = signal(number, SIG_IGN)
                 #endif
                 source.activate()
@@ -62,11 +63,11 @@ package final class SignalWatcher: Sendable {
         #else
             let handler = unsafe action.__sigaction_u.__sa_handler
         #endif
-        // Functions are not comparable; SIG_IGN is a number that is no function's address.
+        // Functions are not comparable; SIG_IGN is a number that is not a function's address.
         return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Returns when every later signal will be reported.
+    /// Returns when all later signals will be reported.
     package func untilWatching() async {
         await withCheckedContinuation { continuation in
             registering.notify(queue: queue) { continuation.resume() }

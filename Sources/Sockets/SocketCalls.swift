@@ -1,5 +1,5 @@
-// The system calls of a connection, including platform differences and EINTR. This code does not
-// know of loops. All pointers of a call end with the call.
+// The system calls of a connection, including platform differences and EINTR. Independent of loops.
+// A pointer is never used after the call that it is passed to.
 #if canImport(Glibc)
     import Glibc
     #if os(Linux)
@@ -15,7 +15,7 @@ enum SocketCalls {
     enum Outcome: Equatable {
         /// The number of bytes; 0 from a read is the end of the peer's stream.
         case moved(Int)
-        /// Nothing now (`EAGAIN`).
+        /// Not ready now (`EAGAIN`).
         case wouldBlock
         /// Broken, with `errno`.
         case failed(Int32)
@@ -60,7 +60,7 @@ enum SocketCalls {
         }
     }
 
-    /// nil after EINTR: try again.
+    /// Returns nil after EINTR: try again.
     private static func outcome(of count: Int) -> Outcome? {
         guard count < 0 else { return .moved(count) }
         let code = errno
@@ -79,7 +79,7 @@ enum SocketCalls {
         return result == 0 ? code : errno
     }
 
-    /// close(2); its error cannot be acted upon, and the descriptor is released in any case.
+    /// close(2); its error allows no reaction, and the descriptor is released in any case.
     static func close(_ descriptor: Int32) {
         #if canImport(Glibc)
             _ = Glibc.close(descriptor)
@@ -88,7 +88,7 @@ enum SocketCalls {
         #endif
     }
 
-    /// Ends sending, which the peer sees as the end of the stream.
+    /// Closes the sending side; the peer then reads the end of the stream.
     static func finishWriting(_ descriptor: Int32) {
         #if canImport(Glibc)
             _ = shutdown(descriptor, Int32(SHUT_WR))
@@ -104,7 +104,7 @@ enum SocketCalls {
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, length)
     }
 
-    /// Sets an integer option of a socket; the result is `errno`, or 0.
+    /// Sets an integer option of a socket; returns `errno`, or 0.
     static func set(_ option: Int32, of level: Int32, to value: Int32, on descriptor: Int32)
         -> Int32
     {
@@ -127,7 +127,7 @@ enum SocketCalls {
         _ = set(TCP_NOTSENT_LOWAT, of: Int32(IPPROTO_TCP), to: 131_072, on: descriptor)
     }
 
-    /// Non-blocking, closed on exec, silent when the peer has vanished.
+    /// Makes it non-blocking, closed on exec, and silent if the peer has vanished.
     static func prepare(_ descriptor: Int32) throws(SystemFailure) {
         let flags = fcntl(descriptor, F_GETFL)
         guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
@@ -147,7 +147,7 @@ enum SocketCalls {
         return copy
     }
 
-    /// The next waiting connection, non-blocking and closed on exec, with its peer; `errno` when
+    /// The next waiting connection, non-blocking and closed on exec, with its peer; `errno` if
     /// there is none.
     static func accept(_ listener: Int32) -> Result<(descriptor: Int32, peer: PeerAddress), Errno> {
         var storage = sockaddr_storage()
@@ -175,7 +175,7 @@ enum SocketCalls {
         return .success((descriptor, PeerAddress(storage)))
     }
 
-    /// A bare `errno`, where a whole `SystemFailure` would be built only to be discarded.
+    /// A bare `errno`, where a whole `SystemFailure` would be made only to be discarded.
     struct Errno: Error {
         let code: Int32
     }

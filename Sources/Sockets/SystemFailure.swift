@@ -6,18 +6,19 @@
 
 /// A failed system call: the operation, its code, and its subject.
 ///
-/// Never the peer's fault (that is a `CloseReason`) and never ours (that is a precondition).
+/// Never the peer's fault (that is a `CloseReason`) and never the program's (that is a
+/// precondition).
 package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// The call that failed, by its name in the manual: `bind`, `epoll_create1`, `getaddrinfo`.
     package let operation: String
 
-    /// The value of `errno`; for `getaddrinfo` its own result.
+    /// The value of `errno`; for `getaddrinfo` its own result code.
     package let code: Int32
 
     /// The object of the operation, such as an address or a path; empty if there is none.
     package let detail: String
 
-    /// The system's own sentence for `code`.
+    /// The system's message for `code`.
     package let message: String
 
     /// A failure of `operation` with an `errno` code; the sentence comes from `strerror`.

@@ -24,11 +24,11 @@ struct TimerWheel {
     private static let nobody: Int32 = -1
 
     private var entries: [Entry] = []
-    /// First key of each bucket. The count is a power of two, a multiple of 64.
+    /// The first key of each bucket. The count is a power of two and a multiple of 64.
     private var heads: [Int32]
     /// One bit for each bucket that is not empty.
     private var occupied: [UInt64]
-    /// Everything at or before this tick has been collected.
+    /// All keys at or before this tick have been collected.
     private var current: Int64
 
     /// - Parameter bucketCount: ticks in one revolution; a power of two, at least 64.
@@ -71,10 +71,10 @@ struct TimerWheel {
         }
     }
 
-    /// Turns the wheel to `tick` and appends the keys that are due by then, in no particular order.
+    /// Advances the wheel to `tick` and appends the keys that are due, in no particular order.
     ///
-    /// They keep their deadline until `claim` is called, because handling one may move or clear
-    /// another.
+    /// They keep their deadline until `claim` is called, because handling a key may move or clear
+    /// another one.
     mutating func advance(to tick: Int64, collecting due: inout [Int]) {
         guard tick > current else { return }
         let turn = Int64(heads.count)
@@ -87,15 +87,16 @@ struct TimerWheel {
         }
     }
 
-    /// Clears the deadline of `key`, just collected, if it is still due at `tick`; returns whether.
+    /// Clears the deadline of `key`, which was collected, if it is still due at `tick`; returns
+    /// whether it was.
     mutating func claim(_ key: Int, at tick: Int64) -> Bool {
         guard entries[key].deadline <= tick else { return false }
         entries[key].deadline = Self.none
         return true
     }
 
-    /// When to turn the wheel next: not after the earliest deadline, sometimes before it; nil when
-    /// it is empty.
+    /// The tick for the next `advance`: not after the earliest deadline, sometimes before it; nil
+    /// if the wheel is empty.
     var nextTick: Int64? {
         let start = bucket(of: current + 1)
         let words = occupied.count

@@ -8,7 +8,7 @@
 struct UnixAddress {
     private var address = sockaddr_un()
 
-    /// nil if the path does not fit, or is empty.
+    /// Nil if the path does not fit, or is empty.
     init?(_ path: String) {
         let bytes = Array(path.utf8)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -17,12 +17,12 @@ struct UnixAddress {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     }
 
-    /// 0 or `errno`.
+    /// Returns 0 or `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
         unsafe withPointer { unsafe systemBind(descriptor, $0, $1) }
     }
 
-    /// 0 or `errno`.
+    /// Returns 0 or `errno`.
     func connect(_ descriptor: Int32) -> Int32 {
         unsafe withPointer { unsafe systemConnect(descriptor, $0, $1) }
     }
@@ -37,7 +37,7 @@ struct UnixAddress {
     }
 }
 
-// Inside the type the names of the calls would refer to its own methods.
+// Inside the type the calls' names would refer to the type's own methods.
 private func systemBind(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {

@@ -1,7 +1,7 @@
-// A Unix socket is also a file, which outlives its process. A file without a listener is left by a
-// crashed run and is replaced; one with a listener belongs to a running server and is left alone,
-// as is anything that is no socket. Two servers that start on the same stale file at the same
-// moment can still both believe they own it; do not start two servers on one path.
+// A Unix socket is also a file, which outlives its process. A crashed run leaves a file without a
+// listener, which is replaced; a file with a listener belongs to a running server and is not
+// touched, nor is a file that is not a socket. If two servers start on the same stale file at the
+// same moment, both can believe that they own it; do not start two servers on one path.
 #if canImport(Glibc)
     import Glibc
 #else
@@ -12,12 +12,12 @@
 struct UnixSocketFile {
     let descriptor: Int32
     let path: String
-    /// Identifies the file, so that another's at the same path is not removed.
+    /// Identifies the file, so that another file at the same path is not removed.
     private let device: UInt64
     private let inode: UInt64
 
     /// Binds a new socket to `path` with permission bits `mode`. No client can connect before it
-    /// listens, so the bits apply to all of them.
+    /// listens, so the bits apply to every client.
     init(path: String, mode: UInt16) throws(SystemFailure) {
         guard let address = UnixAddress(path) else {
             let isOdd = path.isEmpty || path.utf8.contains(0)
@@ -42,7 +42,7 @@ struct UnixSocketFile {
         }
     }
 
-    /// Removes the file, if it is still the one that was made here.
+    /// Removes the file, if it is still the one that this value made.
     func remove() {
         guard let status = Self.status(of: path),
             UInt64(truncatingIfNeeded: status.st_dev) == device, UInt64(status.st_ino) == inode
