@@ -1,9 +1,9 @@
-/// Host and port, as in the field Host and in an absolute target (RFC 9112 §3.2, RFC 3986 §3.2).
+/// Host and port, as in the Host field and in an absolute target (RFC 9112 §3.2, RFC 3986 §3.2).
 enum Authority {
     /// Whether the range is `uri-host [ ":" port ]`.
     ///
-    /// An empty host is valid in a field Host: RFC 9112 §3.2 asks clients to send one where the
-    /// target has no authority, and clients on a Unix socket do.
+    /// An empty host is valid in a Host field: RFC 9112 §3.2 requires it of clients if the target
+    /// has no authority, and clients on a Unix socket send it.
     static func isValid(_ range: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         var index = range.lowerBound
         if index < range.upperBound, bytes[index] == 0x5b {
@@ -26,8 +26,8 @@ enum Authority {
         return isPort((index + 1)..<range.upperBound, in: bytes)
     }
 
-    /// RFC 3986 §3.2.2: an IPv6 address, or `v` and a version for what is to come. Which
-    /// addresses exist is not checked: none is ever connected to.
+    /// RFC 3986 §3.2.2: an IPv6 address, or `v` and a version for future forms. Whether an address
+    /// exists is not checked: the service never connects to it.
     private static func isLiteral(_ range: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         guard let first = range.first else { return false }
         let future = bytes[first] | 0x20 == 0x76
@@ -47,7 +47,7 @@ enum Authority {
             && ByteClass.hexValue(bytes[index + 2]) != nil
     }
 
-    /// Digits, maybe none (RFC 3986 §3.2.3), and no more than TCP has.
+    /// Digits, possibly none (RFC 3986 §3.2.3), up to TCP's maximum.
     private static func isPort(_ range: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         var port = 0
         for index in range {

@@ -1,12 +1,12 @@
-/// Which bytes may stand where: the character classes of RFC 9110 and RFC 3986.
+/// Sets of allowed bytes: the character classes of RFC 9110 and RFC 3986.
 ///
-/// Design: a class is 128 bits in two words, bit n for byte n; bytes from 128 on are in none. The
-/// numbers are the sets in the comments; a test builds them again from the RFC's text.
+/// Design: a class is 128 bits in two words, bit n for byte n; bytes from 128 on are in no class.
+/// The comments name the sets; a test builds the numbers again from the RFC's text.
 struct ByteClass {
     private let low: UInt64
     private let high: UInt64
 
-    /// RFC 9110 §5.6.2: tchar, what methods, field names and codings are made of.
+    /// RFC 9110 §5.6.2: tchar, the characters of methods, field names and codings.
     static let token = ByteClass(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
 
     /// RFC 3986 §3.2.2: reg-name, that is unreserved, sub-delims and `%`.
@@ -14,9 +14,9 @@ struct ByteClass {
 
     /// The bytes of a request target: visible ASCII without `"`, `#`, `<`, `>` and `\`.
     ///
-    /// Why wider than RFC 3986 §2: browsers send `[ ] ^ { | }` and the grave accent in a query as
-    /// they are (URL standard, query percent-encode set), so refusing them would refuse pages that
-    /// do nothing wrong; none of them takes part in routing or framing.
+    /// Why wider than RFC 3986 §2: browsers send `[ ] ^ { | }` and the grave accent unescaped in a
+    /// query (URL standard, query percent-encode set), so refusing them would refuse pages without
+    /// a fault; none of them affects routing or framing.
     static let target = ByteClass(low: 0xafff_fff2_0000_0000, high: 0x7fff_ffff_efff_ffff)
 
     private init(low: UInt64, high: UInt64) {

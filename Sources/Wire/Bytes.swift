@@ -1,18 +1,18 @@
-// The only three places in which this module touches memory by itself: eight bytes read at once,
-// bytes appended at once, and the text of a literal.
+// The only three places in this module that access memory directly: reading eight bytes at once,
+// appending bytes at once, and the text of a literal.
 
 extension Span<UInt8> {
-    /// Eight bytes as a number, the first byte lowest; traps where fewer than eight are left.
+    /// Eight bytes as a number, the first byte lowest; traps if fewer than eight are left.
     ///
-    /// The load is checked against the span's bounds by the library and valid for any bit pattern;
-    /// it is marked unsafe because the same call could read a type that has invalid ones.
+    /// The library checks the load against the span's bounds, and any bit pattern is valid. It is
+    /// marked unsafe because the same call could read a type with invalid bit patterns.
     @inline(__always)
     func word(at offset: Int) -> UInt64 {
         unsafe UInt64(
             littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Up to eight bytes as a number, zeros behind the last.
+    /// Up to eight bytes as a number, padded with zeros after the last.
     @inline(__always)
     func word(at offset: Int, count wanted: Int) -> UInt64 {
         if offset + 8 <= count {
@@ -39,8 +39,8 @@ extension [UInt8] {
 
 /// Tests of eight bytes at once.
 ///
-/// Each returns a word whose lowest set bit is the top bit of the first byte that matches; bits
-/// above that one may be wrong, so only "none" and "the first" can be read from it.
+/// Each returns a word whose lowest set bit is the top bit of the first byte that matches; higher
+/// bits may be wrong, so only "none" and "the first" can be derived from it.
 enum Lanes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
@@ -51,10 +51,10 @@ enum Lanes {
         return (difference &- ones) & ~difference & tops
     }
 
-    /// The word with its capital letters, A to Z and nothing else, made small.
+    /// The word with its capital letters A to Z in lower case, and no other change.
     @inline(__always)
     static func lowered(_ word: UInt64) -> UInt64 {
-        // In seven bits a sum of two never reaches the next byte.
+        // The sum of two seven-bit values never carries into the next byte.
         let sevens = word & ~tops
         let fromA = sevens &+ ones &* UInt64(0x80 - 0x41)
         let pastZ = sevens &+ ones &* UInt64(0x80 - 0x5b)
@@ -67,7 +67,7 @@ enum Lanes {
         (word &- (ones &* UInt64(bound))) & ~word & tops
     }
 
-    /// How many bytes come before the first match; the word must have one.
+    /// The number of bytes before the first match; the word must have a match.
     @inline(__always)
     static func index(_ matches: UInt64) -> Int {
         matches.trailingZeroBitCount &>> 3
@@ -92,7 +92,7 @@ extension Span<UInt8> {
 
     /// Whether the range is this ASCII text.
     ///
-    /// - Parameter ignoringCase: whether letters count as equal in either case; then `text` is in
+    /// - Parameter ignoringCase: Whether upper and lower case are equal; `text` must then be in
     ///   lower case.
     func equals(_ text: StaticString, in range: Range<Int>, ignoringCase: Bool) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }

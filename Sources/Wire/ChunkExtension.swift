@@ -1,17 +1,17 @@
-/// The extensions of one chunk, read as they come (RFC 9112 §7.1.1).
+/// The extensions of one chunk, parsed as they arrive (RFC 9112 §7.1.1).
 ///
 /// ```
 /// chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )
 /// ```
 ///
-/// Design: one byte of state. What an extension says is dropped: none is known here.
+/// Design: one byte of state. Extensions are dropped: the service knows none.
 struct ChunkExtension: Sendable {
     private enum Part: UInt8 {
-        /// Behind the semicolon.
+        /// After the semicolon.
         case nameStart
         case name
         case spaceBehindName
-        /// Behind the equals sign.
+        /// After the equals sign.
         case valueStart
         case value
         case quoted
@@ -20,7 +20,7 @@ struct ChunkExtension: Sendable {
         case spaceBehindValue
     }
 
-    /// A reader begins behind the first semicolon.
+    /// A reader starts after the first semicolon.
     private var part = Part.nameStart
 
     /// Whether the line may end here.
@@ -31,7 +31,7 @@ struct ChunkExtension: Sendable {
         }
     }
 
-    /// Reads one byte that is not the line's end; false if it can't stand here.
+    /// Reads one byte that is not the line's end; returns false if it is not allowed here.
     mutating func accepts(_ byte: UInt8) -> Bool {
         guard let next = next(byte) else { return false }
         part = next

@@ -1,13 +1,13 @@
 /// The fault of a chunked body.
 package enum ChunkFault: Error, Sendable, Equatable {
-    /// Not hexadecimal digits and CR LF, or more than 16 digits.
+    /// The size is not hexadecimal digits and CR LF, or has more than 16 digits.
     case malformedSize
-    /// Not `;name`, `;name=token` or `;name="text"`.
+    /// An extension is not `;name`, `;name=token` or `;name="text"`.
     case malformedExtension
     case extensionsTooLarge(limit: Int)
-    /// No CR LF behind a chunk's data.
+    /// There is no CR LF after a chunk's data.
     case dataTooLong
-    /// The body would be larger than allowed; told as `bodyTooLarge` by a reader.
+    /// The body would be larger than allowed; a reader reports it as `bodyTooLarge`.
     case tooLarge
     case malformedTrailer
     case trailerTooLarge(limit: Int)

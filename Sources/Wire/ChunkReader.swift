@@ -1,7 +1,7 @@
-/// The chunked transfer coding, read as it comes (RFC 9112 §7.1).
+/// Decodes the chunked transfer coding as it arrives (RFC 9112 §7.1).
 ///
-/// Design: one byte of state and two numbers; framing is read byte by byte, data is copied piece
-/// by piece. Extensions and trailers are checked, counted and dropped.
+/// Design: one byte of state and two numbers; framing is read byte by byte, data is copied piece by
+/// piece. Extensions and trailers are checked, counted and dropped.
 struct ChunkReader: Sendable {
     private enum Part: UInt8 {
         case sizeStart
@@ -28,17 +28,17 @@ struct ChunkReader: Sendable {
 
     private var part = Part.sizeStart
     private var extensions = ChunkExtension()
-    /// Invariant: at most 16 in `size`, so that zeros cannot continue for ever.
+    /// Invariant: at most 16 in `size`, so that leading zeros cannot continue for ever.
     private var digits: UInt8 = 0
     private var extensionBytes: UInt32 = 0
     private var trailerBytes: UInt32 = 0
-    /// The chunk's size while it is read, then what is left of its data.
+    /// The chunk's size while it is read, then the rest of its data.
     private var remaining = 0
 
-    /// Reads from `offset` on and appends data to `body`; true once the last byte of the coding
-    /// was read, and nothing beyond it.
+    /// Reads from `offset` on and appends data to `body`; returns true once the last byte of the
+    /// coding is read. It reads nothing beyond it.
     ///
-    /// - Parameter room: how many bytes the body may still grow by.
+    /// - Parameter room: The number of bytes by which the body may still grow.
     mutating func next(
         _ input: Span<UInt8>, at offset: inout Int, into body: inout [UInt8], room: Int,
         limits: Limits
@@ -128,8 +128,8 @@ struct ChunkReader: Sendable {
         }
     }
 
-    /// RFC 9112 §7.1: a size must not overflow; one beyond the room is refused at the digit that
-    /// makes it so, long before.
+    /// RFC 9112 §7.1: a size must not overflow. A size beyond the room is refused at the digit that
+    /// exceeds it, long before an overflow.
     private mutating func readDigit(_ byte: UInt8, room: Int) throws(ChunkFault) {
         guard let value = ByteClass.hexValue(byte), digits < 16 else { throw .malformedSize }
         digits += 1

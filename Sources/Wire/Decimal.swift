@@ -1,4 +1,4 @@
-/// Numbers as decimal digits, straight into bytes.
+/// Appends numbers as decimal digits directly to bytes.
 package enum Decimal {
     /// Appends the number's digits, without sign or leading zeros.
     package static func append(_ number: UInt64, to out: inout [UInt8]) {
@@ -6,7 +6,8 @@ package enum Decimal {
             out.append(0x30 &+ UInt8(truncatingIfNeeded: number))
             return
         }
-        // At most 20 digits: the upper ones by a second call, so that the lower eight fit a word.
+        // At most 20 digits: a second call writes the upper ones, so that the lower eight fit a
+        // word.
         var rest = number
         if rest >= 100_000_000 {
             append(rest / 100_000_000, to: &out)
@@ -17,7 +18,7 @@ package enum Decimal {
         }
     }
 
-    /// Appends a number of at most `count` digits, zeros in front.
+    /// Appends a number of at most `count` digits, padded with leading zeros.
     ///
     /// - Parameter count: 1…8.
     package static func appendDigits(_ number: UInt64, count: Int, to out: inout [UInt8]) {
@@ -33,7 +34,7 @@ package enum Decimal {
         }
     }
 
-    /// How many digits ``append(_:to:)`` appends.
+    /// The number of digits that ``append(_:to:)`` appends.
     package static func count(_ number: UInt64) -> Int {
         var count = 0
         var rest = number

@@ -1,11 +1,11 @@
-/// Server-Sent Events as bytes (HTML standard §9.2.5, "Parsing an event stream").
+/// Encodes Server-Sent Events (HTML standard §9.2.5, "Parsing an event stream").
 ///
-/// Design: pieces that append to bytes the caller owns: a line each, and `appendEnd` for the blank
-/// line that dispatches. Lines end in LF; there is one space behind each colon, which a reader
-/// removes, so that a value that begins with a space keeps it.
+/// Design: functions that append to the caller's bytes: one line each, and `appendEnd` for the
+/// blank line that dispatches. Lines end in LF; one space follows each colon, which a reader
+/// removes, so that a value with a leading space keeps it.
 ///
-/// Names and ids are the service's own and must hold no line break (an id no NUL either, which
-/// would make readers drop it): that traps. Data may be anything.
+/// Names and ids belong to the service and must contain no line break (an id also no NUL, because
+/// readers would ignore the id): a violation traps. Data may be any bytes.
 package enum EventEncoder {
     private static let event: [UInt8] = Array("event: ".utf8)
     private static let id: [UInt8] = Array("id: ".utf8)
@@ -46,8 +46,7 @@ package enum EventEncoder {
         appendLine(Self.id, id, to: &out)
     }
 
-    /// Appends the line `id: <generation>.<number>`, or `….<part>` behind it, and allocates
-    /// nothing.
+    /// Appends the line `id: <generation>.<number>`, or `….<part>` after it, without an allocation.
     package static func appendID(
         generation: [UInt8], number: UInt64, part: UInt64? = nil, to out: inout [UInt8]
     ) {
@@ -64,8 +63,8 @@ package enum EventEncoder {
         out.append(0x0a)
     }
 
-    /// Appends data as one `data` line for each of its lines; CR LF, CR and LF each end a line,
-    /// as they do for the reader, who sees LF for all of them. Empty data is one empty line.
+    /// Appends data as one `data` line for each of its lines; CR LF, CR and LF each end a line, as
+    /// they do for the reader, which receives LF for each. Empty data is one empty line.
     package static func appendData(_ data: Span<UInt8>, to out: inout [UInt8]) {
         var start = 0
         while true {
@@ -84,14 +83,14 @@ package enum EventEncoder {
         appendData(Array(text.utf8).span, to: &out)
     }
 
-    /// Appends the blank line that dispatches what came before it.
+    /// Appends the blank line that dispatches the preceding lines.
     package static func appendEnd(to out: inout [UInt8]) {
         out.append(0x0a)
     }
 
-    /// Appends the time for which a reader waits before it connects again.
+    /// Appends the time for which a reader waits before it reconnects.
     ///
-    /// It counts as soon as it is read (HTML §9.2.6), whatever the rest of its block is.
+    /// It applies as soon as it is read (HTML §9.2.6), regardless of the rest of its block.
     package static func appendRetry(milliseconds: Int, to out: inout [UInt8]) {
         out.append(contentsOf: retry)
         Decimal.append(UInt64(max(milliseconds, 0)), to: &out)
@@ -123,7 +122,7 @@ extension Span<UInt8> {
         var index = range.lowerBound
         while index &+ 8 <= range.upperBound {
             let word = word(at: index)
-            // Either may hold wrong bits above its first match, so the lower first match counts.
+            // Each match may have wrong bits above its first one, so the lower first match is used.
             let matches = Lanes.equal(word, to: 0x0a) | Lanes.equal(word, to: 0x0d)
             if matches != 0 { return index &+ Lanes.index(matches) }
             index &+= 8

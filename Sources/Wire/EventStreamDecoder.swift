@@ -1,22 +1,22 @@
-/// Reads an event stream as it comes (HTML standard §9.2.5–9.2.6).
+/// Decodes an event stream as it arrives (HTML standard §9.2.5–9.2.6).
 ///
-/// Design: lines are found in the input and copied once; what is not complete stays here, at most
-/// `eventLimitBytes` for the line and as much for the data. The same bytes give the same events
-/// however they are cut.
+/// Design: lines are found in the input and copied once; incomplete input is kept here, at most
+/// `eventLimitBytes` for the line and the same for the data. The same bytes give the same events,
+/// however they are split.
 package struct EventStreamDecoder: Sendable {
-    /// The id to send as Last-Event-ID when connecting again: that of the last block that ended.
-    /// Empty before the first.
+    /// The id to send as Last-Event-ID when reconnecting: that of the last complete block. Empty
+    /// before the first.
     package private(set) var lastEventID: String
-    /// The reconnection time the stream asked for last, in milliseconds; nil when it did not.
+    /// The last reconnection time in the stream, in milliseconds; nil if there was none.
     package private(set) var retryMilliseconds: Int?
 
     private let limit: Int
     private var line: [UInt8] = []
     private var data: [UInt8] = []
-    /// Whether the block has a data line: an empty one counts as much as any.
+    /// Whether the block has a data line; an empty one counts, too.
     private var hasData = false
     private var name = ""
-    /// The id the present block sets; it counts when the block ends.
+    /// The id in the current block; it applies when the block ends.
     private var pendingID: String
     /// Whether the last byte was a CR, whose LF belongs to the same line end.
     private var endedInReturn = false
@@ -24,9 +24,9 @@ package struct EventStreamDecoder: Sendable {
     private var failure: EventStreamFailure?
 
     /// - Parameters:
-    ///   - lastEventID: what a connection before this one ended with. Events without an id carry
-    ///     it, as they do in browsers.
-    ///   - eventLimitBytes: the largest line, and the largest data of one event. Default 16 MiB;
+    ///   - lastEventID: The last id of a previous connection. Events without an id carry it, as
+    ///     they do in browsers.
+    ///   - eventLimitBytes: The largest line, and the largest data of one event. Default 16 MiB;
     ///     beyond it `receive` throws.
     package init(lastEventID: String = "", eventLimitBytes: Int = 16_777_216) {
         self.lastEventID = lastEventID
@@ -34,9 +34,9 @@ package struct EventStreamDecoder: Sendable {
         limit = eventLimitBytes
     }
 
-    /// Reads the next bytes and hands over each event that they complete, in order.
+    /// Reads the next bytes and passes each completed event to the closure, in order.
     ///
-    /// - Throws: `eventTooLarge`; then every later call throws it too.
+    /// - Throws: `eventTooLarge`; every later call then throws it too.
     package mutating func receive(
         _ input: Span<UInt8>, _ onEvent: (ServerSentEvent) -> Void
     ) throws(EventStreamFailure) {
@@ -63,8 +63,8 @@ package struct EventStreamDecoder: Sendable {
         }
     }
 
-    /// Forgets a block that did not end, as a reader does when the connection ends, and is ready
-    /// for a new stream; the last id and the reconnection time stay.
+    /// Drops an incomplete block, as a reader does when the connection ends, and prepares for a new
+    /// stream; the last id and the reconnection time stay.
     package mutating func beginStream() {
         line.removeAll(keepingCapacity: true)
         data.removeAll(keepingCapacity: true)
@@ -110,8 +110,8 @@ package struct EventStreamDecoder: Sendable {
         line.removeAll(keepingCapacity: true)
     }
 
-    /// HTML §9.2.6, "process the field". A name that is none of these, an empty one (a comment)
-    /// among them, is ignored.
+    /// HTML §9.2.6, "process the field". Any other name, including an empty one (a comment), is
+    /// ignored.
     private mutating func readField(
         name field: Range<Int>, value: Range<Int>
     ) throws(EventStreamFailure) {
@@ -131,12 +131,12 @@ package struct EventStreamDecoder: Sendable {
         }
     }
 
-    /// Field names are compared as they are, letters' case included.
+    /// Field names are compared case-sensitively.
     private func isField(_ name: String, _ range: Range<Int>) -> Bool {
         line[range].elementsEqual(name.utf8)
     }
 
-    /// HTML §9.2.6, "dispatch the event": the id counts even where there is no event.
+    /// HTML §9.2.6, "dispatch the event": the id applies even if there is no event.
     private mutating func dispatch(_ onEvent: (ServerSentEvent) -> Void) {
         lastEventID = pendingID
         defer {

@@ -55,7 +55,7 @@ package struct FieldFault: Error, Sendable, Equatable {
     }
 }
 
-/// Where in a head something is: the field's name where it is known, else the line's number.
+/// The location of a fault in a head: the field's name if it is known, else the line's number.
 package struct FieldLocation: Sendable, Equatable, CustomStringConvertible {
     /// The line: 0 is the first line of the message, 1 the first field line; counting ends at
     /// 65 535.

@@ -1,10 +1,9 @@
-/// Field lines of a response, encoded: made once where they never change, and appended as they
-/// are.
+/// Encoded field lines of a response: constant lines are encoded once and appended unchanged.
 ///
-/// Design: bytes of the service's own go out as they are; what may hold a peer's bytes is a value.
-/// So a name that is no token is our fault and traps, and a CR, LF or NUL in a value becomes a
-/// space, as RFC 9110 §5.5 offers: a trap there would let a peer stop the process, and anything
-/// else would let it write the next field itself.
+/// Design: names are the service's own, and only values may contain a peer's bytes. So an invalid
+/// name is the program's fault and traps, while a CR, LF or NUL in a value becomes a space, as RFC
+/// 9110 §5.5 permits: a trap would let a peer stop the process, and unchanged bytes would let it
+/// write the next field itself.
 package struct FieldLines: Sendable, Equatable {
     /// The lines, each with its CR LF.
     package private(set) var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
-/// The field lines of a head: where each name and value lies in the head's bytes.
+/// The field lines of a head: the ranges of each name and value in the head's bytes.
 ///
-/// Design: a few integers a line, in an array that keeps its capacity from message to message;
+/// Design: a few integers per line, in an array that keeps its capacity from message to message;
 /// known names are recognised once, while they are read.
 struct FieldTable: Sendable {
     /// One field line; offsets into the head's bytes.
@@ -12,7 +12,7 @@ struct FieldTable: Sendable {
         let known: KnownField?
 
         var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
-        /// Without the white space around it.
+        /// The value without the white space around it.
         var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
     }
 
@@ -30,7 +30,7 @@ struct FieldTable: Sendable {
         present & (1 &<< UInt64(field.rawValue)) != 0
     }
 
-    /// The value of the first line of that name.
+    /// The value of the first line with that name.
     func first(_ field: KnownField) -> Range<Int>? {
         guard contains(field) else { return nil }
         for entry in entries where entry.known == field { return entry.value }
@@ -63,7 +63,7 @@ struct FieldTable: Sendable {
                 known: known))
     }
 
-    /// The offset of the colon behind a well-formed name.
+    /// The offset of the colon after a well-formed name.
     @inline(__always)
     private static func readName(
         _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
@@ -76,7 +76,7 @@ struct FieldTable: Sendable {
         throw nameFault(at: index, line, number: number, in: bytes)
     }
 
-    /// The fault of a name that does not end at a colon.
+    /// The fault of a name that is not followed by a colon.
     private static func nameFault(
         at index: Int, _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
     ) -> FieldFault {
@@ -97,7 +97,7 @@ struct FieldTable: Sendable {
         return fault(colon ? .spaceBeforeColon : .forbiddenNameCharacter)
     }
 
-    /// - Parameter name: a token; only then does setting a bit lower its letters and nothing else.
+    /// - Parameter name: A token; only for tokens does setting a bit change letters only.
     @inline(__always)
     private static func recognise(_ name: Range<Int>, in bytes: Span<UInt8>) -> KnownField? {
         guard !name.isEmpty, name.count <= KnownField.longestName else { return nil }
@@ -117,13 +117,13 @@ struct FieldTable: Sendable {
         return bytes.word(at: start, count: count) | mask
     }
 
-    /// The first byte that no field value may have, or nil.
+    /// The first byte that is not allowed in a field value, or nil.
     @inline(__always)
     static func firstForbidden(_ value: Range<Int>, in bytes: Span<UInt8>) -> Int? {
         var index = value.lowerBound
         while index &+ 8 <= value.upperBound {
             if mayBeForbidden(bytes.word(at: index)) {
-                // A tab is allowed, and rare: look at these eight one by one.
+                // A tab is allowed, and rare: check these eight bytes one by one.
                 for place in index..<(index &+ 8)
                 where !ByteClass.isFieldValue(bytes[place]) {
                     return place
@@ -131,7 +131,7 @@ struct FieldTable: Sendable {
             }
             index &+= 8
         }
-        // The last eight again cost less than the last few one by one.
+        // Checking the last eight bytes again costs less than the last few one by one.
         if value.count >= 8, !mayBeForbidden(bytes.word(at: value.upperBound &- 8)) { return nil }
         while index < value.upperBound {
             if !ByteClass.isFieldValue(bytes[index]) { return index }
@@ -140,7 +140,7 @@ struct FieldTable: Sendable {
         return nil
     }
 
-    /// Whether any of eight bytes is a control character, the tab among them.
+    /// Whether any of eight bytes is a control character, including the tab.
     @inline(__always)
     private static func mayBeForbidden(_ word: UInt64) -> Bool {
         Lanes.less(word, than: 0x20) | Lanes.equal(word, to: 0x7f) != 0

@@ -1,12 +1,12 @@
-/// Dates as HTTP writes them: IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// Dates in HTTP's format: IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
 ///
-/// Design: plain arithmetic on days, as the module has no clock and no calendar; a loop formats
-/// it once a second and keeps the bytes.
+/// Design: plain arithmetic on days, because the module has no clock and no calendar; a loop
+/// formats the date once a second and keeps the bytes.
 package struct HTTPDate {
     /// Appends 29 bytes.
     ///
-    /// - Parameter secondsSinceEpoch: seconds since 1970-01-01T00:00:00Z without leap seconds;
-    ///   held to the years 1 to 9999, as the format has four digits for the year.
+    /// - Parameter secondsSinceEpoch: Seconds since 1970-01-01T00:00:00Z without leap seconds;
+    ///   clamped to the years 1 to 9999, because the format has four digits for the year.
     package static func append(secondsSinceEpoch: Int64, to out: inout [UInt8]) {
         let seconds = min(max(secondsSinceEpoch, -62_135_596_800), 253_402_300_799)
         var days = seconds / 86_400
@@ -43,8 +43,8 @@ package struct HTTPDate {
 
     /// The date in the Gregorian calendar.
     ///
-    /// Years are taken to begin in March, so that the leap day is the last of its year, and 400
-    /// years always have 146 097 days.
+    /// Years start in March here, so that the leap day is the last day of its year, and 400 years
+    /// always have 146 097 days.
     static func civil(daysSinceEpoch days: Int64) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

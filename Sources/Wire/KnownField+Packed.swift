@@ -1,8 +1,8 @@
-/// Finding a known field by its name's bytes.
+/// Finds a known field by the bytes of its name.
 ///
-/// Design: a name is at most four words of eight lower-cased bytes, first byte lowest, zeros
-/// behind the end; so one comparison covers eight letters, and nothing is hashed or allocated. The
-/// numbers below are the names; a test packs every `KnownField.name` again and compares.
+/// Design: a name is at most four words of eight lower-case bytes, first byte lowest, padded with
+/// zeros; so one comparison covers eight letters, without hashing or allocation. The numbers below
+/// are the names; a test packs every `KnownField.name` again and compares.
 extension KnownField {
     /// A lower-cased name of up to 32 bytes, packed.
     struct PackedName: Equatable {
@@ -12,12 +12,12 @@ extension KnownField {
         var fourth: UInt64 = 0
     }
 
-    /// The longest name that is known, in bytes.
+    /// The length of the longest known name, in bytes.
     static let longestName = 32
 
-    /// Finds the field, or nil when the name is none of ours.
+    /// Finds the field; returns nil if the name is not known.
     ///
-    /// - Parameter length: the name's length in bytes, 1 or more.
+    /// - Parameter length: The name's length in bytes, 1 or more.
     static func named(_ name: PackedName, length: Int) -> KnownField? {
         guard let candidate = candidate(first: name.first, length: length),
             candidate.packedName == name

@@ -1,4 +1,4 @@
-/// The field names this service looks at; any other is kept as bytes only.
+/// The field names that this service uses; other fields are kept as bytes only.
 ///
 /// Names are compared without regard to case (RFC 9110 §5.1).
 package enum KnownField: UInt8, Sendable, CaseIterable {

@@ -9,7 +9,7 @@ package enum Method: UInt8, Sendable, CaseIterable {
     case patch
     case trace
     case connect
-    /// A well-formed method that is none of the above; its text is `RequestHead.methodRange`.
+    /// Another well-formed method; its text is `RequestHead.methodRange`.
     case other
 
     /// RFC 9110 §9.1: the method token is case-sensitive.

@@ -1,12 +1,12 @@
 /// Percent-encoding (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// The text of a range of a target, its escapes undone.
+    /// The text of a range of a target, with its escapes decoded.
     ///
     /// - Parameters:
     ///   - plusIsSpace: whether `+` is a space, as in the query of a form (URL standard,
     ///     application/x-www-form-urlencoded); never so in a path.
-    ///   - part: what a refusal says is at fault.
-    /// - Throws: `malformedEscape`, or `malformedText` where the result is not UTF-8.
+    ///   - part: The part of the target that a refusal names.
+    /// - Throws: `malformedEscape`, or `malformedText` if the result is not UTF-8.
     package static func decoded(
         _ bytes: [UInt8], _ range: Range<Int>, plusIsSpace: Bool = false, part: TargetPart = .path
     ) throws(TargetRefusal) -> String {

@@ -1,8 +1,8 @@
 /// The items of a query, decoded: `name=value` pairs between `&`, `+` as a space (URL standard,
 /// application/x-www-form-urlencoded parsing).
 ///
-/// An item without `=` has an empty value; empty items (`a&&b`) are skipped. Refused are escapes
-/// that are none, text that is not UTF-8, and more items than the limit.
+/// An item without `=` has an empty value; empty items (`a&&b`) are skipped. Malformed escapes,
+/// text that is not UTF-8, and items beyond the limit are refused.
 package struct QueryItems: Sequence, Sendable {
     package typealias Element = (name: String, value: String)
 
@@ -11,8 +11,8 @@ package struct QueryItems: Sequence, Sendable {
     /// Reads all items.
     ///
     /// - Parameters:
-    ///   - query: the query in `bytes`, without its `?`; nil has no items.
-    ///   - limit: how many items are read before the query is refused. Default 100.
+    ///   - query: The query in `bytes`, without its `?`; nil has no items.
+    ///   - limit: The number of items after which the query is refused. Default 100.
     package init(
         _ bytes: [UInt8], _ query: Range<Int>?, limit: Int = 100
     ) throws(TargetRefusal) {
@@ -47,12 +47,12 @@ package struct QueryItems: Sequence, Sendable {
 
     package var count: Int { items.count }
 
-    /// The value of the first item of that name, or nil.
+    /// The value of the first item with that name, or nil.
     package func first(_ name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
-    /// The values of all items of that name, in their order.
+    /// The values of all items with that name, in their order.
     package func values(_ name: String) -> [String] {
         items.filter { $0.name == name }.map(\.value)
     }

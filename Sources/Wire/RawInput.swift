@@ -1,6 +1,6 @@
-// The readers work on spans of bytes; what a socket's buffer gives is a raw span. The initialiser
-// is the library's own way from one to the other, checked and without a copy; its underscore says
-// that it may be renamed, and this is the one place that would notice.
+// The readers use spans of bytes, but a socket's buffer is a raw span. The initialiser is the
+// library's own conversion between them, checked and without a copy; its underscore means that it
+// may be renamed, and this is the only place that uses it.
 
 extension RequestReader {
     /// The same as `next` for raw bytes.

@@ -1,10 +1,10 @@
-/// The head of a connection's last request, for a client that repeats it.
+/// The last request's head on a connection, for a client that repeats it.
 ///
-/// Why: to read a head takes 4 000 instructions, a tenth of a POST, and a client that keeps its
-/// connection mostly sends the same one again. Equal bytes mean the same, so they are compared and
-/// not read.
+/// Why: parsing a head takes 4 000 instructions, a tenth of a POST, and a client that reuses its
+/// connection mostly sends the same head again. Equal bytes have equal meaning, so they are
+/// compared and not parsed.
 ///
-/// A head is kept once it has come twice in a row: a connection with different requests takes no
+/// A head is kept after it arrived twice in a row: a connection with varying requests uses no
 /// memory for it.
 package struct RepeatedHead {
     private final class Kept: Sendable {
@@ -17,7 +17,7 @@ package struct RepeatedHead {
     package static let limitBytes = 1_024
 
     private var kept: Kept?
-    /// Of the last head that was read; 0 for none. Two heads with the same hash are kept in vain.
+    /// The hash of the last parsed head; 0 for none. A collision keeps a head without use.
     private var hash: UInt64 = 0
 
     package init() {}
@@ -31,7 +31,7 @@ package struct RepeatedHead {
         return bytes.span.isPrefix(of: input, at: offset) ? kept.head : nil
     }
 
-    /// Records a head that was read, and keeps it if the one before it was the same.
+    /// Records a head that was parsed, and keeps it if the previous one was the same.
     package mutating func record(_ head: borrowing RequestHead) {
         let last = hash
         hash = head.bytes.count <= Self.limitBytes ? Self.hash(head.bytes.span) : 0
@@ -51,7 +51,7 @@ package struct RepeatedHead {
 }
 
 extension Span<UInt8> {
-    /// Whether `input` has all of these bytes at `offset`.
+    /// Whether `input` contains all of these bytes at `offset`.
     fileprivate func isPrefix(of input: Span<UInt8>, at offset: Int) -> Bool {
         guard input.count &- offset >= count else { return false }
         var index = 0

@@ -1,7 +1,7 @@
-/// The meaning of the fields for the message: its host, its body's length, whether the connection
-/// stays (RFC 9112 §3.2, §6, §9.3; RFC 9110 §10.1.1).
+/// The effect of the fields on the message: its host, its body's length, and whether the connection
+/// persists (RFC 9112 §3.2, §6, §9.3; RFC 9110 §10.1.1).
 extension RequestHead {
-    /// Checks a complete head and draws the conclusions from it.
+    /// Checks a complete head and derives its properties.
     mutating func conclude(limits: RequestLimits) throws(RequestRefusal) {
         try checkHost()
         body = try bodyLength()
@@ -12,8 +12,8 @@ extension RequestHead {
         keepsAlive = readPersistence()
     }
 
-    /// RFC 9112 §3.2: one Host in an HTTP/1.1 request, none or one in an HTTP/1.0 request, and a
-    /// valid one, even where an absolute target makes it irrelevant.
+    /// RFC 9112 §3.2: exactly one Host in an HTTP/1.1 request, at most one in an HTTP/1.0 request;
+    /// it must be valid, even if an absolute target makes it irrelevant.
     private func checkHost() throws(RequestRefusal) {
         guard fields.contains(.host) else {
             if minorVersion >= 1 { throw .missingHost }
@@ -28,12 +28,12 @@ extension RequestHead {
         }
     }
 
-    /// RFC 9112 §6.3 for requests, with every doubtful message refused.
+    /// RFC 9112 §6.3 for requests; every ambiguous message is refused.
     private func bodyLength() throws(RequestRefusal) -> BodyLength {
         if fields.contains(.transferEncoding) {
-            // RFC 9112 §6.3 rule 3: both may be an attempt at request smuggling.
+            // RFC 9112 §6.3 rule 3: having both may be an attempt at request smuggling.
             if fields.contains(.contentLength) { throw .transferEncodingWithContentLength }
-            // RFC 9112 §6.1: such a message is to be treated as if its framing were faulty.
+            // RFC 9112 §6.1: such a message must be treated as if its framing were faulty.
             if minorVersion == 0 { throw .transferEncodingInOldVersion }
             try checkTransferEncoding()
             return .chunked
@@ -41,8 +41,8 @@ extension RequestHead {
         guard fields.contains(.contentLength) else { return .none }
         var length: Int?
         for entry in fields.entries where entry.known == .contentLength {
-            // RFC 9110 §8.6 allows to fold equal values; they are refused, as nothing that is
-            // well sends them.
+            // RFC 9110 §8.6 allows merging equal values; they are refused, because no correct
+            // client sends them.
             if length != nil { throw .repeatedContentLength }
             guard let value = bytes.span.decimal(in: entry.value) else {
                 throw .malformedContentLength
@@ -61,8 +61,7 @@ extension RequestHead {
         }
     }
 
-    /// RFC 9110 §10.1.1: 417 for an expectation that is not known; ignored from HTTP/1.0, where
-    /// no 100 can be sent.
+    /// RFC 9110 §10.1.1: 417 for an unknown expectation; ignored for HTTP/1.0, which has no 100.
     private func readExpectation() throws(RequestRefusal) -> Bool {
         for value in values(of: .expect) {
             guard matches(value, ignoringCase: "100-continue") else {
@@ -72,7 +71,7 @@ extension RequestHead {
         return minorVersion >= 1
     }
 
-    /// RFC 9112 §9.3: `close` wins over all, then the version decides.
+    /// RFC 9112 §9.3: `close` has precedence, then the version decides.
     private func readPersistence() -> Bool {
         guard fields.contains(.connection) else { return minorVersion >= 1 }
         let span = bytes.span
@@ -82,8 +81,8 @@ extension RequestHead {
 }
 
 extension Span<UInt8> {
-    /// The value of a range that is digits only and at least one; a number that does not fit is
-    /// `Int.max`, which every limit refuses. Nil for anything else: no sign, no list, no space.
+    /// The value of a range of one or more digits; a number that does not fit is `Int.max`, which
+    /// every limit refuses. Nil for anything else: a sign, a list, a space.
     func decimal(in range: Range<Int>) -> Int? {
         guard !range.isEmpty else { return nil }
         var value = 0

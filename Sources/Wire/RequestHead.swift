@@ -1,11 +1,11 @@
-/// The head of one request: a copy of its bytes, and where in them everything lies.
+/// The head of one request: a copy of its bytes, and the ranges of its parts.
 ///
-/// Design: owned bytes, so that it outlives the read buffer it came from; everything else is
-/// offsets, so that reading it makes no strings. One value serves request after request:
-/// `reset()` keeps what was allocated.
+/// Design: it owns its bytes, so that it outlives the read buffer; everything else is offsets, so
+/// that parsing makes no strings. One value is reused for request after request: `reset()` keeps
+/// its allocations.
 package struct RequestHead: Sendable {
-    /// The head as it was sent, from the method's first byte to the empty line. What the ranges
-    /// below point into.
+    /// The head as it was sent, from the method's first byte to the empty line. The ranges below
+    /// refer to it.
     package internal(set) var bytes: [UInt8] = []
     package internal(set) var body = BodyLength.none
     /// Whether the connection can carry another request after this one (RFC 9112 §9.3).
@@ -22,17 +22,17 @@ package struct RequestHead: Sendable {
     /// The method as it was sent.
     package var methodRange: Range<Int> { line.methodRange }
 
-    /// 0 or 1. A higher minor version is taken as 1 (RFC 9110 §2.5).
+    /// 0 or 1. A higher minor version is treated as 1 (RFC 9110 §2.5).
     package var minorVersion: Int { line.minorVersion }
 
     /// The path of the target, percent-encoded as sent, from its `/`; `*` with OPTIONS only. An
-    /// absolute target is reduced to its path, `/` when it has none (RFC 9112 §3.2.2).
+    /// absolute target is reduced to its path, `/` if it has none (RFC 9112 §3.2.2).
     package var path: Range<Int> { line.path }
 
-    /// The query without its `?`; nil when there is no `?`, empty when nothing follows it.
+    /// The query without its `?`; nil without a `?`, empty if nothing follows the `?`.
     package var query: Range<Int>? { line.query }
 
-    /// Forgets the request and keeps the memory.
+    /// Removes the request and keeps the memory.
     package mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         line = RequestLine()
@@ -42,12 +42,12 @@ package struct RequestHead: Sendable {
         expectsContinue = false
     }
 
-    /// The value of the first field line of that name, white space trimmed; nil without one.
+    /// The value of the first field line with that name, white space trimmed; nil if there is none.
     package func range(of field: KnownField) -> Range<Int>? {
         fields.first(field)
     }
 
-    /// The values of all field lines of that name, in their order.
+    /// The values of all field lines with that name, in their order.
     package func values(of field: KnownField) -> FieldValues {
         FieldValues(entries: fields.contains(field) ? fields.entries : [], field: field)
     }
@@ -72,15 +72,15 @@ package struct RequestHead: Sendable {
         bytes.span.equals(text, in: range, ignoringCase: false)
     }
 
-    /// Whether a range is this ASCII text in any case of letters.
+    /// Whether a range is this ASCII text, ignoring case.
     ///
-    /// - Parameter lowercase: the text in lower case.
+    /// - Parameter lowercase: The text in lower case.
     package func matches(_ range: Range<Int>, ignoringCase lowercase: StaticString) -> Bool {
         bytes.span.equals(lowercase, in: range, ignoringCase: true)
     }
 }
 
-/// How long a request's body is (RFC 9112 §6.3).
+/// The length of a request's body (RFC 9112 §6.3).
 package enum BodyLength: Sendable, Equatable {
     /// Neither Content-Length nor Transfer-Encoding: no body.
     case none
@@ -89,7 +89,7 @@ package enum BodyLength: Sendable, Equatable {
     case chunked
 }
 
-/// The values of all field lines of one name.
+/// The values of all field lines with one name.
 package struct FieldValues: Sequence, Sendable {
     var entries: [FieldTable.Entry]
     var field: KnownField

@@ -1,8 +1,8 @@
-/// The request line: what is wanted, of what, in which version (RFC 9112 §3). All ranges are
-/// offsets into the head's bytes.
+/// The request line: method, target and version (RFC 9112 §3). All ranges are offsets into the
+/// head's bytes.
 ///
-/// Exactly one space between its parts: §3 lets a recipient be lenient about white space and says
-/// in the same breath that this is how requests get smuggled.
+/// Exactly one space separates its parts: §3 permits leniency about white space, and also states
+/// that such leniency enables request smuggling.
 struct RequestLine: Sendable {
     /// Precedent: the longest registered method has 17 bytes.
     static let methodLimitBytes = 32
@@ -33,7 +33,7 @@ struct RequestLine: Sendable {
         try split(target, in: bytes)
     }
 
-    /// The offset of the space behind a well-formed method.
+    /// The offset of the space after a well-formed method.
     private static func readMethod(
         _ line: Range<Int>, in bytes: Span<UInt8>
     ) throws(RequestRefusal) -> Int {
@@ -48,7 +48,7 @@ struct RequestLine: Sendable {
         return index
     }
 
-    /// The target, from the start of the rest of the line to the space behind it.
+    /// The target, from the start of the rest of the line to the space after it.
     private static func readTarget(
         _ rest: Range<Int>, in bytes: Span<UInt8>
     ) throws(RequestRefusal) -> Range<Int> {
@@ -82,7 +82,7 @@ struct RequestLine: Sendable {
             throw fault(.malformedRequestLine, at: end, version, in: bytes)
         }
         guard major == 0x31 else { throw .unsupportedVersion }
-        // RFC 9110 §2.5: a higher minor version is answered as the highest that is known.
+        // RFC 9110 §2.5: a higher minor version is treated as the highest known one.
         return 1
     }
 
@@ -94,7 +94,7 @@ struct RequestLine: Sendable {
         return .field(FieldFault(kind: .bareCarriageReturn, location: FieldLocation(line: 0)))
     }
 
-    /// RFC 9112 §3.2: the four forms of a target, of which an origin server takes three.
+    /// RFC 9112 §3.2: of the four forms of a target an origin server accepts three.
     private mutating func split(
         _ target: Range<Int>, in bytes: Span<UInt8>
     ) throws(RequestRefusal) {
@@ -113,15 +113,15 @@ struct RequestLine: Sendable {
         }
     }
 
-    /// - Parameter rest: an absolute target behind its `//`.
+    /// - Parameter rest: An absolute target after its `//`.
     private mutating func splitAbsolute(
         _ rest: Range<Int>, in bytes: Span<UInt8>
     ) throws(RequestRefusal) {
         let start = rest.lowerBound
         var end = start
         while end < rest.upperBound, bytes[end] != 0x2f, bytes[end] != 0x3f { end += 1 }
-        // RFC 9110 §4.2.1: an http URI with an empty host is invalid, a port or none behind it.
-        // §4.2.4: so is user information, which the check for a host refuses with its `@`.
+        // RFC 9110 §4.2.1: an http URI with an empty host is invalid, with or without a port.
+        // §4.2.4: user information is invalid, too; the check of the host refuses its `@`.
         guard end > start, bytes[start] != 0x3a, Authority.isValid(start..<end, in: bytes) else {
             throw .malformedHost
         }
@@ -129,7 +129,7 @@ struct RequestLine: Sendable {
         if end < rest.upperBound, bytes[end] == 0x2f {
             splitQuery(end..<rest.upperBound, in: bytes)
         } else {
-            // RFC 9110 §4.2.3: an empty path is "/"; the second slash of "//" stands for it, so
+            // RFC 9110 §4.2.3: an empty path is "/"; the second slash of "//" represents it, so
             // that the path is a range like any other.
             path = (start - 1)..<start
             query = end < rest.upperBound ? (end + 1)..<rest.upperBound : nil

@@ -1,21 +1,21 @@
-/// Reads requests off a connection: bytes in, one request at a time out (RFC 9112).
+/// Parses the requests of a connection: bytes in, one request at a time out (RFC 9112).
 ///
-/// Design: a state machine without memory of its own. What is incomplete lies in the caller's
+/// Design: a state machine without memory of its own. Incomplete parts are stored in the caller's
 /// head and body, so all input is consumed and no input buffer is kept; between requests a
-/// connection is this value and nothing else. The same bytes give the same requests and the same
-/// refusal however they are cut.
+/// connection needs this value only. The same bytes give the same requests and the same refusal,
+/// however they are split.
 ///
-/// Invariant: every line is judged when it is complete and in its order, and no byte is skipped
-/// that was not looked at.
+/// Invariant: every line is checked in its order when it is complete, and no byte is skipped
+/// unchecked.
 package struct RequestReader: Sendable {
     /// The outcome of a call.
     package enum Progress: Sendable, Equatable {
         /// All input is consumed and the request is not complete.
         case needsMore
-        /// The head is complete and the peer waits for `100 Continue`; told once, and not at all
-        /// when part of the body is there already (RFC 9110 §10.1.1).
+        /// The head is complete and the peer waits for `100 Continue`; returned once, and not if
+        /// part of the body has arrived already (RFC 9110 §10.1.1).
         case continueExpected
-        /// Head and body hold a whole request; `offset` is at the first byte behind it.
+        /// Head and body contain a whole request; `offset` is at the first byte after it.
         case complete
     }
 
@@ -27,14 +27,14 @@ package struct RequestReader: Sendable {
         case refused(RequestRefusal)
     }
 
-    /// Precedent: RFC 9112 §2.2 asks to ignore "at least one"; none sends more than two.
+    /// Precedent: RFC 9112 §2.2 recommends ignoring "at least one"; no client sends more than two.
     private static let emptyLineLimit = 4
-    /// How much is copied at a time while the head's end is looked for.
+    /// The number of bytes copied at a time while the head's end is searched.
     private static let biteBytes = 1_024
 
     private let limits: RequestLimits
     private var state = State.between
-    /// Bytes of CR LF read before a request line.
+    /// The number of CR LF bytes read before a request line.
     private var leadingBytes: UInt8 = 0
     private var lines = HeadLines()
     private var chunks = ChunkReader()
@@ -43,23 +43,23 @@ package struct RequestReader: Sendable {
         self.limits = limits
     }
 
-    /// Nothing of a next request was read: closing now loses nothing.
+    /// Whether no byte of a next request was read: closing now loses nothing.
     package var isBetweenRequests: Bool {
         if case .between = state { return true }
         return false
     }
 
-    /// A head was begun and is not complete.
+    /// Whether a head was started and is not complete.
     package var isReadingHead: Bool {
         if case .head = state { return true }
         return false
     }
 
-    /// Reads from `input` at `offset`, moves `offset` past what it consumed and never beyond the
-    /// end of the request that became complete.
+    /// Reads from `input` at `offset` and moves `offset` past the consumed bytes, never beyond the
+    /// end of the completed request.
     ///
-    /// Call it again with the same head and body until it answers `complete`; a new request
-    /// resets both. After it threw, it throws the same again and consumes nothing.
+    /// Call it again with the same head and body until it returns `complete`; a new request resets
+    /// both. After an error, every call throws the same error and consumes nothing.
     package mutating func next(
         _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
     ) throws(RequestRefusal) -> Progress {
@@ -71,12 +71,12 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// As ``next(_:at:head:body:)``; a head that the connection sent before is not read again.
+    /// As ``next(_:at:head:body:)``; a head that repeats an earlier one is not parsed again.
     package mutating func next(
         _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8],
         repeated: inout RepeatedHead
     ) throws(RequestRefusal) -> Progress {
-        // Not behind a part of an empty line: that is judged together with the next byte.
+        // Not after a part of an empty line: that part is checked together with the next byte.
         guard isBetweenRequests, leadingBytes == 0, let known = repeated.match(input, at: offset)
         else {
             let progress = try next(input, at: &offset, head: &head, body: &body)
@@ -153,7 +153,7 @@ package struct RequestReader: Sendable {
     ) throws(RequestRefusal) -> Progress {
         while true {
             if try readLines(of: &head) {
-                // More was copied than the head: give it back.
+                // Bytes after the head were copied, too: return them.
                 let excess = head.bytes.count - lines.lineStart
                 if excess > 0 { head.bytes.removeLast(excess) }
                 offset -= excess
@@ -168,10 +168,10 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// Reads the complete lines that are there; true at the empty one.
+    /// Reads the complete lines; returns true at the empty one.
     private mutating func readLines(of head: inout RequestHead) throws(RequestRefusal) -> Bool {
-        // Shared and not copied: nothing below changes the head's bytes, and a span of `head`
-        // itself would keep all of it from being changed.
+        // Shared and not copied: the code below does not change the head's bytes, and a span of
+        // `head` itself would prevent all changes of `head`.
         let bytes = head.bytes
         let span = bytes.span
         while let line = try nextLine(in: span) {
@@ -203,7 +203,8 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// RFC 9112 §3: 501 for a method without end, 414 for a target without end; else RFC 6585 §5.
+    /// RFC 9112 §3: 501 for a method without an end, 414 for a target without an end; else RFC 6585
+    /// §5.
     private func headTooLarge(_ head: RequestHead) -> RequestRefusal {
         guard lines.count == 0 else { return .headTooLarge(limit: limits.headBytes) }
         let methodLimit = RequestLine.methodLimitBytes
@@ -240,7 +241,7 @@ package struct RequestReader: Sendable {
         return try advance(input, at: &offset, head: &head, body: &body)
     }
 
-    /// Memory grows with what arrived, never with what was announced.
+    /// Memory grows with the received bytes, never with the declared length.
     private mutating func readSized(
         _ remaining: Int, _ input: Span<UInt8>, at offset: inout Int, body: inout [UInt8]
     ) -> Progress {

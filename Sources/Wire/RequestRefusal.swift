@@ -1,8 +1,8 @@
-/// Why a request is not served: always the peer's fault.
+/// The reason why a request is not served: always the peer's fault.
 ///
-/// After one the connection cannot be read further, since nobody knows where the next request
-/// would begin: answer with `status`, then close. The values are small and allocate nothing; the
-/// texts are made when asked for.
+/// After a refusal the connection cannot be read further, because the start of the next request is
+/// unknown: respond with `status`, then close. The values are small and allocate nothing; the texts
+/// are made on demand.
 package enum RequestRefusal: PeerFault, Equatable {
     // The request line.
     case malformedRequestLine
@@ -23,7 +23,7 @@ package enum RequestRefusal: PeerFault, Equatable {
     case malformedHost
     case unsupportedExpectation
 
-    // How long the body is.
+    // The length of the body.
     case malformedContentLength
     case repeatedContentLength
     case transferEncodingWithContentLength

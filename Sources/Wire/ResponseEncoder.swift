@@ -1,7 +1,7 @@
-/// Responses as bytes (RFC 9112 §4, §6).
+/// Encodes responses (RFC 9112 §4, §6).
 ///
-/// Design: everything is appended to the connection's output, nothing is made in between. Fields
-/// that never change are encoded once as `FieldLines`.
+/// Design: everything is appended to the connection's output, without intermediate values. Constant
+/// fields are encoded once as `FieldLines`.
 package enum ResponseEncoder {
     /// The interim response that lets a peer send its body (RFC 9110 §15.2.1).
     package static let continueResponse: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -14,15 +14,15 @@ package enum ResponseEncoder {
 
     /// Appends a whole response.
     ///
-    /// Content-Length is always there but for 1xx, 204 and 304, which have no body and get none.
+    /// Content-Length is always present except for 1xx, 204 and 304, which have no body.
     ///
     /// - Parameters:
-    ///   - status: 100…999; anything else traps.
-    ///   - lines: the fields beside Date, Content-Length and Connection, which are written here.
-    ///   - date: the formatted date, or nothing to leave Date out.
-    ///   - close: whether the connection is closed behind this response.
-    ///   - minorVersion: the request's; an HTTP/1.0 peer gets a field if the connection stays.
-    ///   - headOnly: whether this responds to HEAD: the length is sent, the body is not.
+    ///   - status: 100…999; any other value traps.
+    ///   - lines: The fields besides Date, Content-Length and Connection, which are written here.
+    ///   - date: The formatted date, or nothing to omit Date.
+    ///   - close: Whether the connection is closed after this response.
+    ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
+    ///   - headOnly: Whether this responds to HEAD: the length is sent, the body is not.
     package static func append(
         status: Int, lines: FieldLines, body: Span<UInt8>, date: [UInt8], close: Bool,
         minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
@@ -34,8 +34,8 @@ package enum ResponseEncoder {
         if !headOnly, hasBody(status) { out.append(copying: body) }
     }
 
-    /// Appends the beginning of a response, which many may share: its status line, Date and
-    /// fields. `append(head:body:close:minorVersion:to:)` completes it.
+    /// Appends the beginning of a response, which many responses may share: its status line, Date
+    /// and fields. `append(head:body:close:minorVersion:to:)` completes it.
     package static func appendHead(
         status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
     ) {
@@ -44,13 +44,13 @@ package enum ResponseEncoder {
         out.append(contentsOf: lines.bytes)
     }
 
-    /// Appends a whole response whose beginning is there already; its status is 200.
+    /// Appends a whole response whose beginning exists already; its status is 200.
     ///
     /// - Parameters:
-    ///   - head: what `appendHead` wrote.
-    ///   - body: sent whole: this answers no HEAD.
-    ///   - close: whether the connection is closed behind this response.
-    ///   - minorVersion: the request's; an HTTP/1.0 peer gets a field if the connection stays.
+    ///   - head: The bytes that `appendHead` wrote.
+    ///   - body: Sent completely: this must not respond to HEAD.
+    ///   - close: Whether the connection is closed after this response.
+    ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
     package static func append(
         head: [UInt8], body: Span<UInt8>, close: Bool, minorVersion: Int, to out: inout [UInt8]
     ) {
@@ -70,10 +70,10 @@ package enum ResponseEncoder {
             minorVersion: minorVersion, headOnly: headOnly, to: &out)
     }
 
-    /// Appends the head of a response whose body the caller appends or sends by itself.
+    /// Appends the head of a response; the caller appends or sends the body.
     ///
-    /// - Parameter bodyBytes: the body's length, which `Content-Length` says.
-    /// - Returns: whether a response of this status has a body (RFC 9110 §6.4.1).
+    /// - Parameter bodyBytes: The body's length, for `Content-Length`.
+    /// - Returns: Whether a response of this status has a body (RFC 9110 §6.4.1).
     package static func appendHead(
         status: Int, fields: [(String, String)], bodyBytes: Int, date: [UInt8], close: Bool,
         minorVersion: Int, to out: inout [UInt8]
@@ -85,13 +85,13 @@ package enum ResponseEncoder {
         return hasBody(status)
     }
 
-    /// Appends the head of a response whose length nobody knows, such as an event stream.
+    /// Appends the head of a response of unknown length, such as an event stream.
     ///
     /// - Parameters:
-    ///   - isChunked: whether the body comes in chunks (RFC 9112 §7.1), which HTTP/1.0 does not know;
-    ///     else it ends with the connection (§6.3 rule 8).
-    ///   - close: whether the connection is closed behind this response; false is for an answer to
-    ///     HEAD, which has no body.
+    ///   - isChunked: Whether the body is sent in chunks (RFC 9112 §7.1), which HTTP/1.0 lacks;
+    ///     otherwise it ends with the connection (§6.3 rule 8).
+    ///   - close: Whether the connection is closed after this response; false only for a response
+    ///     to HEAD, which has no body.
     package static func appendStreamHead(
         status: Int, lines: FieldLines, date: [UInt8], isChunked: Bool, close: Bool = true,
         to out: inout [UInt8]
@@ -115,7 +115,7 @@ package enum ResponseEncoder {
             status: status, lines: FieldLines(fields), date: date, isChunked: isChunked, to: &out)
     }
 
-    /// RFC 9110 §6.4.1: which responses have content.
+    /// RFC 9110 §6.4.1: whether a response of this status has content.
     private static func hasBody(_ status: Int) -> Bool {
         status >= 200 && status != 204 && status != 304
     }
@@ -138,7 +138,7 @@ package enum ResponseEncoder {
         if close {
             out.append(contentsOf: Self.close)
         } else if minorVersion == 0 {
-            // RFC 9112 §9.3: without it an HTTP/1.0 peer takes the connection to end.
+            // RFC 9112 §9.3: without this field an HTTP/1.0 peer expects the connection to end.
             out.append(contentsOf: keepAlive)
         }
         appendLineEnd(to: &out)

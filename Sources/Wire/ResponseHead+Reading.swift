@@ -1,6 +1,6 @@
 extension ResponseHead {
-    /// RFC 9112 §4: HTTP-version SP status-code SP [ reason-phrase ]; the second space is often
-    /// forgotten where no reason follows, and nothing depends on it.
+    /// RFC 9112 §4: HTTP-version SP status-code SP [ reason-phrase ]; servers often omit the second
+    /// space if there is no reason, and nothing depends on it.
     mutating func readStatusLine(
         _ line: Range<Int>, in span: Span<UInt8>
     ) throws(ResponseFailure) {
@@ -33,7 +33,7 @@ extension ResponseHead {
     private func bodyLength(
         answersHead: Bool, in span: Span<UInt8>
     ) throws(ResponseFailure) -> ResponseBodyLength {
-        // Rule 1: these have none, whatever their fields say.
+        // Rule 1: these have no body, regardless of their fields.
         if answersHead || status < 200 || status == 204 || status == 304 { return .none }
         if fields.contains(.transferEncoding) {
             // Rule 3: Transfer-Encoding beside Content-Length ought to be handled as an error.

@@ -1,4 +1,4 @@
-/// The head of a response, as a client reads it (RFC 9112 §4).
+/// The head of a response, as a client parses it (RFC 9112 §4).
 package struct ResponseHead: Sendable {
     /// The head as it was sent, to the empty line.
     package internal(set) var bytes: [UInt8] = []
@@ -17,12 +17,12 @@ package struct ResponseHead: Sendable {
     /// The reason phrase, which may be empty.
     package var reason: String { text(reasonRange) }
 
-    /// The value of the first field line of that name, in any case of letters; nil without one.
+    /// The value of the first field line with that name, ignoring case; nil if there is none.
     package func value(_ name: String) -> String? {
         values(name).first
     }
 
-    /// The values of all field lines of that name, in their order.
+    /// The values of all field lines with that name, in their order.
     package func values(_ name: String) -> [String] {
         let wanted = name.lowercased()
         return fields.entries.filter { text($0.name).lowercased() == wanted }.map {
@@ -35,7 +35,7 @@ package struct ResponseHead: Sendable {
         fields.entries.map { (text($0.name), text($0.value)) }
     }
 
-    /// Forgets the response and keeps the memory.
+    /// Removes the response and keeps the memory.
     package mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         fields.reset()
@@ -51,29 +51,28 @@ package struct ResponseHead: Sendable {
     }
 }
 
-/// How long a response's body is (RFC 9112 §6.3).
+/// The length of a response's body (RFC 9112 §6.3).
 package enum ResponseBodyLength: Sendable, Equatable {
     case none
     /// Content-Length bytes.
     case sized(Int)
     case chunked
-    /// As long as the connection lasts.
+    /// The body ends with the connection.
     case untilClose
 }
 
-/// Why a response cannot be read.
+/// The reason why a response cannot be parsed.
 package enum ResponseFailure: Error, Sendable, Equatable {
     case malformedStatusLine
     case headTooLarge(limit: Int)
     case field(FieldFault)
-    /// Content-Length is no number, or there are different ones, or it stands beside
-    /// Transfer-Encoding.
+    /// Content-Length is not a number, has different values, or is combined with Transfer-Encoding.
     case malformedLength
     /// A transfer coding other than chunked.
     case unknownTransferCoding
     case chunk(ChunkFault)
     /// The connection ended before the response did.
     case truncated
-    /// 101, though nobody asked for another protocol.
+    /// The status is 101, although the client did not request another protocol.
     case unexpectedUpgrade
 }

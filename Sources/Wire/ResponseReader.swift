@@ -1,18 +1,18 @@
-/// Reads responses off a connection, for clients and tests (RFC 9112 §4, §6.3).
+/// Parses the responses of a connection, for clients and tests (RFC 9112 §4, §6.3).
 ///
-/// Design: the twin of `RequestReader`: bytes in, heads and body bytes out; what is incomplete
-/// lies in the caller's head and body. A body is appended as it comes, so that a stream's reader
-/// can take what is there and empty it.
+/// Design: the counterpart of `RequestReader`: bytes in, heads and body bytes out; incomplete parts
+/// are stored in the caller's head and body. A body is appended as it arrives, so that a stream's
+/// reader can process the present bytes and remove them.
 package struct ResponseReader: Sendable {
     /// The outcome of a call.
     package enum Progress: Sendable, Equatable {
         /// All input is consumed. The body may have grown.
         case needsMore
-        /// An interim response (1xx) is in the head; the real one comes next.
+        /// An interim response (1xx) is in the head; the final one follows.
         case interim
-        /// The head is complete and a body follows; told once.
+        /// The head is complete and a body follows; returned once.
         case headComplete
-        /// The response is complete; `offset` is at the first byte behind it.
+        /// The response is complete; `offset` is at the first byte after it.
         case complete
     }
 
@@ -25,7 +25,7 @@ package struct ResponseReader: Sendable {
         case failed(ResponseFailure)
     }
 
-    /// Extensions and trailers of a chunked body, each.
+    /// The limit of a chunked body's extensions, and of its trailers.
     private static let framingLimitBytes = 65_536
 
     private let headLimitBytes: Int
@@ -35,26 +35,26 @@ package struct ResponseReader: Sendable {
     private var chunks = ChunkReader()
 
     /// - Parameters:
-    ///   - headLimitBytes: the largest head. Default 65 536.
-    ///   - answersHead: whether the next response answers HEAD, and so has no body.
+    ///   - headLimitBytes: The largest head. Default 65 536.
+    ///   - answersHead: Whether the next response is for HEAD, and so has no body.
     package init(headLimitBytes: Int = 65_536, answersHead: Bool = false) {
         self.headLimitBytes = headLimitBytes
         self.answersHead = answersHead
     }
 
-    /// Nothing of a next response was read.
+    /// Whether no byte of a next response was read.
     package var isBetweenResponses: Bool {
         if case .between = state { return true }
         return false
     }
 
-    /// Says whether the next response answers HEAD; call it between responses.
+    /// Sets whether the next response is for HEAD; call it between responses.
     package mutating func expectResponse(toHead: Bool) {
         answersHead = toHead
     }
 
-    /// Reads from `input` at `offset`, moves `offset` past what it consumed and never beyond the
-    /// end of the response that became complete. A new response resets head and body.
+    /// Reads from `input` at `offset` and moves `offset` past the consumed bytes, never beyond the
+    /// end of the completed response. A new response resets head and body.
     package mutating func next(
         _ input: Span<UInt8>, at offset: inout Int, head: inout ResponseHead, body: inout [UInt8]
     ) throws(ResponseFailure) -> Progress {
@@ -66,10 +66,10 @@ package struct ResponseReader: Sendable {
         }
     }
 
-    /// The connection has ended: completes a body that lasts until then.
+    /// Handles the end of the connection: completes a body that lasts until then.
     ///
-    /// - Returns: whether a response became complete by it.
-    /// - Throws: `truncated` when a response was not complete.
+    /// - Returns: Whether this completed a response.
+    /// - Throws: `truncated` if a response was incomplete.
     package mutating func finish() throws(ResponseFailure) -> Bool {
         switch state {
         case .between: return false
@@ -114,7 +114,7 @@ package struct ResponseReader: Sendable {
     ) throws(ResponseFailure) -> Progress {
         while true {
             if try readLines(of: &head) {
-                // More was copied than the head: give it back.
+                // Bytes after the head were copied, too: return them.
                 let excess = head.bytes.count - lines.lineStart
                 head.bytes.removeLast(excess)
                 offset -= excess

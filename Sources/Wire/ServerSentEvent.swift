@@ -1,10 +1,10 @@
-/// One event of an event stream, as a reader gets it.
+/// One event of an event stream, as a reader receives it.
 package struct ServerSentEvent: Sendable, Equatable {
-    /// The event's type; `message` where the stream names none.
+    /// The event's type; `message` if the stream has none.
     package var name: String
     /// The data lines, joined by LF.
     package var data: String
-    /// The last id that was seen, this event's own included; empty before the first.
+    /// The last id so far, including this event's own; empty before the first.
     package var lastEventID: String
 
     package init(name: String, data: String, lastEventID: String) {
@@ -14,7 +14,7 @@ package struct ServerSentEvent: Sendable, Equatable {
     }
 }
 
-/// Why an event stream cannot be read further.
+/// The reason why an event stream cannot be read further.
 package enum EventStreamFailure: Error, Sendable, Equatable {
     /// A line, or the data of one event, is larger than this many bytes.
     case eventTooLarge(limit: Int)

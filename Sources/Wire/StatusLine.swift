@@ -1,9 +1,8 @@
 /// Status lines (RFC 9112 §4).
 ///
-/// The version is HTTP/1.1 whatever the request's is: RFC 9110 §6.2, it says what the sender
-/// can do.
+/// The version is HTTP/1.1 for every request: RFC 9110 §6.2, it declares the sender's capability.
 package enum StatusLine {
-    /// Invariant: the line of 200, which is nearly every answer, ready made.
+    /// The line of 200, the status of nearly every response, prepared in advance.
     private static let success: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
 
     /// Appends the line with its CR LF.
@@ -15,7 +14,7 @@ package enum StatusLine {
         }
         out.append(contentsOf: "HTTP/1.1 ".utf8)
         Decimal.appendDigits(UInt64(status), count: 3, to: &out)
-        // RFC 9112 §4: the space is there even where no reason follows.
+        // RFC 9112 §4: the space is required even without a reason.
         out.append(0x20)
         out.append(contentsOf: reason(status).utf8)
         out.append(0x0d)

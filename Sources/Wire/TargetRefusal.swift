@@ -1,8 +1,8 @@
-/// Why a path or a query cannot be read: the peer's fault, always 400.
+/// The reason why a path or a query cannot be decoded: the peer's fault, always 400.
 package enum TargetRefusal: PeerFault, Equatable {
-    /// A `%` that two hexadecimal digits do not follow.
+    /// A `%` is not followed by two hexadecimal digits.
     case malformedEscape(TargetPart)
-    /// Bytes that are not UTF-8 once the escapes are undone.
+    /// The decoded bytes are not UTF-8.
     case malformedText(TargetPart)
     case tooManyItems(limit: Int)
 
@@ -34,7 +34,7 @@ package enum TargetRefusal: PeerFault, Equatable {
     }
 }
 
-/// Which part of a target a refusal is about.
+/// The part of a target to which a refusal refers.
 package enum TargetPart: Sendable, Equatable, CustomStringConvertible {
     case path
     /// An item of the query, counted from 1.

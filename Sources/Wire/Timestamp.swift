@@ -1,9 +1,9 @@
-/// Moments as JSON writes them: `2024-02-29T23:59:59.999Z` (RFC 3339 §5.6, UTC).
+/// Times in the format of JSON: `2024-02-29T23:59:59.999Z` (RFC 3339 §5.6, UTC).
 package enum Timestamp {
     /// Appends 24 bytes.
     ///
-    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z without leap seconds; held to the years
-    ///   1 to 9999, as the format has four digits for the year.
+    /// - Parameter milliseconds: Milliseconds since 1970-01-01T00:00:00Z without leap seconds;
+    ///   clamped to the years 1 to 9999, because the format has four digits for the year.
     package static func append(milliseconds: Int64, to out: inout [UInt8]) {
         let least: Int64 = -62_135_596_800_000
         let greatest: Int64 = 253_402_300_799_999

@@ -6,7 +6,7 @@ enum TransferCodings {
     case malformed
     /// The last coding is not chunked, so that the length is unknown.
     case notFinal
-    /// chunked is last, but a coding that is not implemented comes before it.
+    /// chunked is last, but an unimplemented coding precedes it.
     case unknown
 
     init(_ fields: FieldTable, in bytes: Span<UInt8>) {
@@ -46,7 +46,7 @@ enum TransferCodings {
 }
 
 /// The elements of a comma-separated value, white space trimmed; an empty value has one empty
-/// element (RFC 9110 §5.6.1). Quoted strings are not looked into: no field read here has any.
+/// element (RFC 9110 §5.6.1). Quoted strings are not parsed: no field that is read here has any.
 struct ListElements {
     private var start: Int?
     private let end: Int
@@ -67,7 +67,7 @@ struct ListElements {
 }
 
 extension FieldTable {
-    /// Whether a list field holds this element, in any case of letters.
+    /// Whether a list field contains this element, ignoring case.
     func lists(_ field: KnownField, _ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
         for entry in entries where entry.known == field {
             var elements = ListElements(entry.value)
