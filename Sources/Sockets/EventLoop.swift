@@ -53,11 +53,12 @@ package actor EventLoop<Handler: LoopHandler> {
     package nonisolated var connections: Int { load.connections }
 
     /// Makes a loop that runs at once.
+    ///
     /// - Parameters:
-    /// - label: The queue's name, for debuggers.
-    /// - poller: The mechanism that detects readiness.
-    /// - readBufferBytes: The maximum size of one `received`; the loop has one buffer of this size.
-    /// - makeHandler: Called once, on the loop, before any other code there.
+    ///   - label: The queue's name, for debuggers.
+    ///   - poller: The mechanism that detects readiness.
+    ///   - readBufferBytes: The maximum size of one `received`; the loop has one buffer of this size.
+    ///   - makeHandler: Called once, on the loop, before any other code there.
     /// - Throws: If the system has no descriptor or memory for the poller.
     package init(
         label: String, poller: PollerKind = .platformDefault, readBufferBytes: Int = 65_536,
