@@ -1,16 +1,17 @@
-/// Every value that was refused, so that a person can correct them all at once.
+/// Every refused value, so that all of them can be corrected at once.
 public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Equatable {
-    /// One sentence for each bad value, naming where it came from.
+    /// One sentence for each refused value, naming its source.
     public var sentences: [String]
 
-    /// The sentences, a line each.
+    /// The sentences, one per line.
     public var description: String { sentences.joined(separator: "\n") }
 }
 
 extension Configuration {
-    /// Reads options and environment variables; the option wins. An empty variable counts as not set.
+    /// Reads options and environment variables; an option has precedence. An empty variable counts
+    /// as not set.
     ///
-    /// - Throws: ``ConfigurationFailure`` with every value that is refused.
+    /// - Throws: ``ConfigurationFailure`` with every refused value.
     package init(
         typed: [String: String], environment: [String: String]
     ) throws(ConfigurationFailure) {
@@ -20,7 +21,7 @@ extension Configuration {
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
-    /// A warning for each variable that looks like a setting and is none. It is no error: some
+    /// A warning for each variable that resembles a setting but is none. It is not an error: some
     /// platforms set `REACTOR_…` variables of their own in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.table.map(\.environmentName))

@@ -1,6 +1,6 @@
-/// Times as people type them: a whole number and `ms`, `s`, `m` or `h`.
+/// Durations as text: a whole number and `ms`, `s`, `m` or `h`.
 package enum DurationText {
-    /// Nil for anything else, and for more than a hundred days.
+    /// Nil for any other text, and for more than a hundred days.
     package static func parse(_ text: some StringProtocol) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let value = Int64(digits), value <= 8_640_000_000 else { return nil }
@@ -15,7 +15,7 @@ package enum DurationText {
         return milliseconds <= 8_640_000_000 ? .milliseconds(milliseconds) : nil
     }
 
-    /// The shortest form that ``parse(_:)`` reads as this time, such as `5m`.
+    /// The shortest form that ``parse(_:)`` reads as this duration, such as `5m`.
     package static func write(_ time: Duration) -> String {
         let milliseconds = time / .milliseconds(1)
         let units: [(String, Double)] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]

@@ -4,7 +4,7 @@
     internal import Darwin
 #endif
 
-/// Processors that are online now (sysconf(3), `_SC_NPROCESSORS_ONLN`); 1 if nobody knows.
+/// The number of online processors (sysconf(3), `_SC_NPROCESSORS_ONLN`); 1 if it is unknown.
 enum ProcessorCount {
     static var available: Int {
         max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -1,12 +1,12 @@
 internal import ArgumentParser
 
-/// The options that were typed: one for each setting.
+/// The options of the command line: one for each setting.
 ///
-/// Why by hand: ArgumentParser finds a type's options by reflection and decodes each by its name. The
-/// generated conformance would need a property for each option, a second declaration of each setting.
-/// (Seen with ArgumentParser 1.8; a test parses every option.)
+/// Why by hand: ArgumentParser finds a type's options by reflection and decodes each by its name.
+/// The generated conformance would need a property for each option, a second declaration of each
+/// setting. (Verified with ArgumentParser 1.8; a test parses every option.)
 struct ServerArguments: ParsableArguments, CustomReflectable {
-    /// The typed texts, by the name of the option. ``Setting`` gives them their meaning.
+    /// The texts from the command line, by option name. ``Setting`` interprets them.
     private(set) var typed: [String: String] = [:]
 
     init() {}

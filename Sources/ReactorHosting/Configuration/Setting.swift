@@ -2,22 +2,22 @@
 //
 //     public var retry: Duration = Setting.time("retry", default: .seconds(2), "reconnection time …")
 //
-// Each of these functions returns the property's value. While a `SettingReader` is in force, it
-// offers the declaration to the reader, which collects it for `--help` or replaces the default by
-// the text that a person gave. So one walk over the properties, which the compiler writes as
-// `Configuration.init()`, is the table, the parser and the defaults.
+// Each of these functions returns the property's value. While a `SettingReader` is active, they
+// pass the declaration to the reader, which collects it for `--help` or replaces the default by a
+// given text. So one initialisation of the properties, the `Configuration.init()` that the compiler
+// writes, is the table, the parser and the defaults.
 
-/// A setting as `--help` and README.md show it.
+/// A setting as shown in `--help` and README.md.
 package struct Setting: Sendable {
-    /// The option without its dashes.
+    /// The option's name without its dashes.
     package let name: String
     /// The name of the value in `--help`.
     package let placeholder: String
-    /// The default as a person would write it.
+    /// The default as a user would type it.
     package let defaultText: String
     package let help: String
 
-    /// `REACTOR_` and the option's name in upper case, with underscores.
+    /// The variable's name: `REACTOR_` and the option's name in upper case, with underscores.
     package var environmentName: String {
         "REACTOR_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
@@ -45,7 +45,7 @@ extension Setting {
         return setting.value(nil, expected: textExpected) { isPrintable($0) ? .some($0) : nil }
     }
 
-    /// - Parameter shownDefault: shown instead of `standard` where that depends on the machine.
+    /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
     static func number<Number: FixedWidthInteger>(
         _ name: String, default standard: Number, _ range: ClosedRange<Number>, _ help: String,
         placeholder: String = "number", shownDefault: String? = nil
@@ -65,7 +65,7 @@ extension Setting {
         number(name, default: standard, range, help, placeholder: "bytes")
     }
 
-    /// Longer than zero, a hundred days at most.
+    /// The duration is above zero and at most a hundred days.
     static func time(_ name: String, default standard: Duration, _ help: String) -> Duration {
         let setting = Setting(
             name: name, placeholder: "time", defaultText: DurationText.write(standard), help: help)
@@ -101,7 +101,7 @@ extension Setting {
         !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// The value that the reader in force has for this setting, else `standard`.
+    /// The active reader's value for this setting, or else `standard`.
     private func value<Value>(
         _ standard: Value, expected: String, _ parse: (String) -> Value?
     ) -> Value {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Collects the settings while a ``Configuration`` is made, and replaces defaults by given texts.
 ///
-/// Why a task-local value: the initial value of a property cannot see a parameter of `init`. It is
-/// in force only inside ``read()``, which does not suspend.
+/// Why a task-local value: the initial value of a property cannot use a parameter of `init`. It is
+/// set only inside ``read()``, which does not suspend.
 final class SettingReader: Sendable {
     @TaskLocal static var current: SettingReader?
 
@@ -17,8 +17,8 @@ final class SettingReader: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - typed: texts by the name of the option; they win.
-    ///   - environment: texts by the name of the variable; an empty one counts as not set.
+    ///   - typed: Texts by option name; they have precedence.
+    ///   - environment: Texts by variable name; an empty one counts as not set.
     init(typed: [String: String], environment: [String: String]) {
         self.typed = typed
         self.environment = environment
@@ -27,13 +27,13 @@ final class SettingReader: Sendable {
     /// The settings in the order in which they were read.
     var settings: [Setting] { state.withLock { $0.settings } }
 
-    /// One sentence for each text that was refused.
+    /// One sentence for each refused text.
     var sentences: [String] { state.withLock { $0.sentences } }
 
-    /// Makes a configuration of the texts; a setting whose text is refused has its default.
+    /// Makes a configuration from the texts; a setting with a refused text keeps its default.
     func read() -> Configuration { Self.$current.withValue(self) { Configuration() } }
 
-    /// The value of a setting's text; nil if there is none, or it is refused.
+    /// The value of a setting's text; nil if there is none or it is refused.
     func value<Value>(
         of setting: Setting, expected: String, _ parse: (String) -> Value?
     ) -> Value? {

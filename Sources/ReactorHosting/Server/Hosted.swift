@@ -2,20 +2,20 @@ public import Cyclers
 public import Reactors
 public import Sessions
 
-/// A reactor that a server hosts: its name, and how to make one for each session.
+/// A reactor that a server hosts: its name, and a closure that makes one for each session.
 ///
 /// ```swift
 /// Hosted("alerts") { Alerts() }
 /// ```
 ///
-/// Its types travel as JSON: actions come in, states, pulses and activities go out, and mutations
-/// are what the journal keeps; so all four are `Codable`. An enum that conforms to
-/// `TaggedCodable` travels as `{"type":"alert","message":"Hello"}`.
+/// Its types are encoded as JSON: actions are received, states, pulses and activities are sent, and
+/// the journal stores mutations; so all four are `Codable`. An enum that conforms to
+/// `TaggedCodable` is encoded as `{"type":"alert","message":"Hello"}`.
 ///
-/// Every `@Pulse` of the state that is declared in the state itself becomes an event of its name.
-/// The names `snapshot reset state end ping problem message open error` are the service's own;
-/// a pulse or an activity of such a name, a pulse whose value is not `Encodable`, two of one name,
-/// and more than 64 pulses are refused when the server starts, all at once.
+/// Every `@Pulse` that is declared in the state itself becomes an event of its name. The names
+/// `snapshot reset state end ping problem message open error` are reserved for the service. A pulse
+/// or an activity with such a name, a pulse whose value is not `Encodable`, two with one name, and
+/// more than 64 pulses are refused when the server starts, all at once.
 public struct Hosted: Sendable {
     let registration: Result<Registration, RegistrationFailure>
 
@@ -23,13 +23,13 @@ public struct Hosted: Sendable {
     ///
     /// - Parameters:
     ///   - name: 1 to 64 of `A-Z a-z 0-9 - _`; the `reactor` of `POST /v1/sessions`.
-    ///   - activities: the names of its activities, for `GET /v1/reactors`: an activity's event
-    ///     is named after its case. Default none.
+    ///   - activities: The names of its activities, for `GET /v1/reactors`: an activity's event is
+    ///     named after its case. Default none.
     ///   - examples: actions to show in `GET /v1/reactors`. Default none.
-    ///   - clock: what its effects wait on. Default the continuous clock.
-    ///   - make: makes the reactor of one session, on that session's loop. Also called once when it
-    ///     is hosted, to look at the initial state, and with `--admin on` once more at the start, to
-    ///     learn which topics the sources listen to.
+    ///   - clock: The clock on which its effects wait. Default the continuous clock.
+    ///   - make: Makes the reactor of one session, on that session's loop. Also called once at
+    ///     registration to examine the initial state, and with `--admin on` again at the start to
+    ///     determine the topics of its sources.
     @inlinable
     public init<R: Reactor>(
         _ name: String, activities: [String] = [], examples: [R.Action] = [],
@@ -44,7 +44,7 @@ public struct Hosted: Sendable {
             })
     }
 
-    /// The compiler's message where one of the four types cannot travel.
+    /// The compiler's message if one of the four types cannot be encoded or decoded.
     @available(
         *, unavailable,
         message: "Action, Mutation, State and Activity of a hosted reactor must be Codable"
@@ -64,20 +64,20 @@ public struct Hosted: Sendable {
 
     /// Hosts a Cycler.
     ///
-    /// Every commit is a version, and the record of it is the whole state. What an action does
-    /// before it first waits is applied when it is answered; the rest runs like an effect: after
-    /// each wait it continues when what it has committed before is in the journal. An action that
-    /// fails before it first waits is refused with 422, or in a batch told as rejected, and changes
-    /// nothing.
+    /// Every commit is a version, and its record is the whole state. The part of an action before
+    /// its first suspension is applied before the response; the rest runs like an effect: after
+    /// each suspension it resumes when its earlier commits are in the journal. An action that
+    /// throws before its first suspension is refused with 422, or reported as rejected within a
+    /// batch, and changes nothing.
     ///
     /// - Parameters:
     ///   - name: as for a reactor.
     ///   - activities: as for a reactor.
     ///   - examples: as for a reactor.
-    ///   - make: makes the Cycler of one session, on that session's loop; also called once when it is
-    ///     hosted, to look at the initial state. Another one takes its
-    ///     place, with the state that is committed, when a session comes back from the journal,
-    ///     and when a commit fails while an action waits.
+    ///   - make: Makes the Cycler of one session, on that session's loop; also called once at
+    ///     registration to examine the initial state. It is called again, to replace the Cycler
+    ///     with the committed state, when a session is loaded from the journal, and when a commit
+    ///     fails while an action is suspended.
     public init<C: ActionCycler & SendableMetatype>(
         _ name: String, activities: [String] = [], examples: [C.Action] = [],
         make: @escaping @Sendable () -> C
@@ -88,7 +88,7 @@ public struct Hosted: Sendable {
         }
     }
 
-    /// The compiler's message where one of the three types cannot travel.
+    /// The compiler's message if one of the three types cannot be encoded or decoded.
     @available(
         *, unavailable, message: "Action, State and Activity of a hosted Cycler must be Codable"
     )
@@ -99,12 +99,12 @@ public struct Hosted: Sendable {
         preconditionFailure("it is unavailable")
     }
 
-    /// Hosts a Cycler that is a part of another.
+    /// Hosts a Cycler that is a part of another one.
     ///
-    /// The id of a part's session says whose part it is: `table-1--row-7` is one of `table-1`. What
-    /// it forwards is carried out by that session, as if it had been posted there. An action that
-    /// forwards where there is no parent is refused with 409 if the id names none; where the
-    /// session that it names is gone, it fails like an effect.
+    /// The id of a part's session contains its parent's id: `table-1--row-7` is a part of
+    /// `table-1`. The parent's session runs forwarded actions as if they had been posted there. An
+    /// action that forwards without a parent is refused with 409 if the id names none; if the named
+    /// session does not exist any more, the action fails like an effect.
     ///
     /// The parameters are those of any Cycler.
     public init<C: ActionCycler & ModularCycler & SendableMetatype>(

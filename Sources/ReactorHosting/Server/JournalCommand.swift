@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Storage
 internal import Synchronization
 
-/// `reactor-server journal …`: what can be done with a journal's file without a server.
+/// `reactor-server journal …`: the commands on a journal's file that need no server.
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
@@ -17,7 +17,7 @@ struct JournalCommand: ParsableCommand {
             Check.self, Stats.self, Export.self, Import.self, Compact.self, Backup.self,
         ])
 
-    /// Turns what went wrong into a sentence and exit status 1.
+    /// Converts an error into a sentence and exit status 1.
     private static func reportFaults(of path: String, _ act: () throws -> Void) throws {
         do {
             try act()
@@ -158,7 +158,7 @@ struct JournalCommand: ParsableCommand {
 }
 
 extension ToolProgress {
-    /// A line on standard error that is written over, if that is a terminal: once for each percent.
+    /// Overwrites a line on standard error if that is a terminal, once for each percent.
     fileprivate static func onTerminal(_ verb: String, _ what: String) -> ToolProgress {
         guard Standard.isErrorTerminal else { return .silent }
         let shown = Shown()

@@ -2,7 +2,7 @@ internal import Storage
 internal import Wire
 
 extension JournalStatistics {
-    /// For people: a line for each reactor, then what is of all of them.
+    /// A table for a reader: a line for each reactor, then the totals.
     var table: String {
         let head = ["reactor", "sessions", "records", "notes", "snapshots", "bytes"]
         let rows = reactors.map { reactor in

@@ -2,14 +2,14 @@ internal import Logging
 internal import Sockets
 internal import Wire
 
-/// Writes each event as one line: time, level, label, what is known of it, message.
+/// Writes each event as one line: time, level, label, metadata, message.
 ///
 /// ```text
 /// 2026-11-22T09:41:00.123Z info reactor-server code=unknown_session operation=readSession: request
 /// ```
 ///
-/// Control characters are written as Swift would (`\n`, `\u{1B}`): one event is one line, and no
-/// terminal obeys it, whatever a client or an error's text has in it.
+/// Control characters are escaped as in Swift (`\n`, `\u{1B}`): one event is one line, and no
+/// terminal interprets characters from a client or an error's text.
 struct LogLineHandler: LogHandler {
     let label: String
     let output: LogOutput

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Accepts log lines from any thread and writes them in order, on a queue of its own.
 ///
 /// Why: a write to a pipe that nobody reads blocks, and an event loop must not block. Up to 1 MiB
-/// waits; further lines are dropped, and a line in their place has their number.
+/// of lines wait; further lines are dropped and replaced by a line with their number.
 final class LogOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -20,14 +20,14 @@ final class LogOutput: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limitBytes: bytes of lines that wait while others are written.
-    ///   - write: writes all of it, however long that takes.
+    ///   - limitBytes: The bytes of lines that wait during a write.
+    ///   - write: Writes all bytes, regardless of the time.
     init(limitBytes: Int = 1_048_576, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.limitBytes = limitBytes
         self.write = write
     }
 
-    /// - Parameter line: whole, with the line feed at its end.
+    /// - Parameter line: A whole line, with the line feed at its end.
     func append(_ line: [UInt8]) {
         let starts = state.withLock { state in
             guard state.waiting.count + line.count <= limitBytes else {
@@ -45,7 +45,7 @@ final class LogOutput: Sendable {
         if starts { queue.async { [self] in writeWaiting() } }
     }
 
-    /// Returns when everything is written, or after a second.
+    /// Returns when all lines are written, or after a second.
     func flush() async {
         let (ends, end) = AsyncStream<Void>.makeStream()
         queue.async { end.finish() }

@@ -4,24 +4,24 @@
     internal import Darwin
 #endif
 
-/// The standard streams, written at once and whole.
+/// The standard streams; each write is complete and unbuffered.
 enum Standard {
-    // A stream without a reader needs no report.
+    // Without a reader of the stream, a failure needs no report.
     static func out(_ text: String) { _ = write(Array(text.utf8), to: 1) }
     static func error(_ text: String) { error(Array(text.utf8)) }
     static func error(_ bytes: [UInt8]) { _ = write(bytes, to: 2) }
 
-    /// From now on a reader that goes away, of a log for instance, is no signal that ends the
-    /// process: SIGPIPE is ignored, and writing fails with EPIPE. So are SIGUSR1, SIGUSR2 and
-    /// SIGALRM, which mean nothing here, and whose default would end the process without draining.
+    /// After this call a vanished reader, of a log for instance, does not end the process: SIGPIPE
+    /// is ignored, and writing fails with EPIPE. SIGUSR1, SIGUSR2 and SIGALRM are ignored, too:
+    /// they have no meaning here, and their default would end the process without draining.
     static func ignoreStraySignals() {
         for number in [SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
     }
 
-    /// For what is of no use unless it is whole: false if it could not be written.
+    /// For output that is useless unless it is complete: returns false if it could not be written.
     static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }
 
-    /// Whether somebody looks at standard error.
+    /// Whether standard error is a terminal.
     static var isErrorTerminal: Bool { isatty(2) == 1 }
 
     private static func write(_ all: [UInt8], to descriptor: Int32) -> Bool {
@@ -64,13 +64,13 @@ enum ProcessEnvironment {
     }
 }
 
-/// `RLIMIT_NOFILE`: a server needs a descriptor for each connection, and the usual soft limit of
-/// 1024 is for programs that use select(2).
+/// `RLIMIT_NOFILE`: a server needs a descriptor per connection, and the usual soft limit of 1024 is
+/// intended for programs that use select(2).
 enum DescriptorLimit {
-    /// Descriptors that are not for connections, besides one for each loop: for the journal's files, the
-    /// standard streams, and Dispatch. Dispatch opens a file of `/proc` now and then to see whether
-    /// its threads run, and ends the process when it gets no descriptor for that (libdispatch,
-    /// `_dispatch_workq_count_runnable_workers`). Precedent: Redis keeps 32.
+    /// Descriptors reserved besides connections and one per loop: for the journal's files, the
+    /// standard streams, and Dispatch. Dispatch opens a file of `/proc` occasionally to check
+    /// whether its threads run, and ends the process if it gets no descriptor for that
+    /// (libdispatch, `_dispatch_workq_count_runnable_workers`). Precedent: Redis reserves 32.
     static let kept = 64
 
     #if canImport(Glibc)
@@ -79,7 +79,7 @@ enum DescriptorLimit {
         private static let resource = RLIMIT_NOFILE
     #endif
 
-    /// Raises the soft limit to the hard one; it stays as it is where that is not allowed.
+    /// Raises the soft limit to the hard one; without permission it stays as it is.
     static func raise() {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return }
@@ -87,24 +87,24 @@ enum DescriptorLimit {
         _ = unsafe setrlimit(resource, &limit)
     }
 
-    /// How many descriptors the process may have; no bound that is known is the largest number.
+    /// The number of descriptors that the process may have; without a limit the largest number.
     static var present: Int {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return .max }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The number of connections that a process with `descriptors` can have; one at least.
+    /// The number of connections that a process with `descriptors` can have; at least one.
     static func connections(descriptors: Int, loops: Int) -> Int {
         max(1, descriptors - kept - loops)
     }
 }
 
-/// `RLIMIT_AS`: a process that gets no memory for the stack of a thread hangs in Dispatch, without
-/// a word and deaf to signals. Seen with 240 to 300 MB of it; the memory that is really used is
-/// bounded by a container's limit, not by this one.
+/// `RLIMIT_AS`: a process that gets no memory for a thread's stack hangs in Dispatch, without a
+/// message and without handling signals. Observed with a limit of 240 to 300 MB; the memory that is
+/// really used is bounded by a container's limit, not by this one.
 enum AddressSpaceLimit {
-    /// Below this a server does not start.
+    /// With a lower limit the server refuses to start.
     static let least: UInt64 = 536_870_912
 
     #if canImport(Glibc)
@@ -113,7 +113,7 @@ enum AddressSpaceLimit {
         private static let resource = RLIMIT_AS
     #endif
 
-    /// The fault of the limit, in one sentence; nil if it suffices.
+    /// A sentence about a limit that is too low; nil if it suffices.
     static var fault: String? {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return nil }

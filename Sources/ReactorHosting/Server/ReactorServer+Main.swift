@@ -10,12 +10,13 @@ internal import Storage
 #endif
 
 extension ReactorServer {
-    /// The library's version, as `--version` prints it and `/openapi.yaml` has it.
+    /// The library's version, as in `--version` and `/openapi.yaml`.
     public static let version = "0.1.0"
 
-    /// A whole program: options and environment, `--help`, `--version`, `healthcheck`, the start line,
-    /// and SIGTERM, SIGINT and SIGHUP that drain. Exits 0 after a clean end, 64 for bad options (all of
-    /// them told at once), 1 when it can't start or its journal can't be closed.
+    /// A whole program: options and environment, `--help`, `--version`, `healthcheck`, the start
+    /// line, and SIGTERM, SIGINT and SIGHUP, which drain. Exits with 0 after a clean end, with 64
+    /// for bad options (all of them reported at once), with 1 if it cannot start or its journal
+    /// cannot be closed.
     ///
     /// ```swift
     /// @main struct MyServer {
@@ -40,7 +41,8 @@ extension ReactorServer {
         exit(code)
     }
 
-    /// `--help` and `help` parse as a command of the library's own, which prints when it is run.
+    /// `--help` and `help` parse as a built-in command of ArgumentParser, which prints when it is
+    /// run.
     private static func runBuiltIn(_ command: inout any ParsableCommand) -> Never {
         do {
             try command.run()
@@ -95,7 +97,7 @@ struct ServerCommand: ParsableCommand {
         let server = ReactorServer(hosting: hosted, configuration: configuration)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
         let watcher = SignalWatcher(Self.endingSignals) { _ in signalled.finish() }
-        // Who reads the start line may send a signal at once.
+        // A reader of the start line may send a signal at once.
         await watcher.untilWatching()
         let serving = Task {
             try await server.run { address in
@@ -120,7 +122,7 @@ struct ServerCommand: ParsableCommand {
     }
 }
 
-/// `reactor-server healthcheck`: what the image's HEALTHCHECK runs.
+/// `reactor-server healthcheck`: the command of the image's HEALTHCHECK.
 struct HealthCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck",
@@ -131,8 +133,8 @@ struct HealthCheckCommand: ParsableCommand {
             \(addressLines)
             """)
 
-    // The library hands a value to the command whose group is of the same type as the root's. The
-    // rows that say nothing here are not shown.
+    // ArgumentParser passes a value to the command whose group has the same type as the root's. The
+    // rows have no use here and are hidden.
     @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
 
     private static var addressLines: String {
@@ -163,7 +165,7 @@ struct HealthCheckCommand: ParsableCommand {
 }
 
 extension Configuration {
-    /// Where a server of this configuration answers on this machine.
+    /// The address on this machine at which a server with this configuration responds.
     var probeAddress: ListenAddress {
         if let unixPath { return .unix(path: unixPath) }
         let anyAddress = ["0.0.0.0": "127.0.0.1", "::": "::1"]

@@ -14,41 +14,41 @@ public struct ReactorServer: Sendable {
     private let hosted: [Hosted]
     private let configuration: Configuration
 
-    /// Describes a server; nothing happens before ``run(started:)``.
+    /// Describes a server; it starts with ``run(started:)``.
     ///
     /// - Parameters:
-    ///   - hosted: the reactors, each under a name of its own.
-    ///   - configuration: default: 127.0.0.1:8080, and the file `reactor.sqlite`.
+    ///   - hosted: The reactors, each under a different name.
+    ///   - configuration: Default: 127.0.0.1:8080, and the file `reactor.sqlite`.
     public init(hosting hosted: [Hosted], configuration: Configuration = Configuration()) {
         self.hosted = hosted
         self.configuration = configuration
     }
 
-    /// Serves until the task is cancelled, then drains: stops accepting, finishes what is in
+    /// Serves until the task is cancelled, then drains: stops accepting, completes requests in
     /// flight, ends the streams, and closes the journal.
     ///
-    /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, whatever the
-    /// journal's disk or a reactor does.
+    /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, even if the
+    /// journal's disk or a reactor does not respond.
     ///
-    /// - Parameter started: called once, when connections are accepted, with the address:
-    ///   `http://127.0.0.1:8080`, with the real port, or `unix:/path`.
-    /// - Throws: ``ConfigurationFailure`` for reactors that can't be hosted, all at once;
-    ///   ``StartFailure`` when the journal can't be opened or the address can't be listened on;
-    ///   ``StopFailure`` when the time above is over.
+    /// - Parameter started: Called once, when connections are accepted, with the address:
+    ///   `http://127.0.0.1:8080`, with the actual port, or `unix:/path`.
+    /// - Throws: ``ConfigurationFailure`` for reactors that cannot be hosted, all at once;
+    ///   ``StartFailure`` if the journal cannot be opened or the address cannot be bound;
+    ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
         try await run(started: started, closingTime: Self.closingTime) { () throws(StartFailure) in
             try RunningServer.open(configuration)
         }
     }
 
-    /// How long a server that has drained may take to close its journal.
+    /// The maximum time for a drained server to close its journal.
     private static let closingTime = Duration.seconds(30)
 
     /// - Parameters:
-    ///   - started: as above.
-    ///   - closingTime: after the grace time.
-    ///   - open: opens the journal, once the address is bound: a server whose address is in use
-    ///     makes no file.
+    ///   - started: As above.
+    ///   - closingTime: The time after the grace time.
+    ///   - open: Opens the journal once the address is bound: a server whose address is in use
+    ///     creates no file.
     func run(
         started: @Sendable (String) -> Void = { _ in }, closingTime: Duration,
         opening open: () throws(StartFailure) -> any Journal
@@ -79,23 +79,23 @@ public struct ReactorServer: Sendable {
     }
 }
 
-/// Why a server could not start: the world's fault.
+/// The reason why a server could not start: a fault of the environment.
 public struct StartFailure: Error, CustomStringConvertible, Sendable {
-    /// One sentence: what was tried, and what the system said.
+    /// One sentence: the operation, and the system's message.
     public let description: String
 }
 
-/// Why a server ended without closing its journal: its disk does not answer, or a reactor does not
-/// return.
+/// The reason why a server ended without closing its journal: the disk does not respond, or a
+/// reactor does not return.
 ///
-/// Acknowledged records are in the journal. The file is closed, and its lock released, as soon as
-/// the disk answers, or when the process ends.
+/// Acknowledged records are in the journal. The file is closed and its lock released as soon as the
+/// disk responds, or when the process ends.
 public struct StopFailure: Error, CustomStringConvertible, Sendable {
     /// One sentence.
     public let description: String
 }
 
-/// The loops of a server and what they share.
+/// The loops of a server and their shared objects.
 struct RunningServer {
     private let service: Service
     private let loops: [EventLoop<ServerLoop>]
@@ -186,12 +186,12 @@ struct RunningServer {
         }
     }
 
-    /// As configured, or less: with its last descriptor the process would lose its footing.
+    /// The configured limit or less: the process fails without a free descriptor.
     private var connectionLimit: Int {
         let descriptors = DescriptorLimit.present
         let room = DescriptorLimit.connections(descriptors: descriptors, loops: loops.count)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
-        // The default is a bound, not a wish; but few are worth a word to anybody.
+        // The default is an upper bound and not a request; but a very low limit deserves a warning.
         let isAsked = configuration.connectionLimit != Configuration().connectionLimit
         service.logger.log(
             level: isAsked || room < 1_000 ? .warning : .debug,
@@ -213,12 +213,11 @@ struct RunningServer {
     /// Drains, saves and closes.
     ///
     /// - Parameters:
-    ///   - listener: nil if there is none.
-    ///   - limit: for all of it. Beyond that nothing is waited for: sessions and loops end as
-    ///     soon as they can, and the journal is closed when its disk answers.
+    ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
+    ///     loops end as soon as they can, and the journal is closed when its disk responds.
     func end(_ listener: Listener<ServerLoop>?, within limit: Duration) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
-        // Tasks of their own: the caller's is cancelled, and what waits for a disk cannot be.
+        // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
         Task {
             if let listener { await drain(listener) }
             await stop()
@@ -228,7 +227,7 @@ struct RunningServer {
             try await Task.sleep(for: limit)
             outcome.yield(false)
         }
-        // Another one: in the caller's the stream would end at once, being cancelled.
+        // A separate task: in the caller's, which is cancelled, the stream would end at once.
         let hasEnded = await Task { await outcomes.first { _ in true } ?? false }.value
         timer.cancel()
         if hasEnded { return }
@@ -240,8 +239,7 @@ struct RunningServer {
                 """)
     }
 
-    /// Stops accepting, then waits until the last connection is gone, but no longer than the
-    /// grace time.
+    /// Stops accepting, then waits until the last connection has ended, at most the grace time.
     private func drain(_ listener: Listener<ServerLoop>) async {
         service.beginDraining()
         listener.close()
@@ -256,7 +254,7 @@ struct RunningServer {
         timer.cancel()
     }
 
-    /// Saves what a restart would otherwise have to reduce again, then ends.
+    /// Saves the states that a restart would otherwise have to reduce again, then ends.
     private func stop() async {
         for loop in loops {
             await withCheckedContinuation { continuation in

@@ -7,7 +7,7 @@ final class ConnectionBuffers {
         case partial(Request)
         /// It waits for its session to be read from the journal.
         case parked(Request)
-        /// It waits for the responses before it to be sent; then the connection moves to this loop.
+        /// It waits until the earlier responses are sent; then the connection moves to this loop.
         case migrating(Request, to: Int)
     }
 
@@ -66,10 +66,10 @@ final class ConnectionBuffers {
         return (request, owner)
     }
 
-    /// Moves the request out of `request`. Nil, and nothing is moved, if the budget of all bodies
-    /// has no room for it.
+    /// Moves the request out of `request`. Returns nil, without moving, if the budget of all bodies
+    /// is used up.
     private func charge(_ request: inout Request, to budget: BodyBudget) -> Request? {
-        // A small body must not keep the memory that a large one needed before it.
+        // A small body must not keep the memory of a larger one before it.
         if request.body.capacity > 2 * request.body.count + 4_096 {
             request.body = Array(request.body)
         }

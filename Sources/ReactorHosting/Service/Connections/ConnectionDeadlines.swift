@@ -21,16 +21,16 @@ struct ConnectionDeadlines {
         case nothing
         /// The peer has not accepted a byte for too long.
         case stall
-        /// The request was begun too long ago.
+        /// The request began too long ago.
         case requestTimeout
         /// No request came for too long.
         case idleness
         /// `?wait=settled` ends.
         case waitEnd
-        /// The stream is as old as a stream may become.
+        /// The stream has reached its maximum age.
         case streamEnd
         case heartbeat
-        /// The server has not read what the peer sent: the peer's time begins again.
+        /// The server did not read the peer's bytes: the peer's time starts again.
         case restart
     }
 
@@ -110,7 +110,7 @@ extension ConnectionDeadlines {
 }
 
 extension HTTPConnection {
-    /// Sets the deadline that comes next.
+    /// Sets the next deadline.
     func rearm() {
         guard let deadlines = ConnectionDeadlines(self) else { return }
         loop.table.setDeadline(id, deadlines.next(after: loop.now))

@@ -35,7 +35,7 @@ enum ConnectionMigration {
         if !bytes.isEmpty { connection.keepPending(bytes[...]) }
     }
 
-    /// All responses are sent: a connection that waited for that moves.
+    /// Moves a connection that waited for its responses to be sent.
     static func resume(_ connection: HTTPConnection) {
         guard let buffers = connection.buffers,
             let (request, owner) = buffers.removeMigrating(connection.loop)

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Waits until no loop has a connection, and none is on its way from one loop to another.
 final class Drain: Sendable {
     private struct State {
-        /// Loops that are not known to be without connections.
+        /// The loops that have not reported to have no connection.
         var missing: Set<Int>
         /// Connections that have left one loop and not arrived at the other. Counted at all times:
         /// one that left before the drain began may arrive after it.
@@ -28,18 +28,18 @@ final class Drain: Sendable {
         state = Mutex(State(missing: Set(0..<loops)))
     }
 
-    /// From a loop that drains and has no connection, any number of times.
+    /// Reports a draining loop without connections; may be called repeatedly.
     func report(_ loop: Int) {
         change { $0.missing.remove(loop) }
     }
 
-    /// A connection is about to leave its loop for another one; ``arrived(_:)`` or ``wasLost()``
-    /// follows.
+    /// Records that a connection is about to leave its loop for another one; ``arrived(_:)`` or
+    /// ``wasLost()`` follows.
     func departed() {
         change { $0.moving += 1 }
     }
 
-    /// The connection is on its new loop, which reports again when it has no connection.
+    /// Records the arrival at the new loop, which reports again when it has no connection.
     func arrived(_ loop: Int) {
         change {
             $0.moving -= 1
@@ -47,7 +47,7 @@ final class Drain: Sendable {
         }
     }
 
-    /// The connection was closed on its way: the other loop has stopped.
+    /// Records that the connection was closed on its way: the other loop has stopped.
     func wasLost() {
         change { $0.moving -= 1 }
     }
@@ -60,10 +60,10 @@ final class Drain: Sendable {
         waiter?.resume()
     }
 
-    /// No loop has a connection, and none is on its way.
+    /// Whether no loop has a connection, and none is moving.
     var isDone: Bool { state.withLock { $0.isDone } }
 
-    /// Gives up waiting.
+    /// Ends the wait early.
     func cut() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.isCut = true
@@ -73,7 +73,8 @@ final class Drain: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when all have reported and none is on its way, or at ``cut()``. One waiter at a time.
+    /// Returns when all loops have reported and no connection is moving, or at ``cut()``. One
+    /// waiter at a time.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state -> Bool in

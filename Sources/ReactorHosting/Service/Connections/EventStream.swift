@@ -3,12 +3,12 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// A stream of events on a connection: its beginning, its heartbeat and its end. The events
-/// themselves come from the session (``HTTPConnection/writeEvents(_:)``).
+/// A stream of events on a connection: its beginning, its heartbeat and its end. The session sends
+/// the events themselves (``HTTPConnection/writeEvents(_:)``).
 final class EventStream {
     /// Nil once the session has ended the subscription.
     private(set) var subscriber: Subscriber?
-    /// Unowned: the connection holds the stream.
+    /// Unowned: the connection owns the stream.
     private unowned let connection: HTTPConnection
     /// `?ping=events`; else the heartbeat is a comment.
     private let heartbeatIsEvent: Bool
@@ -27,11 +27,11 @@ final class EventStream {
         since = request.since
     }
 
-    /// The peer does not accept bytes; a part of an event may be sent.
+    /// Whether the peer does not accept bytes; an event may then be sent in part.
     var isBlocked: Bool { subscriber?.isBlocked ?? true }
 
-    /// The connection's response is a stream: sends its head and its opening, then leaves the rest
-    /// to the subscriber.
+    /// Makes the connection's response a stream: sends its head and its opening; the subscriber
+    /// sends the rest.
     static func begin(
         _ subscriber: Subscriber, _ opening: StreamOpening, on connection: HTTPConnection
     ) {
@@ -40,7 +40,7 @@ final class EventStream {
         }
         let loop = connection.loop
         guard !loop.service.isDraining else {
-            // It waited for a commit while all other streams were ended.
+            // The request waited for a commit while all other streams were ended.
             subscriber.cancel()
             return connection.respond(.endedStream(.draining))
         }
@@ -51,7 +51,7 @@ final class EventStream {
         loop.counters.streamsOpened += 1
         loop.counters.count(status: 200)
         loop.schedule.count(opening.snapshot.count)
-        // The head goes out behind responses of the same turn, and behind unsent ones.
+        // The head follows the responses of the same turn, and unsent ones.
         connection.inTurn {
             ResponseEncoder.appendStreamHead(
                 status: 200, lines: loop.heads.stream, date: loop.date,
@@ -72,7 +72,7 @@ final class EventStream {
     /// The kernel has room again.
     func resume() { subscriber?.resume() }
 
-    /// Between events, so that it cannot cut one in two: nothing is blocked.
+    /// Between events, so that it cannot split one: no bytes are blocked.
     func writeHeartbeat() {
         guard let subscriber else { return }
         let ping = heartbeatIsEvent ? Self.pingEvent : Self.pingComment
@@ -80,9 +80,9 @@ final class EventStream {
         subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
     }
 
-    /// The session has ended and the subscriber has everything.
+    /// Ends the stream after the session has ended and the subscriber has sent everything.
     func finish(_ subscriber: Subscriber) {
-        // The session has forgotten it.
+        // The session does not refer to it any more.
         self.subscriber = nil
         end(of: subscriber, behind: [])
     }
@@ -97,10 +97,10 @@ final class EventStream {
         end(of: subscriber, behind: bytes)
     }
 
-    /// Ends behind these bytes and the last chunk, or cuts the stream off in the middle of an event:
-    /// then the client sees a broken body, and resumes.
+    /// Ends with these bytes and the last chunk, or cuts off the stream in the middle of an event:
+    /// the client then detects an incomplete body, and resumes.
     private func end(of subscriber: Subscriber, behind bytes: [UInt8]) {
-        // Unsent bytes here are responses of before and the opening, which are whole.
+        // Unsent bytes here are complete: earlier responses and the opening.
         guard connection.hasUnsent || !subscriber.isBlocked else {
             return connection.close(.lingering)
         }
@@ -128,8 +128,8 @@ final class EventStream {
         subscriber?.cancel()
     }
 
-    // A comment is a line. A blank line behind it would end a block: clients that hand out every
-    // block would hand out an empty event (httpx-sse 0.4 and sseclient 0.0 do).
+    // A comment is a line. A blank line after it would end a block: clients that report every block
+    // would report an empty event (httpx-sse 0.4 and sseclient 0.0 do).
     private static let pingComment = framed(": ping\n")
     private static let pingEvent = framed("event: ping\ndata: {}\n\n")
 

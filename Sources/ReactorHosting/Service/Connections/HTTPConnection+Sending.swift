@@ -2,11 +2,10 @@ internal import Sockets
 
 // From responses to the kernel.
 extension HTTPConnection {
-    /// The kernel has not accepted all responses that were made.
+    /// Whether the kernel has not accepted all responses.
     var hasUnsent: Bool { output.isBlocked }
 
-    /// Responses that `act` makes are sent together: at the end of the present turn, or of a turn
-    /// of their own.
+    /// Sends the responses of `act` together: at the end of the current turn, or of a separate one.
     func inTurn(_ act: () -> Void) {
         guard !output.isInTurn else { return act() }
         beginTurn()
@@ -14,12 +13,12 @@ extension HTTPConnection {
         endTurn()
     }
 
-    /// From here on responses gather in ``output``.
+    /// Starts to collect responses in ``output``.
     func beginTurn() {
         output.beginTurn(loop.pool.borrowOutput())
     }
 
-    /// Sends the responses of the turn, and closes behind the last one.
+    /// Sends the responses of the turn, and closes after the last response of the connection.
     ///
     /// - Returns: whether the turn has used up its output budget.
     @discardableResult
@@ -35,7 +34,7 @@ extension HTTPConnection {
         if case .closing = state, !hasUnsent { close(.lingering) }
     }
 
-    /// From here on the connection waits for the peer, which may have sent its request long ago.
+    /// From now on the connection waits for the peer, which may have sent its request long ago.
     private func waitForRoom() {
         _ = makeBuffers()
         lastProgress = loop.now
@@ -63,9 +62,9 @@ extension HTTPConnection {
         }
     }
 
-    /// Events, from the session.
+    /// Sends events of the session.
     ///
-    /// - Returns: how many bytes the kernel accepted.
+    /// - Returns: The number of bytes that the kernel accepted.
     func writeEvents(_ bytes: Span<UInt8>) -> Int {
         let accepted = loop.table.send(id, bytes)
         if accepted > 0 {

@@ -45,7 +45,7 @@ enum CreateSession: ServiceEndpoint {
 }
 
 extension SessionTable {
-    /// The state of a session of this loop, as `reduce` made it.
+    /// The state of a session of this loop, as returned by `reduce`.
     fileprivate func export(
         _ id: SessionID, _ version: UInt64?, reactor: String,
         then act: @escaping @Sendable (Result<Snapshot, Problem>) -> Void
@@ -67,9 +67,9 @@ extension SessionTable {
 }
 
 extension LoopResources {
-    /// Creates a session; it replies.
+    /// Creates a session, which then replies.
     ///
-    /// - Parameter saved: nil to begin with the reactor's initial state.
+    /// - Parameter saved: Nil to start with the reactor's initial state.
     func create(
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
         for token: UInt64
@@ -96,7 +96,7 @@ extension LoopResources {
 }
 
 extension Snapshot {
-    /// The same state as the version 0 of another session.
+    /// The same state as version 0 of another session.
     fileprivate var asOrigin: Snapshot {
         var origin = self
         origin.number = 0

@@ -23,7 +23,7 @@ enum ListReactors: ServiceEndpoint {
                 name = registration.name
                 pulses = registration.pulses
                 activities = registration.activities
-                // Encoded when the reactor was registered, by the same coder: no value is lost.
+                // The examples were encoded at registration, by the same coder: no value is lost.
                 examples = registration.examples.compactMap {
                     try? JSON.decode(JSONValue.self, from: $0)
                 }

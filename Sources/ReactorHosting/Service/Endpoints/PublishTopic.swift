@@ -3,8 +3,8 @@ internal import Reactors
 internal import Sessions
 internal import Sockets
 
-/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value; the response comes when every session
-/// that listens has committed it.
+/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value; the response follows when every
+/// listening session has committed it.
 enum PublishTopic: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

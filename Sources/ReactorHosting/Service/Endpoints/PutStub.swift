@@ -1,6 +1,7 @@
 internal import Sessions
 
-/// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets what the session shows instead of its state.
+/// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets the state that the session shows instead of
+/// its own.
 enum PutStub: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection

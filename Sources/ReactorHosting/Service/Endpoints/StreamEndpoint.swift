@@ -26,7 +26,7 @@ extension StreamEndpoint {
         case .session(let present): session = present
         // 204 stops EventSource (contract §3.2).
         case .ended: return .noContent()
-        // Any status but 200 would stop it too, and this may pass.
+        // Any status except 200 would stop it too, but this problem may be temporary.
         case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))
         case .unreadable(let failure): return .endedStream(.unreadable(failure))
         case .noRoom: return .endedStream(.noRoomForSession)

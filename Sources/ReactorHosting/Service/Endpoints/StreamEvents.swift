@@ -10,7 +10,7 @@ enum StreamEvents: StreamEndpoint {
         for word in only where !["pulses", "activities", "states"].contains(word) {
             throw Problem(400, "bad_only", "only is \(word); send pulses, activities or states")
         }
-        // Also where no states are wanted: a malformed pointer is refused.
+        // Also without states: a malformed pointer is refused.
         let chosen = try StreamStates.states(items)
         let wants = { (word: String) in only.isEmpty || only.contains(word) }
         return Selection(

@@ -1,6 +1,6 @@
 internal import Storage
 
-/// The counters of one loop; `/metrics` adds the loops up.
+/// The counters of one loop; `/metrics` adds those of all loops.
 struct Counters: Sendable {
     var connectionsOpened: UInt64 = 0
     var connectionsClosed: UInt64 = 0
@@ -15,7 +15,7 @@ struct Counters: Sendable {
     var failures: UInt64 = 0
     var dropped: UInt64 = 0
 
-    // Gauges, filled in when they are asked for.
+    // Gauges, set when they are read.
     var sessions = 0
     var subscribers = 0
     var connections = 0
@@ -41,7 +41,7 @@ struct Counters: Sendable {
         connections += other.connections
     }
 
-    /// All of them, for `/metrics`.
+    /// Writes all of them for `/metrics`.
     func write(to text: inout PrometheusWriter) {
         text.gauge("sessions", "Sessions in memory.", sessions)
         text.gauge("subscribers", "Open event streams.", subscribers)
@@ -63,7 +63,7 @@ struct Counters: Sendable {
 }
 
 extension JournalMetrics {
-    /// All of them, for `/metrics`.
+    /// Writes all of them for `/metrics`.
     func write(to text: inout PrometheusWriter) {
         text.histogram(
             "journal_commit_seconds", "Writing and flushing a commit.",

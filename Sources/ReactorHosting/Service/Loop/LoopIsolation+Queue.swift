@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Sessions
 
 extension LoopIsolation {
-    /// Of a loop whose queue this is. The queue outlives the loop's end.
+    /// The isolation of the loop with this queue. The queue outlives the loop.
     init(_ queue: DispatchQueue) {
         self.init(
             check: { dispatchPrecondition(condition: .onQueue(queue)) },

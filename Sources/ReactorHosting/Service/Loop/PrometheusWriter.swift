@@ -22,9 +22,9 @@ struct PrometheusWriter {
     }
 
     /// - Parameters:
-    ///   - classes: each with its upper end, ascending, and what no smaller one has.
-    ///   - beyond: what is above all of them.
-    ///   - sum: of all that was measured.
+    ///   - classes: Each with its upper bound, ascending, and the count without smaller ones.
+    ///   - beyond: The count above all bounds.
+    ///   - sum: The sum of all measured values.
     mutating func histogram(
         _ name: String, _ help: String, _ classes: [(bound: Double, count: UInt64)],
         beyond: UInt64, sum: Double

@@ -6,7 +6,7 @@ internal import Sockets
 extension ServerLoop: SessionOutput {
     func reply(_ content: Reply.Content, to token: UInt64) {
         guard let connection = connection(ConnectionID(token)) else {
-            // The client has gone; what it asked for has happened.
+            // The client has gone; its request has taken effect.
             if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
         }
@@ -49,7 +49,7 @@ extension ServerLoop: SessionOutput {
 }
 
 extension ConnectionID {
-    /// The connection's name in sessions.
+    /// The connection's identifier in sessions.
     var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     init(_ token: UInt64) {

@@ -14,7 +14,7 @@ struct EntityTags: Sendable {
         }
     }
 
-    /// The weak comparison of `If-None-Match` (RFC 9110 §8.8.3.2).
+    /// Whether a tag matches, by the weak comparison of `If-None-Match` (RFC 9110 §8.8.3.2).
     func includes(_ tag: String) -> Bool {
         isAny || strong.contains(tag) || weak.contains(tag)
     }

@@ -4,14 +4,14 @@ internal import Wire
 
 // Decodes the parts of a request that several endpoints share.
 extension Request {
-    /// RFC 9110 §8.3: the body's type decides what it is.
+    /// RFC 9110 §8.3: the body's type decides how it is read.
     func requireJSON() throws(Problem) {
         if head.range(of: .contentEncoding) != nil { try refuseCoding() }
         guard let range = head.range(of: .contentType) else {
             throw Problem(
                 415, "media_type_missing", "Content-Type is missing; send application/json")
         }
-        // The form that nearly every client sends.
+        // The form of nearly every client.
         if head.matches(range, ignoringCase: "application/json") { return }
         let text = head.text(range)
         let type = text.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
@@ -21,7 +21,7 @@ extension Request {
         }
     }
 
-    /// RFC 9110 §8.4: a body in an unknown coding is refused, not read as it is.
+    /// RFC 9110 §8.4: a body in an unknown coding is refused and not read as it is.
     private func refuseCoding() throws(Problem) {
         let coding = head.text(of: .contentEncoding) ?? ""
         guard coding.lowercased() == "identity" else {
@@ -40,8 +40,8 @@ extension Request {
         }
     }
 
-    /// Whether `Accept` names one of these types; one with a low weight is still accepted
-    /// (RFC 9110 §12.5.1).
+    /// Whether `Accept` contains one of these types; one with a low weight is accepted, too (RFC
+    /// 9110 §12.5.1).
     ///
     /// - Parameter orMissing: the result without the field.
     func accepts(_ types: [String], orMissing: Bool) -> Bool {
@@ -73,7 +73,7 @@ extension QueryItems {
 }
 
 extension Substring {
-    /// Without spaces and tabs around it (RFC 9110 §5.6.3).
+    /// The text without spaces and tabs around it (RFC 9110 §5.6.3).
     var trimmingSpaces: Substring {
         var rest = drop { $0 == " " || $0 == "\t" }
         while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }

@@ -3,7 +3,7 @@ internal import Wire
 
 /// Finds a request's endpoint and calls it, here or on the loop of its session.
 enum RequestDispatcher {
-    /// - Returns: the loop that owns the session which the request names, if that is another one.
+    /// - Returns: The loop that owns the request's session, if it is another one.
     static func serve(_ request: inout Request, on connection: HTTPConnection) -> Int? {
         let loop = connection.loop
         let match = loop.service.router.match(
@@ -87,7 +87,7 @@ enum RequestDispatcher {
         }
     }
 
-    /// All bodies together take too much memory to keep this request. A stream gets no 5xx.
+    /// All bodies together take too much memory for this request. A stream gets no 5xx.
     static func refusalForMemory(
         _ request: Request, _ endpoint: any SessionEndpoint.Type
     ) throws(Problem) -> Response {
@@ -95,7 +95,7 @@ enum RequestDispatcher {
         return .endedStream(.tooManyBodies)
     }
 
-    /// Whether the bytes begin with a complete request for a probe (``ServiceEndpoint/isProbe``) of
+    /// Whether the bytes start with a complete request for a probe (``ServiceEndpoint/isProbe``) of
     /// at most a kilobyte. It is served under any load, because it measures the load.
     static func isProbe(_ bytes: RawSpan, on connection: HTTPConnection) -> Bool {
         guard connection.reader.isBetweenRequests, connection.buffers == nil else { return false }
@@ -106,7 +106,7 @@ enum RequestDispatcher {
                 beginning, at: &offset, head: &request.head, body: &request.body)
             guard progress == .complete else { return false }
         } catch {
-            // It is refused when its turn comes.
+            // The request is refused when its turn comes.
             return false
         }
         guard

@@ -4,8 +4,7 @@ internal import Storage
 internal import Wire
 
 extension Response {
-    /// The response for what a session replies. Streams begin elsewhere
-    /// (``EventStream/begin(_:_:on:)``).
+    /// The response to a session's reply. Streams start elsewhere (``EventStream/begin(_:_:on:)``).
     init(_ content: Reply.Content, _ options: RequestOptions?, _ durability: (String, String)) {
         let id = content.session.id.text
         let wantsStream = options?.wantsStream ?? false
@@ -28,7 +27,7 @@ extension Response {
                     stored.status, stored.body,
                     fields: [durability, ("Idempotency-Replayed", "true")])
             case .tooManySelections(let limit): .endedStream(.tooManySelections(limit))
-            // A stream reports the journal's failure in its body, as any problem that may pass.
+            // A stream reports the journal's failure in its body, like any temporary problem.
             case .failed(let failure) where wantsStream: .endedStream(Problem(failure))
             case .unreadable(let failure) where wantsStream: .endedStream(.unreadable(failure))
             // 204 stops EventSource: the session ended meanwhile (contract §3.2).
@@ -83,7 +82,7 @@ extension Response {
     }
 }
 
-/// A session in JSON bodies.
+/// The description of a session in JSON bodies.
 struct SessionDescription: Encodable, Sendable {
     let id: String
     let reactor: String
@@ -91,7 +90,7 @@ struct SessionDescription: Encodable, Sendable {
     let position: String
     /// `quarantined`; nil for every other session.
     private(set) var status: String?
-    /// Why it is quarantined.
+    /// The reason for the quarantine.
     private(set) var reason: String?
 
     init(_ content: Reply.Content) {
@@ -109,7 +108,7 @@ struct SessionDescription: Encodable, Sendable {
         position = session.position.text
     }
 
-    /// A session as the journal has it.
+    /// A session as stored in the journal.
     init(_ line: SavedLine, _ fault: RecoveryFault?) {
         id = line.session
         reactor = line.reactor

@@ -11,8 +11,8 @@ package final class Route: Sendable {
 
     /// The whole service (contract §3). A new operation is a row here and a file in `Endpoints`.
     ///
-    /// Design: the router looks at the paths in this order, so that the one with the most requests
-    /// comes first.
+    /// Design: the router checks the paths in this order, so the path with the most requests is the
+    /// first one.
     package static let table: [Route] = [
         Route("POST", "/v1/sessions/{id}/actions", "postActions", PostActions.self),
         Route("GET", "/v1/sessions/{id}/pulses", "streamPulses", StreamPulses.self),

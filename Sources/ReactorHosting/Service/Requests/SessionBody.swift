@@ -2,7 +2,7 @@ internal import JSONCoding
 internal import Sessions
 
 extension Request {
-    /// The reactor of the session to create, and where a fork begins.
+    /// The reactor of the session to create, and the origin of a fork.
     func sessionToCreate(in service: Service) throws(Problem) -> (Registration, Origin?) {
         try requireJSON()
         let wanted: SessionBody
@@ -21,8 +21,7 @@ extension Request {
 /// The body of a request that makes a session: `{"reactor":"<name>"}`, and
 /// `"from":{"session":"<id>","version":<n>}` for a fork.
 ///
-/// A member that is none of these is refused: a misspelt one would make another session than the
-/// client means.
+/// An unknown member is refused: a misspelt one would make another session than the client intends.
 struct SessionBody: Decodable {
     var reactor: String
     var from: Origin?
@@ -37,7 +36,7 @@ struct SessionBody: Decodable {
     }
 }
 
-/// Where a fork begins: `{"session":"<id>","version":<n>}`; without a version, the present one.
+/// The origin of a fork: `{"session":"<id>","version":<n>}`; without a version, the current one.
 struct Origin: Decodable, Equatable, Sendable {
     var session: String
     var version: UInt64?
@@ -65,7 +64,7 @@ extension Decoder {
     }
 }
 
-/// The name of a member, whatever it is.
+/// The name of any member.
 private struct AnyMember: CodingKey {
     let stringValue: String
     let intValue: Int? = nil

@@ -21,7 +21,7 @@ struct StreamQuery {
         heartbeatIsEvent = ping == "events"
     }
 
-    /// All pulses, or those of `?pulse=`.
+    /// All pulses, or those in `?pulse=`.
     private static func pulses(
         _ items: QueryItems, _ reactor: Registration
     ) throws(Problem) -> UInt64 {
@@ -40,7 +40,7 @@ struct StreamQuery {
         return chosen
     }
 
-    /// The header wins over `after`, and both over `from`.
+    /// The header has precedence over `after`, and both over `from`.
     private static func start(
         _ items: QueryItems, _ head: RequestHead
     ) throws(Problem) -> SubscriptionRequest.Start {
