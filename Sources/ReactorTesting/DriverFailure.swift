@@ -1,24 +1,25 @@
-/// A fault that a ``TestDriver`` found: something came that was not asserted, or did not come.
+/// A fault that a ``TestDriver`` found: an event that was not asserted, or an asserted event that
+/// is missing.
 ///
-/// It has the place of the call that found it, in the pieces that both Swift Testing's
-/// `SourceLocation` and XCTest's `file:line:` are made of.
+/// It has the location of the call that found it, in the types that Swift Testing's
+/// `SourceLocation` and XCTest's `file:line:` require.
 public struct DriverFailure: Error, Sendable, CustomStringConvertible {
-    /// The fault, in whole sentences; several lines where two values are compared.
+    /// The fault in whole sentences; several lines if two values are compared.
     public let message: String
 
-    /// Where the driver was called.
+    /// The location of the call to the driver.
     public let place: CallPlace
 
     /// `File.swift:12: …`.
     public var description: String { "\(place.fileID):\(place.line): \(message)" }
 }
 
-/// Where in a test a driver was called.
+/// The location in a test from which a driver was called.
 public struct CallPlace: Sendable {
     /// `Module/File.swift`.
     public let fileID: String
 
-    /// The file's path, in the type that XCTest asks for.
+    /// The file's path, in the type that XCTest requires.
     public let filePath: StaticString
 
     /// The line, from 1.
@@ -27,7 +28,7 @@ public struct CallPlace: Sendable {
     /// The column, from 1.
     public let column: Int
 
-    /// Makes a place; without arguments, that of this very call.
+    /// Makes a location; without arguments, that of this call.
     public init(
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column

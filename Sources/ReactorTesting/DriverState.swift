@@ -3,7 +3,7 @@ import Synchronization
 
 /// The events of a session that a driver has not compared yet.
 final class DriverState<R: Reactor>: SessionFollower {
-    /// Something that has to be asserted.
+    /// An event that must be asserted.
     enum Event {
         case mutation(R.Mutation, version: UInt64, state: R.State)
         case activity(R.Activity)
@@ -16,7 +16,7 @@ final class DriverState<R: Reactor>: SessionFollower {
     }
 
     private enum Line {
-        // An action's turn begins.
+        // The start of an action's turn.
         case turn(UInt64)
         case item(Item)
 
@@ -45,7 +45,7 @@ final class DriverState<R: Reactor>: SessionFollower {
         add(Self.line(for: entry, state))
     }
 
-    /// Something that is not for asserting has changed.
+    /// Wakes the test after a change that is not asserted.
     func poke() { add(nil) }
 
     private static func line(for entry: ActionLogEntry<R>, _ state: R.State?) -> Line? {
@@ -78,7 +78,7 @@ final class DriverState<R: Reactor>: SessionFollower {
 
     var initialState: R.State? { contents.withLock { $0.initialState } }
 
-    /// The number of events so far, from which ``wait(for:)`` continues.
+    /// The number of events so far; pass it to ``waitForMore(than:)``.
     var count: Int { contents.withLock { $0.count } }
 
     /// The first item that was not asserted.
@@ -90,7 +90,7 @@ final class DriverState<R: Reactor>: SessionFollower {
     }
 
     /// The events before the turn of the action, and those of its mutations that were applied in
-    /// that turn, up to `version`; the rest stays.
+    /// that turn, up to `version`; the other events stay.
     func takeTurn(of action: UInt64, upTo version: UInt64) -> (before: [Item], own: [Item]) {
         contents.withLock { contents in
             var (before, own, rest): ([Item], [Item], [Line]) = ([], [], [])

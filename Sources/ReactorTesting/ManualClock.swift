@@ -10,23 +10,23 @@ import Synchronization
 /// clock.advance(by: .seconds(1))
 /// ```
 ///
-/// Why wait for sleeping tasks: an effect runs in a task of its own, and a clock that is advanced
-/// before that task sleeps wakes no task.
+/// Why wait for sleeping tasks: an effect runs in a separate task, and advancing the clock before
+/// that task sleeps wakes no task.
 public final class ManualClock: Clock, Sendable {
-    /// A moment of this clock: how far it was advanced since it was made.
+    /// A time of this clock: the duration by which it was advanced since it was made.
     public struct Instant: InstantProtocol {
-        /// How far the clock was advanced.
+        /// The duration by which the clock was advanced.
         public let sinceStart: Duration
 
-        /// Makes the moment that far after the clock's beginning.
+        /// Makes the time at this duration after the clock's start.
         public init(sinceStart: Duration) { self.sinceStart = sinceStart }
 
-        /// The moment that much later.
+        /// The time that is later by this duration.
         public func advanced(by duration: Duration) -> Instant {
             Instant(sinceStart: sinceStart + duration)
         }
 
-        /// How much later the other moment is.
+        /// The duration from this time to the other one.
         public func duration(to other: Instant) -> Duration { other.sinceStart - sinceStart }
 
         /// Whether `left` is earlier.
@@ -50,7 +50,7 @@ public final class ManualClock: Clock, Sendable {
         var now = Instant(sinceStart: .zero)
         var sleeping: [Sleeper] = []
         // Tasks that are about to sleep. Invariant: a task that is cancelled before it sleeps is
-        // removed here, and finds itself missing.
+        // removed here, and then does not find itself.
         var beginning: Set<UInt64> = []
         var lastSleeper: UInt64 = 0
         var watchers: [Watcher] = []
@@ -69,20 +69,20 @@ public final class ManualClock: Clock, Sendable {
         case asleep([Watcher], (@Sendable () -> Void)?)
     }
 
-    // Why a lock: any task may sleep. Without it, a task could begin to sleep between the search for
-    // due tasks and the change of the time.
+    // Why a lock: any task may sleep. Without it, a task could start to sleep between the search
+    // for due tasks and the change of the time.
     private let state = Mutex(State())
 
-    /// Makes a clock that stands at its beginning.
+    /// Makes a clock at its start.
     public init() {}
 
-    /// The present moment.
+    /// The current time.
     public var now: Instant { state.withLock { $0.now } }
 
     /// Zero: every sleeper wakes at exactly its time.
     public var minimumResolution: Duration { .zero }
 
-    /// How many tasks sleep now.
+    /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
     /// Returns when the clock was advanced to the deadline.
@@ -105,16 +105,15 @@ public final class ManualClock: Clock, Sendable {
 
     /// Moves the clock, and wakes every task whose deadline is reached.
     ///
-    /// The earliest is woken first, of equal ones that which slept first. A task that is woken and
-    /// sleeps again does so from the new moment on: to see each tick of a timer, advance tick by
-    /// tick, and wait for the sleeper in between.
+    /// The earliest is woken first; of equal deadlines the one that slept first. A woken task that
+    /// sleeps again starts from the new time: to observe each tick of a timer, advance by single
+    /// ticks, and wait for the sleeper in between.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "time does not go back")
         advance { $0.advanced(by: duration) }
     }
 
-    /// Moves the clock to a moment that is not earlier than the present one; else as
-    /// ``advance(by:)``.
+    /// Moves the clock to a time that is not before the current one; else as ``advance(by:)``.
     public func advance(to instant: Instant) {
         advance { now in
             precondition(instant >= now, "time does not go back")
@@ -134,7 +133,7 @@ public final class ManualClock: Clock, Sendable {
         for await _ in stream {}
     }
 
-    /// Calls this whenever a task begins to sleep.
+    /// Calls `notify` whenever a task starts to sleep.
     func follow(_ notify: @escaping @Sendable () -> Void) {
         state.withLock { $0.follower = notify }
     }

@@ -1,7 +1,7 @@
 public import Reactors
 
-/// A session with its reactor taken out: it records the actions that it gets, and shows the states
-/// that a test puts into it.
+/// A session with its reactor disabled: it records the actions that it receives, and shows the
+/// states that a test injects.
 ///
 /// ```swift
 /// let host = ReactorHost(CounterReactor())
@@ -21,10 +21,10 @@ public import Reactors
 public struct Stub<R: Reactor>: Sendable {
     private let host: ReactorHost<R>
 
-    /// Makes the stub of a session; it is not enabled by that.
+    /// Makes the stub of a session; this does not enable it.
     public init(_ host: ReactorHost<R>) { self.host = host }
 
-    /// Whether the reactor is taken out.
+    /// Whether the reactor is disabled.
     public var isEnabled: Bool {
         get async { await host.isStubbed }
     }
@@ -34,17 +34,18 @@ public struct Stub<R: Reactor>: Sendable {
         get async { await host.stubbedActions }
     }
 
-    /// Takes the reactor out, and begins a new recording. Enabling twice changes nothing.
+    /// Disables the reactor, and starts a new recording. Enabling twice changes nothing.
     ///
-    /// The state that is shown stays the same until another is injected.
+    /// The shown state stays the same until another state is injected.
     public func enable() async { await host.setStubbed(true) }
 
-    /// Puts the reactor back in, with the state that it had. What was recorded can still be read.
+    /// Enables the reactor again, with its own state. The recording can still be read.
     ///
-    /// Readers of the state are notified once, if another one was shown; readers of pulses are not.
+    /// Readers of the state are notified once, if another state was shown; readers of pulses are
+    /// not.
     public func disable() async { await host.setStubbed(false) }
 
-    /// Changes the state that is shown: readers have it when this returns.
+    /// Changes the shown state: readers have received it when this returns.
     ///
     /// Every call is one version. A pulse is an event if it was assigned: `{ $0.alert = "x" }` reports
     /// it, `{ $0 = State(alert: "x") }`, a new state, does not.
@@ -57,5 +58,5 @@ public struct Stub<R: Reactor>: Sendable {
     }
 }
 
-/// A state was put into a session whose stub is not enabled, or that has ended.
+/// The stub was not enabled or the session had ended when a state was injected.
 public struct StubNotEnabled: Error, Hashable, Sendable {}

@@ -1,11 +1,11 @@
 public import Reactors
 
-// Why failures go to a closure: a product that imported Testing or XCTest would bring one of them
-// into programs that have the other or none (`Stub` and `ManualClock` are for previews too), and
+// Why failures are passed to a closure: a product that imported Testing or XCTest would add one of
+// them to programs that use the other or none (`Stub` and `ManualClock` are for previews too), and
 // XCTest cannot be linked outside test bundles on Apple's platforms. A thrown error would stop the
 // test at the first difference and lose the line. A closure is written once per test target.
 
-/// Drives one session through a test, in which everything that happens is asserted.
+/// Drives one session through a test in which every event is asserted.
 ///
 /// ```swift
 /// let driver = TestDriver(CounterReactor()) { failure in Issue.record("\(failure)") }
@@ -16,15 +16,15 @@ public import Reactors
 /// await driver.finish()
 /// ```
 ///
-/// Each closure is given the state as it was asserted last and makes of it what it should be now.
-/// A pulse is a part of the state: `$0.alert = "x"` says that it was assigned once.
+/// Each closure receives the last asserted state and changes it to the expected one. A pulse is a
+/// part of the state: `$0.alert = "x"` means that it was assigned once.
 ///
-/// It reports what came and was not asserted, what was asserted and did not come, a state that is
-/// another, and effects that still run at the end. After a report it continues from what really is, so
+/// It reports events that were not asserted, asserted events that are missing, a different state,
+/// and effects that still run at the end. After a report it continues from the actual state, so
 /// that one mistake is one report. Not for several tasks: one test, one driver.
 public final class TestDriver<R: Reactor>
 where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
-    /// The session, to read its streams or to end it. What is sent to it directly is not asserted.
+    /// The session, to read its streams or to end it. Actions sent directly to it are not asserted.
     public let host: ReactorHost<R>
 
     /// The session's clock.
@@ -39,14 +39,14 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Starts a session.
     ///
     /// - Parameters:
-    ///   - reactor: the session's own instance.
-    ///   - clock: the session's clock. Default: one of its own.
-    ///   - topics: as for `ReactorHost`.
-    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - reactor: The session's own instance.
+    ///   - clock: The session's clock. Default: a new one.
+    ///   - topics: As for `ReactorHost`.
+    ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
     ///   - line: likewise.
     ///   - column: likewise.
-    ///   - report: is called for everything that is wrong, within the call that found it.
+    ///   - report: Called for every fault, within the call that found it.
     public init(
         _ reactor: sending R, clock: ManualClock = ManualClock(), topics: TopicBus = TopicBus(),
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
@@ -61,7 +61,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         clock.follow { driverState.poke() }
     }
 
-    /// The state as it was asserted last; in the beginning, the one that is shown first.
+    /// The last asserted state; at first, the first shown state.
     public var state: R.State {
         guard let state = asserted ?? driverState.initialState else {
             preconditionFailure("a session reports its first state when it begins")
@@ -69,17 +69,17 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         return state
     }
 
-    /// Sends an action, and asserts the state that its synchronous part leads to.
+    /// Sends an action, and asserts the state after its synchronous part.
     ///
-    /// Mutations of that part are asserted by the state alone; activities are received.
+    /// The state alone asserts the mutations of that part; use `receive` for activities.
     ///
     /// - Parameters:
-    ///   - action: what is sent.
-    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - action: The action.
+    ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
     ///   - line: likewise.
     ///   - column: likewise.
-    ///   - change: what becomes of the state. Default: nothing.
+    ///   - change: The expected change of the state. Default: none.
     public func send(
         _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
@@ -90,8 +90,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         compare(with: before ?? state, change, after: "sending \(action)", at: place)
     }
 
-    /// Sends an action, and asserts that it is not accepted: rejected by `transform(action:)`, or
-    /// too late.
+    /// Sends an action, and asserts that it is not accepted: `transform(action:)` rejects it, or
+    /// the session has ended.
     public func sendRejected(
         _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
@@ -102,19 +102,18 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         asserted = actual ?? state
     }
 
-    /// Asserts that the next thing that effects or sources bring is this mutation, and the state
-    /// that it leads to.
+    /// Asserts that the next event of effects or sources is this mutation, and the state after it.
     ///
-    /// Waits for it as long as an effect runs or a source is open. Give tests a time limit: an
-    /// effect that waits for a clock which is not advanced is waited for as well.
+    /// Waits for it as long as an effect runs or a source is open. Give tests a time limit: it also
+    /// waits for an effect that sleeps on a clock which is not advanced.
     ///
     /// - Parameters:
-    ///   - mutation: what has to come.
-    ///   - fileID: where the call stands, for failures; so are the next three.
+    ///   - mutation: The expected mutation.
+    ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
     ///   - line: likewise.
     ///   - column: likewise.
-    ///   - change: what becomes of the state. Default: nothing.
+    ///   - change: The expected change of the state. Default: none.
     public func receive(
         _ mutation: R.Mutation, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
@@ -127,7 +126,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         compare(with: state, change, after: "\(mutation)", at: place)
     }
 
-    /// Asserts that the next thing that happened is this activity. Waits as
+    /// Asserts that the next event is this activity. Waits as
     /// ``receive(_:fileID:filePath:line:column:_:)`` does.
     public func receive(
         activity: R.Activity, fileID: String = #fileID, filePath: StaticString = #filePath,
@@ -140,7 +139,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         }
     }
 
-    /// Asserts that the next thing that happened is a failure in this place. Waits as
+    /// Asserts that the next event is a failure in this place. Waits as
     /// ``receive(_:fileID:filePath:line:column:_:)`` does.
     public func receive(
         failureOf failing: ReactorFailure.Place, fileID: String = #fileID,
@@ -153,18 +152,18 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         }
     }
 
-    /// Advances the session's clock as soon as somebody sleeps on it.
+    /// Advances the session's clock as soon as a task sleeps on it.
     ///
-    /// For one sleeper. Where several sleep, wait for them: `clock.waitForSleepers(2)`.
+    /// For one sleeper. If several tasks sleep, wait for them: `clock.waitForSleepers(2)`.
     public func advance(by duration: Duration) async {
         await clock.waitForSleepers(1)
         clock.advance(by: duration)
     }
 
-    /// Ends the test: reports what was not asserted, and effects that still run, and ends the
-    /// session.
+    /// Ends the test: reports events that were not asserted and effects that still run, and ends
+    /// the session.
     ///
-    /// An effect that sleeps on the clock still runs. One that does not is on its way, and is
+    /// An effect that sleeps on the clock counts as running. Any other is about to end, and is
     /// waited for.
     public func finish(
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
@@ -190,7 +189,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
 }
 
 extension TestDriver {
-    // The state is that after the action's own synchronous part, if it has mutations.
+    // The state after the action's own synchronous part, if that has mutations.
     private func sendAndObserve(
         _ action: R.Action, at place: CallPlace
     ) async -> (result: SendResult, state: R.State?) {
@@ -201,7 +200,8 @@ extension TestDriver {
         return (result, state)
     }
 
-    // Decided after the session's turn: in the middle of one, nothing may run and yet more come.
+    // Decided after the session's turn: within a turn no effect may run although more events
+    // follow.
     private func next(_ wanted: String, at place: CallPlace) async -> DriverState<R>.Item? {
         while true {
             let seen = driverState.count
@@ -220,7 +220,7 @@ extension TestDriver {
         }
     }
 
-    // How many steps run that do not end by themselves.
+    // The number of running steps that do not end by themselves.
     private func settle() async -> Int {
         while true {
             let seen = driverState.count

@@ -1,10 +1,10 @@
 public import Reactors
 
-/// The seeds' reactor: a message that is shown once each time it is set, even to an equal message.
+/// The original example: a message that is shown each time it is set, even to an equal message.
 public final class Alerts: Reactor {
     /// `{"type":"alert","message":"Hello"}`, `{"type":"doSomeAction"}`
     public enum Action: TaggedCodable, Sendable {
-        /// Shows a message; nil takes it away.
+        /// Shows a message; nil removes it.
         case alert(message: String?)
         /// Does something unrelated to messages.
         case doSomeAction
@@ -14,7 +14,7 @@ public final class Alerts: Reactor {
     public enum Mutation: TaggedCodable, Sendable {
         /// Sets the message.
         case setAlertMessage(message: String?)
-        /// Counts.
+        /// Increments the count.
         case countAction
     }
 
@@ -29,7 +29,7 @@ public final class Alerts: Reactor {
     /// No message.
     public let initialState = State()
 
-    /// Makes one for a session.
+    /// Makes a reactor for a session.
     public init() {}
 
     /// Maps every action to one mutation.

@@ -6,7 +6,7 @@ public struct Chat: Reactor {
     public enum Action: TaggedCodable, Sendable {
         /// Says something. An empty text is rejected.
         case say(author: String, text: String)
-        /// Reports that somebody is typing.
+        /// Reports that a participant is typing.
         case typing(author: String)
     }
 
@@ -26,7 +26,7 @@ public struct Chat: Reactor {
 
     /// One message.
     public struct Message: Codable, Sendable, Equatable {
-        /// Counts from 1.
+        /// The message's number, from 1.
         public var number: Int
         /// The author of the message.
         public var author: String
@@ -47,7 +47,7 @@ public struct Chat: Reactor {
     /// An empty room.
     public let initialState = State()
 
-    /// Makes one for a session.
+    /// Makes a reactor for a session.
     public init() {}
 
     /// Rejects an empty message.

@@ -5,15 +5,15 @@ public import Reactors
 public final class Counter: ActionCycler {
     /// `{"type":"increment","number":5}`, `{"type":"decrement","number":5}`
     public enum Action: TaggedCodable, Sendable {
-        /// Adds; saturates at the greatest number.
+        /// Adds; saturates at the maximum.
         case increment(number: Int)
-        /// Subtracts; saturates at the least number.
+        /// Subtracts; saturates at the minimum.
         case decrement(number: Int)
     }
 
     /// An event that is sent and not stored.
     public enum Activity: TaggedCodable, Sendable {
-        /// It was incremented beyond ten.
+        /// The count was incremented beyond ten.
         case didReachBigNumber
     }
 
@@ -26,7 +26,7 @@ public final class Counter: ActionCycler {
     /// Zero.
     public let state: Storage<State> = .init(.init())
 
-    /// Makes one for a session.
+    /// Makes a cycler for a session.
     public init() {}
 
     /// Calls the method that the action names.

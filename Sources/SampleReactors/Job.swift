@@ -28,30 +28,30 @@ public struct Job: Reactor {
 
     /// The phase of a job.
     public enum Phase: String, Codable, Sendable {
-        /// None was started yet.
+        /// No job was started yet.
         case idle
-        /// It is running.
+        /// The job is running.
         case running
-        /// It has ended by itself.
+        /// The job has ended by itself.
         case finished
-        /// It was cancelled.
+        /// The job was cancelled.
         case cancelled
     }
 
     /// The state.
     public struct State: Codable, Sendable {
-        /// The phase of the present job; an event each time one begins or ends.
+        /// The phase of the current job; an event each time a job starts or ends.
         @Pulse public var phase = Phase.idle
-        /// Steps done; an event for each.
+        /// The number of finished steps; an event for each.
         @Pulse public var progress = 0
-        /// Steps in all.
+        /// The total number of steps.
         public var steps = 0
     }
 
-    /// Nothing to do.
+    /// No job.
     public let initialState = State()
 
-    /// Makes one for a session.
+    /// Makes a reactor for a session.
     public init() {}
 
     /// A running job is cancelled by its id, `work`.
