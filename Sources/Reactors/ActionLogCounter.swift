@@ -1,6 +1,6 @@
 /// Counts the events of a session, to number the entries of its action log.
 ///
-/// Invariant: it counts with and without a reader, so a position means the same to every reader.
+/// Invariant: it also counts without a reader, so a position means the same to every reader.
 struct ActionLogCounter {
     private var number: UInt64 = 0
     private var part: UInt32 = 0
@@ -11,9 +11,9 @@ struct ActionLogCounter {
         part = 0
     }
 
-    /// Counts an event that is no record: its entry precedes the next record.
+    /// Counts an event that is not a record: its entry precedes the next record.
     mutating func countNote() {
-        // Wraps after four thousand million notes without a record: then two have one position.
+        // Wraps after 2^32 notes without a record: two notes then have the same position.
         part &+= 1
     }
 

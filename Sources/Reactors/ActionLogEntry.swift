@@ -40,36 +40,36 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
 
     /// The events. The first word of each comment is the event's name in `GET …/log`.
     public enum Event: Sendable {
-        /// `action.received`: accepted, and the action that `transform(action:)` returned.
+        /// `action.received`: the action was accepted; also the result of `transform(action:)`.
         case received(R.Action, transformed: R.Action)
-        /// `action.rejected`: by `transform(action:)`, or because it failed.
+        /// `action.rejected`: `transform(action:)` rejected the action or failed.
         case rejected(R.Action)
-        /// `action.recorded`: by a stub, without any effect.
+        /// `action.recorded`: a stub recorded the action, without any effect.
         case recorded(R.Action)
-        /// `mutation`: a record; the reduced mutation, as `transform(mutation:)` returned it, and
+        /// `mutation`: a record; the reduced mutation, as returned by `transform(mutation:)`, and
         /// its version.
         case mutation(R.Mutation, version: UInt64)
         /// `activity`: a record.
         case activity(R.Activity)
         /// `effect.started`.
         case effectStarted(Step)
-        /// `effect.ended`, by itself and without a failure.
+        /// `effect.ended`: the step ended by itself and without a failure.
         case effectEnded(Step)
         /// `effect.cancelled`.
         case effectCancelled(Step)
-        /// `effect.failed`: a record; without a step when the synchronous part of an effect failed.
+        /// `effect.failed`: a record; without a step if the synchronous part of an effect failed.
         case effectFailed(Step?, any Error)
-        /// `effect.skipped`: it did not begin.
+        /// `effect.skipped`: the step did not begin.
         case effectSkipped(EffectID, DropReason)
-        /// `source.ended`, without a failure.
+        /// `source.ended`: the source ended without a failure.
         case sourceEnded(String)
         /// `source.failed`: a record.
         case sourceFailed(String, any Error)
         /// `hook.failed`: a record; one of the three `transform`s threw.
         case hookFailed(ReactorFailure.Place, any Error)
-        /// `mutation.dropped`: not reduced.
+        /// `mutation.dropped`: the mutation was not reduced.
         case droppedMutation(R.Mutation, DropReason)
-        /// `activity.dropped`: its step had ended.
+        /// `activity.dropped`: the activity's step had ended.
         case droppedActivity(R.Activity)
         /// `state.replaced`: a stub shows another state, or the session shows its own again.
         case replaced(version: UInt64)
@@ -78,8 +78,7 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
     /// The position of the entry.
     public let position: ActionLogPosition
 
-    /// The number of the action that caused it, counted from 1 within the session; 0 if no action
-    /// did.
+    /// The number of the action that caused the event, from 1 within the session; 0 if none did.
     public let action: UInt64
 
     /// The time returned by the host's `now`.

@@ -1,4 +1,4 @@
-/// Identifies an action within its session, so that its consequences can be distinguished.
+/// Identifies an action within its session, so that its effects can be attributed to it.
 ///
 /// The session's host chooses the numbers; the core only returns them.
 @usableFromInline
@@ -7,11 +7,11 @@ package struct ActionTag: Hashable, Sendable {
     @usableFromInline
     package let number: UInt64
 
-    /// Makes a tag. Requires a number above 0 that was not yet used in this session.
+    /// Makes a tag. Requires a number above 0 that was not used before in this session.
     @inlinable
     package init(_ number: UInt64) { self.number = number }
 
-    /// Not caused by an action: a mutation from a source, a read of the state.
+    /// Stands for no action: a mutation from a source, a read of the state.
     @inlinable
     package static var none: ActionTag { ActionTag(0) }
 }
@@ -25,13 +25,13 @@ package struct RunID: Hashable, Sendable {
 /// The outcome of an action.
 @usableFromInline
 package enum Disposition: Hashable, Sendable {
-    /// Its synchronous part is applied and reached `version`. If it `isSettled`, none of its steps
+    /// The synchronous part is applied and reached `version`. If `isSettled`, no step of the action
     /// is running; otherwise the observer's `settled` is called once.
     case accepted(version: UInt64, isSettled: Bool)
 
-    /// `transform(action:)` rejected it, or failed; nothing happened.
+    /// `transform(action:)` rejected the action or failed; it had no effect.
     case rejected
 
-    /// The session has ended; nothing happened.
+    /// The session has ended; the action had no effect.
     case ended
 }

@@ -1,5 +1,5 @@
-/// The reason that a mutation or an activity of a step or a source, or a step itself, was
-/// discarded.
+/// The reason why a mutation or an activity of a step or a source was dropped, or a step did not
+/// begin.
 public enum DropReason: String, Hashable, Sendable {
     /// The step that sent it had ended or was cancelled, or the session has ended.
     case ended

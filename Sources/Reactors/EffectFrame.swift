@@ -1,8 +1,9 @@
-/// A `.concat` or `.merge` under way: its remaining parts, and the frame that waits for it.
+/// A running `.concat` or `.merge`: its remaining parts, and the frame that waits for it.
 final class EffectFrame {
     enum Kind { case concat, merge }
 
-    // Precedent: releasing a chain recurses along `parent`; 1000 need less than 100 KB of stack.
+    // Precedent: releasing a chain recurses along `parent`; 1000 frames need less than 100 KB of
+    // stack.
     static var depthLimit: Int { 1000 }
 
     let kind: Kind
@@ -14,7 +15,7 @@ final class EffectFrame {
     // parent's: a cancellation raises it here and in all outer frames.
     var born: UInt64
 
-    // Merge only: the number of its steps that have begun and not ended, and whether one failed.
+    // Merge only: the number of its running steps, and whether one failed.
     var running = 0
     var hasFailed = false
 

@@ -1,6 +1,6 @@
 /// Names a running step of an effect, so that it can be cancelled or be the only one of its name.
 ///
-/// Ids are local to the session: cancelling `"timer"` in one never reaches another's.
+/// Ids are local to the session: cancelling `"timer"` in one session does not affect another.
 public struct EffectID: Hashable, Sendable {
     /// The name.
     public let name: String
@@ -27,7 +27,7 @@ public enum EffectPolicy: Sendable {
     /// The running ones are cancelled, the new one runs.
     case latest
 
-    /// The new one is skipped, the running one continues; later parts of the new one's `.concat` do
-    /// not wait.
+    /// The new step is skipped, and the running one continues; later parts of the skipped step's
+    /// `.concat` do not wait.
     case first
 }

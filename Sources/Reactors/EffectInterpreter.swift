@@ -14,12 +14,12 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     private let observer: Observer
     private let action: ActionTag
 
-    // The concat or merge that the present part belongs to.
+    // The concat or merge that contains the current part.
     private var frame: EffectFrame?
-    // The count of cancellations at which the present part counts as begun: later cancellations of
-    // its name affect it.
+    // The number of cancellations when the current part began: later cancellations of its name
+    // affect it.
     private var born: UInt64
-    // The merges with parts left to begin, innermost last.
+    // The merges with parts that have not begun, innermost last.
     private var opening: [EffectFrame] = []
 
     private var steps: RunningSteps { core.steps }
@@ -74,8 +74,8 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         return advance(frame)
     }
 
-    // The last step of a concat runs in its parent's frame: a chain that renews itself at its end
-    // (`.concat(.run(…), .deferred { again() })`) does not grow.
+    // The last step of a concat runs in its parent's frame: so a chain that ends by restarting
+    // itself (`.concat(.run(…), .deferred { again() })`) does not grow.
     private mutating func advance(_ frame: EffectFrame) -> Outcome {
         born = frame.born
         let step = frame.takeNext()
@@ -169,7 +169,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         return .done
     }
 
-    // The part itself is counted already, as the first of the mutations.
+    // The part itself is counted already, as the first mutation.
     private func apply(_ mutations: [R.Mutation]) -> Outcome {
         guard core.countSteps(max(0, mutations.count - 1)) else {
             return fail(EffectLimitReached.steps)
@@ -213,7 +213,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     private func cancel(_ id: EffectID) {
         cancelRunning(id)
         let moment = steps.noteCancellation(of: id)
-        // Not affected: later parts in its own concats and merges.
+        // Later parts in its own concats and merges are not affected.
         var frame = frame
         while let some = frame {
             some.born = moment

@@ -4,7 +4,7 @@ public enum EffectLimitReached: Error, Hashable, Sendable {
     case depth
 
     /// More than 100 000 steps in one turn without waiting: usually a `.deferred` that returns
-    /// itself. Each mutation is a step, and of a list of mutations that would exceed the limit none
+    /// itself. Each mutation is a step. If a list of mutations would exceed the limit, none of them
     /// is applied.
     case steps
 

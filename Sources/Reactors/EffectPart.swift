@@ -1,11 +1,11 @@
-// Why a class without generic parameters at the base: the interpreter and its frames then hold
-// plain references. With generic values instead, half of the time went into looking up their types
-// at run time, since a server's session code is not specialised for a reactor.
+// Why a base class without generic parameters: the interpreter and its frames then hold plain
+// references. With generic values instead, half of the time was spent on run-time look-ups of their
+// types, because a server's session code is not specialised for a reactor.
 
 /// A part of an effect other than mutations.
 @usableFromInline
 class EffectPart {
-    // Invariant: `concat` and `merge` have at least two parts, none of them empty or of the same
+    // Invariant: `concat` and `merge` have at least two parts; no part is empty or of the same
     // kind.
     enum Kind {
         case concat([EffectPart])
@@ -38,7 +38,7 @@ final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>:
         case emit(Activity)
     }
 
-    /// The asynchronous part of an effect, not yet begun.
+    /// The asynchronous part of an effect, before it begins.
     struct Step: Sendable {
         let id: EffectID?
         let policy: EffectPolicy

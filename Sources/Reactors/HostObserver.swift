@@ -1,6 +1,6 @@
-/// The observer of a host's core: its readers, and the work to do when the turn ends.
+/// The observer of a host's core: its readers, and the work to do after the turn.
 ///
-/// Owned by one host and used inside it only.
+/// Owned by one host and used only in its isolation.
 final class HostObserver<R: Reactor>: ReactorCoreObserver {
     // A reader of a value derived from the state: `receive` returns whether it continues.
     struct StateReader {
@@ -17,15 +17,15 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private let log: ActionLogState<R>
     private var counter = ActionLogCounter()
 
-    // Invariant: `log.isRead`; that or a reader of states; something in `started` or `cancelled`.
-    // Kept as separate flags, because here, where the optimiser does not know the reactor's type,
-    // each access to a collection costs a look-up of its type: together half of the time of an
-    // action.
+    // Invariant: `isRead` is `log.isRead`; `isWatched` is that or a reader of states;
+    // `hasDecisions` means that `started` or `cancelled` is not empty. Separate flags, because the
+    // optimiser does not know the reactor's type here, and each access to a collection costs a
+    // look-up of its type: together half of the time of an action.
     private var isRead: Bool
     private var isWatched: Bool
     private(set) var hasDecisions = false
 
-    // Decided in a turn, carried out after it.
+    // The steps to start and to cancel: decided in a turn, carried out after it.
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
@@ -109,8 +109,8 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         report(mutation, by: action, core)
     }
 
-    // Not inlined, here and below: space for values of unknown size is allocated, with look-ups,
-    // when a function begins, whether it is needed or not.
+    // Not inlined, here and below: a function allocates the space for values of unknown size, with
+    // look-ups, when it begins, even if the space is not used.
     @inline(never)
     private func report(_ mutation: R.Mutation, by action: ActionTag, _ core: ReactorCore<R>) {
         // Read first, because a failing `transform(state:)` is a record too.

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The entries that wait for a logger, and the number of those that did not fit.
+/// The entries that wait for a logger, and the number of entries that did not fit.
 final class LoggerQueue<Element: Sendable>: Sendable {
-    /// Entries in order, and how many were left out after the last one.
+    /// Entries in order, and the number of entries left out after the last one.
     struct Batch: Sendable {
         var elements: [Element] = []
         var missed = 0
@@ -13,7 +13,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     private struct State {
         var batch = Batch()
         var isOver = false
-        // Invariant: there is a waiter only while the batch is empty and the queue is not over.
+        // Invariant: a waiter exists only while the batch is empty and the queue has not ended.
         var waiting: CheckedContinuation<Batch?, Never>?
 
         mutating func removeBatch() -> Batch {
@@ -32,7 +32,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Never waits.
+    /// Adds an entry without waiting.
     func push(_ element: Element) {
         let wake: (CheckedContinuation<Batch?, Never>, Batch)? = state.withLock { state in
             guard !state.isOver else { return nil }

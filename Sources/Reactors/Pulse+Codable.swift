@@ -1,5 +1,5 @@
 // A pulse is encoded as its bare value: `{"alertMessage":"x"}`, never `{"value":…,"count":…}`.
-// Restoring a state is no assignment, so a decoded pulse has count 0 and a new lineage.
+// Restoring a state is not an assignment, so a decoded pulse has count 0 and a new lineage.
 
 extension Pulse: Encodable where Value: Encodable {
     /// Writes the bare value.

@@ -4,14 +4,14 @@
 /// struct State { @Pulse var alertMessage: String? }
 /// ```
 ///
-/// Assigning counts; reading, copying and `init` do not. A change in place
+/// Only assignments count; reads, copies and `init` do not. A change in place
 /// (`state.items.append(x)`) costs as much as without the wrapper and counts once.
 ///
 /// Only the fields of the state itself are streamed: a pulse inside a struct inside the state
 /// counts, but is not found (`PulseFields`).
 ///
-/// Two pulses are equal when value *and* count are: after assigning an equal value a pulse differs
-/// from its earlier copy, while two fresh ones with the same value are equal.
+/// Two pulses are equal if value *and* count are equal: after an assignment of an equal value a
+/// pulse differs from its earlier copy, while two new pulses with the same value are equal.
 @propertyWrapper
 public struct Pulse<Value> {
     // Stored, not computed from a `didSet`: an observer copies the value out and back on a change
@@ -41,7 +41,7 @@ public struct Pulse<Value> {
     @inlinable
     public var value: Value {
         _read { yield stored }
-        // Counted first: a change that ends with an error has still touched the value.
+        // Counted first: a change that ends with an error has modified the value nevertheless.
         _modify {
             mark.count &+= 1
             yield &stored

@@ -5,12 +5,12 @@ package protocol PulseValueVisitor {
     mutating func visit<Value: Encodable>(_ value: Value)
 }
 
-/// One pulse of a state: its name, its mark, its value. Found by ``PulseFields``.
+/// One pulse of a state: its name, its mark, and its value. Found by ``PulseFields``.
 ///
-/// Reads at an offset, which needs `unsafe` in three places below. Why not by key path: a key path
-/// to a pulse copies its value to read its mark, and one appended to a path made by reflection
-/// traps when it is read (seen on 6.3.1: append `\.mark` to a path of `_forEachFieldWithKeyPath`,
-/// read through it).
+/// Reads at an offset, which needs `unsafe` in three places below. Why not a key path: a key path
+/// to a pulse copies its value to read its mark, and a key path that is appended to one made by
+/// reflection traps when it is read (verified with 6.3.1: append `\.mark` to a path of
+/// `_forEachFieldWithKeyPath`, and read it).
 @usableFromInline
 package struct PulseField<State>: Sendable {
     /// The name on the wire: its coding key, once known; ``property`` until then.
@@ -45,8 +45,8 @@ package struct PulseField<State>: Sendable {
     /// The pulse's mark in this state.
     package func mark(in state: State) -> PulseMark { location.mark(in: state) }
 
-    /// Counts an assignment of the pulse's present value, for a state whose pulses could not count
-    /// their assignments: one that was injected from outside, decoded.
+    /// Counts an assignment of the pulse's current value, for a state from outside (decoded), whose
+    /// pulses could not count their assignments.
     package func countAssignment(in state: inout State) {
         unsafe withUnsafeMutableBytes(of: &state) { bytes in
             var mark = unsafe bytes.load(fromByteOffset: location.markOffset, as: PulseMark.self)
@@ -65,7 +65,7 @@ package struct PulseField<State>: Sendable {
 
 /// The location of a pulse's mark: the only part of a pulse that every mutation reads.
 ///
-/// Why a separate type: a copy of a whole field counts references.
+/// Why a separate type: copying a whole field counts references.
 @usableFromInline
 package struct PulseLocation<State>: Sendable {
     // Invariant: the offset is that of a stored field of exactly this type in a `State`, as

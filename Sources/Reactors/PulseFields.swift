@@ -1,7 +1,7 @@
-// Why reflection: a property wrapper cannot register itself, and this project defines no macros. It
-// happens once, when a reactor is registered, never while one runs (`Mirror` on a state takes about
-// 5 µs). `_forEachFieldWithKeyPath` is an SPI of the standard library; seen working on 6.3.1. If a
-// toolchain drops it, only this file stops compiling.
+// Why reflection: a property wrapper cannot register itself, and this project defines no macros.
+// Done once, when a reactor is registered, never while one runs (`Mirror` on a state takes about 5
+// µs). `_forEachFieldWithKeyPath` is an SPI of the standard library, verified with 6.3.1. If a
+// toolchain removes it, only this file fails to compile.
 @_spi(Reflection) import Swift
 
 /// Finds the pulses of a state.
@@ -28,7 +28,7 @@ extension String {
     fileprivate var withoutUnderscore: String { hasPrefix("_") ? String(dropFirst()) : self }
 }
 
-/// A pulse, whatever its value is: in JSON it looks like its value.
+/// A pulse of any value type: in JSON it looks like its value.
 package protocol PulseShape {
     static var valueShape: any Any.Type { get }
 
@@ -63,7 +63,7 @@ extension Pulse: PulseType {
             })
     }
 
-    // `Value` is `Encoded`; the compiler lost that information when the type was cast.
+    // `Value` equals `Encoded`; the cast of the type lost this information.
     private static func reader<State, Encoded: Encodable>(
         of type: Encoded.Type, in state: State.Type, at offset: Int
     ) -> any PulseReading<State> {

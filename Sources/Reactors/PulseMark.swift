@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Distinguishes two moments of a pulse: how often it was assigned, and since which `init`.
+/// Identifies a state of a pulse: its lineage (one per `init`) and the number of assignments.
 ///
-/// Contract §2: a count compared alone loses "replace the state, then assign": both states then
-/// have a pulse with count 1.
+/// Contract §2: a count alone cannot show "replace the state, then assign": both states then have a
+/// pulse with count 1.
 @usableFromInline
 package struct PulseMark: Hashable, Sendable {
     /// Unique per `init` in this process, shared by all copies of that pulse.
@@ -22,8 +22,8 @@ package struct PulseMark: Hashable, Sendable {
 
     /// Whether the pulse was assigned between `old` and this mark.
     ///
-    /// Same lineage: another count. Another lineage, so the state was replaced: a count above 0
-    /// (a plain reset assigns nothing).
+    /// With the same lineage, a different count means an assignment. With another lineage the state
+    /// was replaced, and a count above 0 means an assignment (a plain reset assigns nothing).
     @inlinable
     package func isAssignment(since old: PulseMark) -> Bool {
         lineage == old.lineage ? count != old.count : count > 0
@@ -31,7 +31,7 @@ package struct PulseMark: Hashable, Sendable {
 }
 
 // Why a process-wide counter, the only one in this project: `State()` can be called anywhere, also
-// in a reducer, where there is no session to ask. Only difference matters, never order, so relaxed
+// in a reducer, where no session is available. Only difference matters, never order, so relaxed
 // ordering suffices; 2^64 is not reached. Nothing depends on a particular value, so tests stay
 // independent.
 private let lineages = Atomic<UInt64>(0)

@@ -1,7 +1,7 @@
 // Inlinable, so that a reactor in another module gets its own specialised copies.
 
 extension Reactor {
-    /// Empty: an action has no effect unless `mutate` is implemented.
+    /// Returns an empty effect: an action has no effect unless `mutate` is implemented.
     @inlinable
     public func mutate(action: Action) -> Effect<Mutation> { .none }
 
@@ -9,7 +9,7 @@ extension Reactor {
     @inlinable
     public func mutate(state: State, action: Action) -> Effect<Mutation> { mutate(action: action) }
 
-    /// The state unchanged.
+    /// Returns the state unchanged.
     @inlinable
     public func reduce(state: State, mutation: Mutation) -> State { state }
 
@@ -19,26 +19,26 @@ extension Reactor {
         state = reduce(state: state, mutation: mutation)
     }
 
-    /// The action itself.
+    /// Returns the action itself.
     @inlinable
     public func transform(action: Action) throws -> Action? { action }
 
-    /// The mutation itself.
+    /// Returns the mutation itself.
     @inlinable
     public func transform(mutation: Mutation) throws -> Mutation? { mutation }
 
-    /// The state itself.
+    /// Returns the state itself.
     @inlinable
     public func transform(state: State) throws -> State { state }
 
-    /// No streams.
+    /// No sources.
     @inlinable
     public var sources: [Source] { [] }
 
-    /// 1.
+    /// Version 1.
     public static var stateVersion: Int { 1 }
 
-    /// Abandoned.
+    /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
 }
 
@@ -69,7 +69,7 @@ extension Reactor where Mutation: Decodable {
 }
 
 extension Reactor where Action == Mutation {
-    /// The action as the mutation.
+    /// Uses the action as the mutation.
     @inlinable
     public func mutate(action: Action) -> Effect<Mutation> { .just(action) }
 }

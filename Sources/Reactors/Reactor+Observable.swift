@@ -11,6 +11,7 @@ extension Reactor {
     /// ```
     ///
     /// It has the operators of ``ReactorEffect`` and no others: it is a value that describes work,
+    /// and not a stream.
     /// not a stream.
     public typealias Observable<Change: Sendable> = Effect<Change>
 }
@@ -19,9 +20,9 @@ extension ReactorEffect {
     /// Waits on the session's clock, then runs this effect.
     ///
     /// The wait is an asynchronous step without a name: it ends with the session, and later parts
-    /// of a `concat` wait for it. RxSwift's `delay(_:scheduler:)` without the scheduler.
+    /// of a `concat` wait for it. Equals RxSwift's `delay(_:scheduler:)` without the scheduler.
     ///
-    /// - Parameter time: the duration; zero and less still make it asynchronous.
+    /// - Parameter time: The duration; with zero or less the effect is still asynchronous.
     public func delay(_ time: Duration) -> ReactorEffect {
         .concat(.run { send in try await send.clock.sleep(for: time) }, self)
     }

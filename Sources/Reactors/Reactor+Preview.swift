@@ -2,8 +2,8 @@ extension Reactor {
     /// Whether an element of a source would change this state.
     ///
     /// Calls hooks, `mutate` and `reduce` on a copy, and keeps nothing. An element that a hook
-    /// rejects, or fails on, changes nothing; an effect with more than mutations always counts as a
-    /// change.
+    /// rejects, or on which a hook fails, changes nothing; an effect with parts other than
+    /// mutations always counts as a change.
     ///
     /// - Parameter isSame: compares the state with the resulting one.
     func wouldChange(

@@ -2,10 +2,10 @@
 // runs it, stores changes and notifies readers (`ReactorHost` in a process, the server's session
 // behind HTTP). Both run it on the same machine, `ReactorCore`.
 
-/// A piece of behaviour with a state: actions come in, mutations change the state.
+/// A component with a state: it receives actions, and mutations change the state.
 ///
-/// A class or a struct. It need not be `Sendable`: a session makes one instance and keeps it to
-/// itself, and never runs two of its methods at once. Its *type* is used from everywhere, so the
+/// A class or a struct. It need not be `Sendable`: a session makes one instance, does not share it,
+/// and never runs two of its methods at once. Its *type* is used from any isolation, so the
 /// conformance cannot be isolated to a global actor (`SendableMetatype`).
 ///
 /// ```swift
@@ -49,8 +49,8 @@ public protocol Reactor:
 
     /// Returns the effect of an action, given the present state; the recommended form.
     ///
-    /// The state is the one that `reduce` made, not the result of `transform(state:)`. Default:
-    /// forwards to ``mutate(action:)``.
+    /// The state is that returned by `reduce`, not by `transform(state:)`. Default: forwards to
+    /// ``mutate(action:)``.
     func mutate(state: State, action: Action) -> Effect<Mutation>
 
     /// Returns the next state, given the present one, in ReactorKit's form.
@@ -58,29 +58,30 @@ public protocol Reactor:
     /// Default: the state unchanged. It is called only by the default of the in-place form.
     func reduce(state: State, mutation: Mutation) -> State
 
-    /// Changes the state in place; the recommended form, and the one that appends to an array
-    /// without copying it.
+    /// Changes the state in place; the recommended form, because it can append to an array without
+    /// copying it.
     ///
-    /// Every call is one version, whether it changes anything or not. It must depend on its two
-    /// arguments only, since a state is rebuilt by reducing recorded mutations again. Default:
+    /// Every call is one version, even without a change. The result must depend on the two
+    /// arguments only, because a state is rebuilt by reducing recorded mutations again. Default:
     /// forwards to the form that returns the state.
     func reduce(state: inout State, mutation: Mutation)
 
-    /// Rewrites an action before `mutate` gets it; `nil` rejects it.
+    /// Rewrites an action before `mutate` receives it; `nil` rejects it.
     ///
-    /// Default: the action itself. An error rejects the action and is a record; the session lives.
+    /// Default: the action itself. An error rejects the action and is recorded; the session
+    /// continues.
     func transform(action: Action) throws -> Action?
 
-    /// Rewrites a mutation before `reduce` gets it; `nil` drops it.
+    /// Rewrites a mutation before `reduce` receives it; `nil` drops it.
     ///
-    /// Default: the mutation itself. An error drops this one mutation and is a record; the rest of
+    /// Default: the mutation itself. An error drops only this mutation and is recorded; the rest of
     /// its effect continues.
     func transform(mutation: Mutation) throws -> Mutation?
 
-    /// Decorates the shown state; `reduce` and `mutate` never get the result.
+    /// Decorates the shown state; `reduce` and `mutate` never receive the result.
     ///
-    /// Default: the state itself. If it throws, the undecorated state is shown and the failure is a
-    /// record: secrets do not belong in the state.
+    /// Default: the state itself. If it throws, the undecorated state is shown and the failure is
+    /// recorded; so do not rely on it to hide secrets in the state.
     func transform(state: State) throws -> State
 
     /// The external streams that this reactor listens to, merged into the session as mutations or
@@ -93,24 +94,24 @@ public protocol Reactor:
 
     /// The version of the saved form of states and mutations.
     ///
-    /// Raise it when a change to `State` or `Mutation` makes saved values unreadable or wrong, and
-    /// convert the old form in ``migrate(state:)`` and ``migrate(mutation:)``. Default: 1.
+    /// Increase it when a change to `State` or `Mutation` makes saved values unreadable or wrong,
+    /// and convert the old form in ``migrate(state:)`` and ``migrate(mutation:)``. Default: 1.
     static var stateVersion: Int { get }
 
     /// Makes a state from one that was saved with an earlier ``stateVersion``.
     ///
-    /// Default: decodes it unchanged. An error quarantines the session, its data untouched, until a
-    /// later deployment can read it.
+    /// Default: decodes it unchanged. An error quarantines the session with its data unchanged,
+    /// until a later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
     /// Makes a mutation from one that was saved with an earlier ``stateVersion``.
     ///
-    /// Default: decodes it unchanged. An error is as in ``migrate(state:)``.
+    /// Default: decodes it unchanged. An error has the same effect as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
     /// Decides about an action whose effects were running when the process ended.
     ///
-    /// Default: ``Recovery/abandon``, which never does a thing twice. Either way it is a record.
+    /// Default: ``Recovery/abandon``, which never repeats an effect. Both cases are recorded.
     func recovery(of action: Action) -> Recovery
 }
 

@@ -1,13 +1,13 @@
 // Rolls back a request as a whole after its turns, before any of it is visible. The host discards
-// the tasks that the turns ordered to start and to cancel.
+// the starts and cancellations of tasks that the turns ordered.
 
 /// The running steps before a request, and the frames that it has continued.
 struct StepsMark {
     fileprivate let steps: RunningSteps
     fileprivate var frames: [(frame: EffectFrame, saved: EffectFrame.Saved)] = []
 
-    // Saves the frame and all outer ones: continuing in one changes those too. A frame that is
-    // saved twice is restored to its first state.
+    // Saves the frame and all outer ones, because continuing in one changes those too. A frame that
+    // is saved twice is restored to its first state.
     mutating func save(_ frame: EffectFrame) {
         var next: EffectFrame? = frame
         while let some = next {
@@ -20,7 +20,7 @@ struct StepsMark {
 extension ReactorCore {
     /// Begins a request that may have to be rolled back. Costs nothing while no step runs.
     ///
-    /// - Returns: whether ``endAttempt()`` has to be called if the request is kept.
+    /// - Returns: Whether ``endAttempt()`` must be called if the request is kept.
     @inlinable
     package func beginAttempt() -> Bool {
         guard !isQuiet else { return false }
@@ -39,11 +39,11 @@ extension ReactorCore {
         stepsMark = nil
     }
 
-    /// Rolls the request back: steps that it began stop running, steps that it cancelled run again.
+    /// Rolls the request back: its steps stop running, and the steps that it cancelled run again.
     ///
     /// - Parameters:
-    ///   - state: the state when the request began.
-    ///   - version: of that state.
+    ///   - state: The state when the request began.
+    ///   - version: The version of that state.
     package func takeBack(state: R.State, version: UInt64) {
         if let mark = stepsMark {
             for (frame, saved) in mark.frames.reversed() { frame.restore(saved) }
@@ -56,9 +56,9 @@ extension ReactorCore {
         count = version
     }
 
-    /// Rolls back the last mutation, applied in the present turn.
+    /// Rolls back the last mutation, which the current turn applied.
     ///
-    /// - Parameter state: the state before it.
+    /// - Parameter state: The state before it.
     package func takeBackMutation(state: R.State) {
         current = state
         count -= 1

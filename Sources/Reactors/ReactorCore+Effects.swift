@@ -2,19 +2,19 @@
 
 extension ReactorCore {
     // Precedent: RxSwift has no limit and overflows the stack. A turn of 100 000 steps takes some
-    // ms. Each mutation of a list is a step, and a list that does not fit is not begun: this bounds
-    // a turn's time, its memory and its records.
+    // ms. Each mutation of a list is a step, and a list that does not fit is not started: this
+    // bounds a turn's time, memory and records.
     @usableFromInline
     static var stepLimit: Int { 100_000 }
 
-    // An action's effect is a single list of mutations that exceeds a turn's limit.
+    // Refuses an action whose effect is a single list of mutations beyond a turn's limit.
     @usableFromInline
     func refuseSteps(of action: ActionTag, _ observer: some ReactorCoreObserver<R>) {
         observer.failed(
             ReactorFailure(place: .effect, error: EffectLimitReached.steps, action: action))
     }
 
-    // Counts steps of this turn. False, and nothing is counted: they exceed the limit.
+    // Counts steps of this turn; returns false, without counting, if they exceed the limit.
     func countSteps(_ count: Int) -> Bool {
         guard count <= Self.stepLimit - stepsTaken else { return false }
         stepsTaken += count

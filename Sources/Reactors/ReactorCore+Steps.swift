@@ -1,9 +1,9 @@
-// Reports of the running steps' tasks, and the end of the session.
+// Handles reports of the running steps' tasks, and the end of the session.
 
 extension ReactorCore {
     /// Receives a mutation of a running step.
     ///
-    /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
+    /// - Returns: Whether the step was running; `false`: dropped, and the observer was notified.
     package func receive(
         _ mutation: R.Mutation, from run: EffectRun<R>, observer: some ReactorCoreObserver<R>
     ) -> Bool {
@@ -19,7 +19,7 @@ extension ReactorCore {
 
     /// Receives an activity of a running step.
     ///
-    /// - Returns: whether the step was running; `false`: dropped, and the observer was notified.
+    /// - Returns: Whether the step was running; `false`: dropped, and the observer was notified.
     package func receive(
         activity: R.Activity, from run: EffectRun<R>, observer: some ReactorCoreObserver<R>
     ) -> Bool {
@@ -33,10 +33,10 @@ extension ReactorCore {
         return true
     }
 
-    /// A step's task has ended: later parts of its effect continue, under the same action.
+    /// Handles the end of a step's task: later parts of its effect continue, under the same action.
     ///
-    /// Does nothing for a cancelled step: the cancellation was its end, and an error thrown since
-    /// then is no failure.
+    /// Ignored for a cancelled step: it ended with the cancellation, and an error thrown after that
+    /// is not a failure.
     package func ended(
         _ run: EffectRun<R>, failure: (any Error)?, observer: some ReactorCoreObserver<R>
     ) {
@@ -56,9 +56,9 @@ extension ReactorCore {
     }
 
     /// Whether applying a source's present value would change the state, for a session that may
-    /// have applied it in an earlier life. Nothing is kept and the observer is not notified.
+    /// have applied it before it was evicted. Nothing is kept and the observer is not notified.
     ///
-    /// - Parameter isSame: compares the state with the resulting one.
+    /// - Parameter isSame: Compares the state with the resulting one.
     package func wouldChange(
         by element: R.Source.Element, isSame: (R.State, R.State) -> Bool
     ) -> Bool {
@@ -68,9 +68,9 @@ extension ReactorCore {
         return reactor.wouldChange(current, by: element, isSame: isSame)
     }
 
-    /// A source's stream has ended: the observer is notified, the session continues.
+    /// Handles the end of a source's stream: the observer is notified, the session continues.
     ///
-    /// Does nothing once the session has ended, which ends its streams.
+    /// Ignored once the session has ended, because that ends its streams.
     package func ended(
         source: R.Source, failure: (any Error)?, observer: some ReactorCoreObserver<R>
     ) {

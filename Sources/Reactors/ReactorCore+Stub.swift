@@ -1,7 +1,6 @@
 // Design: a stub is the session without its reactor. Actions are recorded, the shown state is the
-// one that a test injects, no code of the reactor runs; its own state stays unchanged until the
-// stub is removed. Readers and positions belong to the session, so clients do not notice the
-// exchange.
+// injected one, and no code of the reactor runs; its own state stays unchanged until the stub is
+// removed. Readers and positions belong to the session, so clients do not notice the replacement.
 
 /// The state and the recorded actions of a stubbed session.
 @usableFromInline
@@ -20,7 +19,7 @@ extension ReactorCore {
     ///
     /// The reactor's own state is shown, without `transform(state:)`, until another is injected.
     /// Running steps are cancelled without their continuations; mutations from sources are dropped.
-    /// Begins a new recording. Does nothing if the session has ended or is stubbed.
+    /// Starts a new recording. Ignored if the session has ended or is stubbed.
     package func beginStub(observer: some ReactorCoreObserver<R>) {
         guard isOpen else { return }
         stub = StubState(state: current)
@@ -29,12 +28,12 @@ extension ReactorCore {
         cancelAll(observer: observer)
     }
 
-    /// Changes the state that a stubbed session shows: one version, whatever the change is.
+    /// Changes the state that a stubbed session shows: each call is one version.
     ///
     /// The state is shown without `transform(state:)`.
     ///
-    /// - Returns: whether the session is stubbed and has not ended; if not, nothing happens.
-    /// - Throws: the error of `change`; nothing was changed then.
+    /// - Returns: Whether the session is stubbed and has not ended; if not, the call has no effect.
+    /// - Throws: The error of `change`; the state is then unchanged.
     package func inject<Failure: Error>(
         observer: some ReactorCoreObserver<R>,
         _ change: (inout R.State) throws(Failure) -> Void
@@ -51,10 +50,10 @@ extension ReactorCore {
         return true
     }
 
-    /// Restores the reactor, with the state that it had. The recording can be read until the next
+    /// Restores the reactor with its own state. The recording can be read until the next
     /// ``beginStub(observer:)``.
     ///
-    /// One version if a state was injected, since another is shown then; else none.
+    /// Makes one version if a state was injected, because the shown state changes; otherwise none.
     package func endStub(observer: some ReactorCoreObserver<R>) {
         guard isStubbed, !ended, let stub else { return }
         beginTurn()
@@ -70,13 +69,13 @@ extension ReactorCore {
     @usableFromInline
     package var isStub: Bool { isStubbed }
 
-    /// The actions of the present recording, or else of the last one; at least the newest 10 000.
+    /// The actions of the current recording, or else of the last one; at least the newest 10 000.
     package var stubbedActions: [R.Action] { stub?.recording.actions ?? [] }
 
     @usableFromInline
     var stubState: R.State { stub?.state ?? current }
 
-    // An action that does not reach the reactor.
+    // Records an action that does not reach the reactor.
     @usableFromInline
     func recordForStub(
         _ action: R.Action, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>

@@ -1,6 +1,7 @@
-// Design: the machine that every session runs on, in a process and in a server. Synchronous, no
-// tasks, no locks, no clock: calls go in, decisions come out through the observer, which is an
-// argument of every call, so that a session can own its core and observe it without a cycle.
+// Design: the engine of every session, in a process and in a server. It is synchronous, without
+// tasks, locks or a clock: its input is calls, and its decisions are reported to the observer,
+// which is an argument of every call, so that a session can own its core and observe it without a
+// cycle.
 //
 // A turn is one call from outside. A turn
 //  1. applies the synchronous part of its action as a whole: nothing interleaves with it;
@@ -26,7 +27,7 @@ package final class ReactorCore<R: Reactor> {
     var current: R.State
 
     // The inlined code reads the properties below through calls: a property that only this module
-    // accesses needs no run-time check for overlapping access, some 85 instructions each
+    // accesses needs no run-time check for overlapping access, which costs about 85 instructions
     // (ADR-0013).
 
     /// The number of mutations since the initial state.
@@ -36,7 +37,7 @@ package final class ReactorCore<R: Reactor> {
     var count: UInt64
 
     // Invariant: true exactly during a turn. A core that is called while it calls user code or its
-    // observer would apply one action within another.
+    // observer would apply one action inside another.
     var isInTurn = false
 
     /// Whether ``end(observer:)`` was called.
@@ -50,7 +51,7 @@ package final class ReactorCore<R: Reactor> {
 
     var isStubbed = false
 
-    // Invariant: neither ended nor stubbed. The only condition that the hot path checks.
+    // Invariant: true if neither ended nor stubbed. The only condition that the hot path checks.
     var isOpen = true
 
     let steps = RunningSteps()
@@ -61,15 +62,15 @@ package final class ReactorCore<R: Reactor> {
     // The number of steps that the interpreter has begun in this turn.
     var stepsTaken = 0
 
-    // Invariant: a failing `transform(state:)` is reported once per version, however often the
-    // state is read.
+    // Invariant: a failing `transform(state:)` is reported once per version, regardless of the
+    // number of reads.
     var failedTransform: UInt64?
 
     /// Makes a session's core.
     ///
     /// - Parameters:
-    ///   - state: where to continue, from a snapshot. Default: the reactor's initial state.
-    ///   - version: the version of that state. Default: 0.
+    ///   - state: The state to continue from, of a snapshot. Default: the reactor's initial state.
+    ///   - version: The version of that state. Default: 0.
     package init(reactor: R, state: R.State? = nil, version: UInt64 = 0) {
         self.reactor = reactor
         current = state ?? reactor.initialState
@@ -81,7 +82,7 @@ package final class ReactorCore<R: Reactor> {
 
     /// Receives an action: its whole synchronous part is applied on return.
     ///
-    /// - Parameter tag: identifies the action in all of its consequences.
+    /// - Parameter tag: Identifies the action in all reports to the observer.
     @inlinable
     package func receive(
         _ action: R.Action, tag: ActionTag, observer: some ReactorCoreObserver<R>
@@ -115,7 +116,7 @@ package final class ReactorCore<R: Reactor> {
         apply(mutation, .none, observer)
     }
 
-    /// The shown state: decorated by `transform(state:)`.
+    /// The shown state, decorated by `transform(state:)`.
     ///
     /// If that fails, the undecorated state; the observer is notified once per version. A stubbed
     /// session shows the injected state.
@@ -200,7 +201,7 @@ package final class ReactorCore<R: Reactor> {
 
     /// Marks that `transform(state:)` has failed for this version.
     ///
-    /// - Returns: whether it is the first mark, so that the failure is to be reported.
+    /// - Returns: Whether it is the first mark, so that the failure must be reported.
     @usableFromInline
     package func markTransformFailure() -> Bool {
         defer { failedTransform = count }

@@ -1,8 +1,8 @@
 /// Carries out the decisions of a core. Every call comes from inside a call into the core.
 ///
 /// Invariant: during these calls the core is in the middle of a turn: read it, but call only
-/// `visibleState(observer:)`. `start` and `cancel` are decisions to be carried out when the step is
-/// committed, in order.
+/// `visibleState(observer:)`. `start` and `cancel` are decisions to carry out, in order, when the
+/// step is committed.
 @usableFromInline
 package protocol ReactorCoreObserver<R>: AnyObject {
     associatedtype R: Reactor
@@ -20,12 +20,12 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// A step begins: start a task for it.
     func start(_ run: EffectRun<R>)
 
-    /// A step was cancelled: cancel its task. The core has forgotten the step and ignores it.
+    /// A step was cancelled: cancel its task. The core ignores the step from now on.
     ///
     /// - Parameter effectID: the step's name, if it has one.
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
 
-    /// All steps of an action that was not settled when it was received have ended.
+    /// All steps of an action have ended that was not settled when it was received.
     func settled(_ action: ActionTag)
 
     // For the action log; the defaults do nothing.
@@ -36,8 +36,8 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `transform(action:)` returned `nil`, or failed: then `failed` was called before.
     func rejected(_ action: R.Action, tag: ActionTag)
 
-    /// The synchronous part of an action is applied; the rest of this call belongs to steps that it
-    /// cancelled.
+    /// The synchronous part of an action is applied; the rest of this call belongs to steps that
+    /// the action cancelled.
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
     /// A step ended by itself; if it failed, `failed` was called before.
@@ -58,7 +58,7 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     func injected(core: ReactorCore<R>)
 
     /// A session that is no longer stubbed shows its own state again, which is a version. No pulse
-    /// was assigned, whatever its marks say.
+    /// was assigned, even if marks differ.
     func uncovered(core: ReactorCore<R>)
 
     /// A mutation was not applied.
@@ -72,51 +72,51 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 }
 
 extension ReactorCoreObserver {
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func rejected(_ action: R.Action, tag: ActionTag) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func sourceEnded(_ name: String) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func ended(
         _ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool
     ) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func recorded(_ action: R.Action, tag: ActionTag) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func injected(core: ReactorCore<R>) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func uncovered(core: ReactorCore<R>) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func dropped(
         _ mutation: R.Mutation, by action: ActionTag, because reason: DropReason
     ) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func dropped(_ activity: R.Activity, by action: ActionTag) {}
 
-    /// Nothing.
+    /// Does nothing.
     @inlinable
     package func skipped(_ effectID: EffectID, action: ActionTag, because reason: DropReason) {}
 }

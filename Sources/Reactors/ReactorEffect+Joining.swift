@@ -1,12 +1,12 @@
 // Joining normalises: empty parts are removed, parts of the same kind are merged into the outer one
-// (both operations are associative), and a `concat` of nothing but mutations becomes a list. So the
-// machine handles few shapes, and chains built in a loop do not nest.
+// (both operations are associative), and a `concat` of mutations only becomes a list. So the
+// interpreter handles few shapes, and chains built in a loop do not nest.
 
 extension ReactorEffect {
-    /// In sequence: each effect begins when the previous one has ended.
+    /// Runs effects in sequence: each begins when the previous one has ended.
     public static func concat(_ effects: ReactorEffect...) -> ReactorEffect { concat(effects) }
 
-    /// In sequence: each effect begins when the previous one has ended.
+    /// Runs effects in sequence: each begins when the previous one has ended.
     public static func concat(_ effects: [ReactorEffect]) -> ReactorEffect {
         if let mutations = mutationsOnly(effects) {
             return mutations.isEmpty ? .none : ReactorEffect(.several(mutations))
@@ -20,12 +20,12 @@ extension ReactorEffect {
         return joined(parts) { .concat(parts) }
     }
 
-    /// Concurrently: all begin in order, and it ends when the last one has ended.
+    /// Runs effects concurrently: all begin in order, and the result ends with the last one.
     ///
     /// If one fails, the others continue; then later parts of the surrounding effect do not run.
     public static func merge(_ effects: ReactorEffect...) -> ReactorEffect { merge(effects) }
 
-    /// Concurrently: all begin in order, and it ends when the last one has ended.
+    /// Runs effects concurrently: all begin in order, and the result ends with the last one.
     ///
     /// If one fails, the others continue; then later parts of the surrounding effect do not run.
     public static func merge(_ effects: [ReactorEffect]) -> ReactorEffect {
@@ -60,7 +60,7 @@ extension ReactorEffect {
         return mutations
     }
 
-    // `nil`: empty.
+    // The part; `nil` if the effect is empty.
     private var part: EffectPart? {
         switch node {
         case .none: nil

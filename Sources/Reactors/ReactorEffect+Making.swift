@@ -1,34 +1,34 @@
-// RxSwift's names where RxSwift has them; it has none for `run`, `cancel` and `emit`.
+// The names are RxSwift's, except `run`, `cancel` and `emit`, which RxSwift lacks.
 
 extension ReactorEffect {
-    /// One mutation.
+    /// An effect of one mutation.
     @inlinable
     public static func just(_ mutation: Mutation) -> ReactorEffect {
         ReactorEffect(.just(mutation))
     }
 
-    /// No mutation.
+    /// An effect without mutations.
     @inlinable
     public static func empty() -> ReactorEffect { ReactorEffect(.none) }
 
-    /// No mutation: a shorter form of ``empty()``.
+    /// An effect without mutations: a shorter form of ``empty()``.
     @inlinable
     public static var none: ReactorEffect { ReactorEffect(.none) }
 
-    /// Several mutations, one after the other.
+    /// An effect of several mutations, in order.
     @inlinable
     public static func of(_ mutations: Mutation...) -> ReactorEffect {
         ReactorEffect(.several(mutations))
     }
 
-    /// The mutations of a sequence, which is read to its end at once.
+    /// An effect of the mutations in a sequence, which is read to its end at once.
     @inlinable
     public static func from(_ mutations: some Sequence<Mutation>) -> ReactorEffect {
         ReactorEffect(.several(Array(mutations)))
     }
 
     /// Ends with an error: the rest of the surrounding `.concat`s does not run, applied mutations
-    /// stay, other steps of a `.merge` continue. The session lives and records the failure.
+    /// stay, other steps of a `.merge` continue. The session continues and records the failure.
     public static func error(_ error: any Error) -> ReactorEffect {
         ReactorEffect(part: .error(error))
     }
@@ -38,9 +38,9 @@ extension ReactorEffect {
         ReactorEffect(leaf: .emit(activity))
     }
 
-    /// Makes an effect at its own turn, from the state at that time.
+    /// Makes an effect when its turn comes, from the state at that time.
     ///
-    /// The state is the one that `reduce` made. An error thrown by the closure is like
+    /// The state is that returned by `reduce`. An error thrown by the closure is like
     /// ``error(_:)``.
     public static func deferred(
         _ effect: @escaping (State) throws -> ReactorEffect
@@ -73,7 +73,7 @@ extension ReactorEffect {
 
     /// Cancels the session's steps with this id, including those that have not begun.
     ///
-    /// A cancelled step ends only itself: later parts of its `.concat` still run, after the present
+    /// Only the cancelled step ends: later parts of its `.concat` still run, after the current
     /// turn. Steps after this one in its own `.concat`s and `.merge`s are not affected, so
     /// `.concat(.cancel("x"), .run(id: "x") { … })` starts a new step.
     public static func cancel(_ id: EffectID) -> ReactorEffect {

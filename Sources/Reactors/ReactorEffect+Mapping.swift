@@ -1,18 +1,18 @@
-// Maps a service's results to mutations: `search(query).map { Mutation.setItems($0) }`. Done by
-// rebuilding the tree, so the machine does not know of it, and an effect that is not mapped pays
-// nothing.
+// Maps a service's results to mutations: `search(query).map { Mutation.setItems($0) }`. The tree is
+// rebuilt, so the interpreter does not handle mapping, and an effect that is not mapped has no
+// cost.
 
 extension ReactorEffect {
-    /// The same effect with each of its values, at once or from a step, made into another.
+    /// Transforms each value of the effect, whether it is synchronous or from a step.
     ///
-    /// Ids, policies, activities and errors stay. RxSwift's `map`, for a method of the reactor that
-    /// returns `Observable<Value>`:
+    /// Ids, policies, activities and errors stay. Like RxSwift's `map`, for a method of the reactor
+    /// that returns `Observable<Value>`:
     ///
     /// ```swift
     /// self.search(query: query).map { Mutation.setItems($0) }
     /// ```
     ///
-    /// - Parameter transform: is called when the value is there, for a step in the step's task.
+    /// - Parameter transform: Called for each value, for a step in the step's task.
     public func map<Result: Sendable>(
         _ transform: @escaping @Sendable (Mutation) -> Result
     ) -> ReactorEffect<Result, State, Activity> {
@@ -24,7 +24,7 @@ extension ReactorEffect {
         }
     }
 
-    // It nests as deep as the effect, which is bounded.
+    // Recursion is as deep as the effect, which is bounded.
     private static func mapped<Result: Sendable>(
         _ part: EffectPart, _ transform: @escaping @Sendable (Mutation) -> Result
     ) -> EffectPart {

@@ -1,5 +1,5 @@
-// Design: a value that describes work. It does nothing by itself; `ReactorCore` runs it. Everything
-// in it is synchronous except `.run`. Not Sendable: it is made and run inside one session, so a
+// Design: a value that describes work. It does nothing by itself; `ReactorCore` runs it. All of it
+// is synchronous except `.run`. Not Sendable: it is made and run inside one session, so a
 // `.deferred` closure may use the reactor.
 
 /// The results of an action: mutations, activities, asynchronous steps, in sequence or concurrent.

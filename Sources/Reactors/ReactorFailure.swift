@@ -1,4 +1,4 @@
-/// An error thrown by user code in a session. The session lives; mutations before it stay.
+/// An error thrown by user code in a session. The session continues; earlier mutations stay.
 public struct ReactorFailure: Error, Sendable {
     /// The parts of a session in which user code can fail.
     public enum Place: String, Hashable, Sendable {

@@ -1,9 +1,9 @@
 // Entries are made only while there is a reader.
 
 extension ReactorHost {
-    /// The action log from now on: every event of this session, in one order.
+    /// The action log from now on: every event of this session, in order.
     ///
-    /// - Parameter limit: how far the reader may fall behind. Default: 1024 entries.
+    /// - Parameter limit: The number of entries by which the reader may be behind. Default: 1024.
     public func log(buffer limit: Int = 1024) -> ReactorStream<ActionLogEntry<R>> {
         let (stream, feed) = ReactorStream<ActionLogEntry<R>>.make(buffer: limit)
         guard !isEnded else {
@@ -18,7 +18,7 @@ extension ReactorHost {
     /// Sends every later event to a logger, until it is removed or the session ends; entries that
     /// wait at that time are still delivered.
     ///
-    /// Several loggers get the same entries, in the same order. Adding one replaces none.
+    /// Several loggers get the same entries in the same order. Adding a logger replaces none.
     ///
     /// - Parameters:
     ///   - logger: is called for every entry.
@@ -47,8 +47,7 @@ extension ReactorHost {
         return LoggerToken(reader: observer.add(reader))
     }
 
-    /// Removes a logger, which still gets the entries that wait for it. An unknown token changes
-    /// nothing.
+    /// Removes a logger, which still receives its waiting entries. An unknown token is ignored.
     public func remove(_ logger: LoggerToken) {
         observer.finish(logger.reader)
     }

@@ -1,8 +1,8 @@
-// A reader is registered before the call returns: it misses no later event. States and pulses begin
-// with the present value (like ReactorKit's), activities and failures do not.
+// A reader is registered before the call returns: it misses no later event. States and pulses start
+// with the current value (as in ReactorKit), activities and failures do not.
 
 extension ReactorHost {
-    /// The shown state: now, then once per version, even if equal.
+    /// The shown state: the current one, then one per version, even if it is equal.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 states.
     public func state(buffer limit: Int = 256) -> ReactorStream<R.State> {
@@ -12,7 +12,7 @@ extension ReactorHost {
         return stream
     }
 
-    /// A part of the state: now, then whenever it changes; also for computed properties.
+    /// A part of the state: its current value, then each change; also for computed properties.
     ///
     /// - Parameters:
     ///   - path: the path to the part.
@@ -31,7 +31,8 @@ extension ReactorHost {
         return stream
     }
 
-    /// The value of a pulse: now, then for every mutation that assigned it, an equal value too.
+    /// The value of a pulse: the current one, then one for every mutation that assigned it, even if
+    /// equal.
     ///
     /// ```swift
     /// let alerts = await host.pulse(\.$alertMessage)
@@ -51,7 +52,7 @@ extension ReactorHost {
         register(feed, first: present.value) { state, cause in
             let pulse = state[keyPath: path]
             defer { last = pulse.mark }
-            // The end of a stub shows old marks again.
+            // At the end of a stub, pulses have their old marks again.
             guard cause == .change, pulse.mark.isAssignment(since: last) else { return true }
             return feed.push(pulse.value)
         }

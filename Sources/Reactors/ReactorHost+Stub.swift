@@ -1,7 +1,7 @@
 // The parts of `Stub` in ReactorTesting; a server has the same.
 
 extension ReactorHost {
-    /// Begins or ends a stub: see `ReactorCore.beginStub` and `endStub`.
+    /// Starts or ends a stub: see `ReactorCore.beginStub` and `endStub`.
     package func setStubbed(_ isStubbed: Bool) {
         if isStubbed {
             core.beginStub(observer: observer)
@@ -14,7 +14,7 @@ extension ReactorHost {
     /// Whether the session is stubbed.
     package var isStubbed: Bool { core.isStub }
 
-    /// The actions of the present recording, or else of the last one.
+    /// The actions of the current recording, or else of the last one.
     package var stubbedActions: [R.Action] { core.stubbedActions }
 
     /// Changes the state that a stubbed session shows. Returns false if the session is not stubbed.

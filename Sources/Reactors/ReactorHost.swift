@@ -1,6 +1,6 @@
-// Design: an actor around a `ReactorCore`. One call is one turn, so actions of all senders are
-// applied whole, one after the other, and an action that a reader sends on an event comes after the
-// turn of that event. Effects and sources are tasks that hold the host weakly.
+// Design: an actor around a `ReactorCore`. One call is one turn: the actions of all senders are
+// applied completely, one after the other, and an action that a reader sends in response to an
+// event follows the turn of that event. Effects and sources are tasks that hold the host weakly.
 
 /// Runs one session of a reactor in this process.
 ///
@@ -21,7 +21,7 @@ public actor ReactorHost<R: Reactor> {
     private var lastTag: UInt64 = 0
     private var openSources: Int
 
-    // Callers that wait for the running steps to end: a stream without elements ends with its task.
+    // Callers that wait for the running steps to end: an empty stream ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
     /// Starts a session: reads the initial state, applies the sources' present values, and starts
@@ -41,7 +41,7 @@ public actor ReactorHost<R: Reactor> {
         self.init(reactor, clock: clock, topics: topics, now: now, follower: nil)
     }
 
-    /// Starts a session that is followed from its beginning.
+    /// Starts a session with a follower from the first event on.
     package init(
         _ reactor: sending R, clock: any Clock<Duration>, topics: TopicBus,
         now: (@Sendable () -> Duration)?, follower: (any SessionFollower<R>)?
@@ -151,7 +151,7 @@ public actor ReactorHost<R: Reactor> {
         return { start.duration(to: clock.now) }
     }
 
-    // Decide inside, act outside: tasks are started and cancelled after the turn.
+    // Carries out decisions after the turn: tasks are started and cancelled.
     func carryOut() {
         if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)

@@ -3,9 +3,9 @@
 /// It is started once, when the session starts, with or without readers; it ends with the session.
 /// When the stream ends or fails before that, the session lives and records it.
 ///
-/// A session whose sources have all ended can leave memory. When it wakes, or after a restart, each
-/// of its sources is opened again, including ended ones: a stream that yields the same elements each
-/// time yields them again.
+/// A session whose sources have all ended can be evicted from memory. When it is loaded, or after a
+/// restart, each of its sources is opened again, including ended ones: a stream that yields the
+/// same elements each time yields them again.
 ///
 /// A source with a present value, from a ``Topic`` that remembers or passed as `present`, delivers
 /// it before the session's first state is visible: the initial state, then the present values in
@@ -22,13 +22,13 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     package typealias Reading =
         @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
 
-    /// Names the source in records.
+    /// The source's name in records.
     public let name: String
 
     /// The name of the topic that the source listens to, if any.
     package let topic: String?
 
-    /// A source that listens.
+    /// A source that is listening.
     package struct Opening: Sendable {
         /// The present value: applied before the session's first state is visible.
         package let present: Element?
@@ -36,12 +36,12 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         package let read: Reading
     }
 
-    /// Opens the source: when it returns, the source listens to its topic and misses no later
-    /// value. Call once per session, before its first state is visible; releasing the result, or a
-    /// task that runs it, ends the listening.
+    /// Opens the source: on return it listens to its topic and misses no later value. Call it once
+    /// per session, before the session's first state is visible. Releasing the result, or a task
+    /// that runs it, ends the listening.
     package let open: @Sendable (TopicBus) -> Opening
 
-    /// Makes a topic that remembers accept values before the first session listens to it.
+    /// Makes a remembering topic accept values before the first session listens to it.
     package let announce: @Sendable (TopicBus) -> Void
 
     private init(name: String, present: Element?, _ read: @escaping Reading) {
@@ -103,8 +103,8 @@ extension ReactorSource {
     }
 }
 
-// Each of the two exists twice: only a `Decodable` value can also come over HTTP, and the compiler
-// picks the more specific one.
+// Each of the two exists twice: only a `Decodable` value can also arrive over HTTP, and the
+// compiler selects the more specific one.
 extension ReactorSource {
     /// Every value that is published to the topic, in this process, becomes a mutation of the
     /// session. The source has the topic's name.

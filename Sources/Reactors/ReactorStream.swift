@@ -1,4 +1,4 @@
-/// A reader did not keep up: more elements came than its buffer holds.
+/// A reader was too slow: more elements arrived than its buffer holds.
 ///
 /// The content of the buffer was delivered, in order and without a gap; then the stream ends with
 /// this error.
@@ -10,10 +10,10 @@ public struct ReaderTooSlow: Error, Hashable, Sendable {}
 /// later element, and ends with the host. Abandoning the iteration, or cancelling its task, ends
 /// the subscription.
 ///
-/// The buffer is bounded. A reader that falls behind by more gets ``ReaderTooSlow`` after the
-/// buffered elements; nothing is ever left out in the middle.
+/// The buffer is bounded. A reader that is further behind gets ``ReaderTooSlow`` after the buffered
+/// elements; no element is left out before that.
 public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
-    /// The only way to fail: this reader is too slow.
+    /// The only error: this reader is too slow.
     public typealias Failure = ReaderTooSlow
 
     fileprivate typealias Base = AsyncThrowingStream<Element, any Error>
@@ -50,7 +50,7 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
     package struct Feed: Sendable {
         fileprivate let continuation: Base.Continuation
 
-        /// Whether the reader is still there and keeps up. If not, the stream is over.
+        /// Returns whether the reader still reads and is not behind. If not, the stream has ended.
         package func push(_ element: Element) -> Bool {
             switch continuation.yield(element) {
             case .enqueued: return true

@@ -4,8 +4,8 @@ public enum Recovery: Sendable {
     /// session happen at most once.
     case abandon
 
-    /// The action is received again when the session wakes: side effects outside the session may
-    /// happen twice. It is begun at most three times, counted over all processes: then a failure is
-    /// recorded, because its effects may have ended those processes.
+    /// The action is received again when the session is loaded: side effects outside the session
+    /// may happen twice. It starts at most three times, counted over all processes; then a failure
+    /// is recorded, because its effects may have ended those processes.
     case runAgain
 }

@@ -1,5 +1,5 @@
-// The state of a session's asynchronous steps: which run, under which name, what continues after
-// each, which names were cancelled before their step began. It makes no decisions.
+// The state of a session's asynchronous steps: the running ones, their names and continuations, and
+// the names that were cancelled before their step began. It makes no decisions.
 
 final class RunningSteps {
     struct Entry {
@@ -9,13 +9,13 @@ final class RunningSteps {
         let frame: EffectFrame?
     }
 
-    // Continuations of cancelled steps: they run when the present synchronous part ends.
+    // The continuations of cancelled steps: they run when the current synchronous part ends.
     struct Continuation {
         let frame: EffectFrame?
         let action: ActionTag
     }
 
-    // Precedent: no session has needed more at once; a task costs about a kilobyte.
+    // Precedent: no session has needed more at the same time; a task costs about a kilobyte.
     static var runningLimit: Int { 1000 }
 
     // Invariant: true when no step runs and no continuation is due: the only flag that the hot path
@@ -57,7 +57,7 @@ final class RunningSteps {
         return run
     }
 
-    // The action stays unsettled until `settle`: a continuation of the step may begin another one.
+    // The action stays unsettled until `settle`: a continuation of the step may start another one.
     func remove(_ run: RunID) -> Entry? {
         guard let entry = running.removeValue(forKey: run) else { return nil }
         if let id = entry.effectID {
@@ -76,7 +76,7 @@ final class RunningSteps {
         return due
     }
 
-    // One step of the action has ended, with its immediate continuations. True: it was the last.
+    // Records the end of a step with its immediate continuations. Returns true for the last one.
     func settle(_ action: ActionTag) -> Bool {
         guard let count = unsettled[action] else { return false }
         unsettled[action] = count > 1 ? count - 1 : nil
@@ -85,7 +85,7 @@ final class RunningSteps {
         return count == 1
     }
 
-    // Why not when quiet: then only parts after the `.cancel` itself wait to begin.
+    // Not recorded when quiet: then only parts after the `.cancel` itself wait to begin.
     func noteCancellation(of id: EffectID) -> UInt64 {
         cancellations += 1
         if !isQuiet {
@@ -95,7 +95,7 @@ final class RunningSteps {
         return cancellations
     }
 
-    // Forgets cancellations older than everything that waits; amortised O(1) each.
+    // Removes cancellations older than all waiting parts; amortised O(1) each.
     private func sweep() {
         var oldest = cancellations
         for entry in running.values {
@@ -108,12 +108,12 @@ final class RunningSteps {
         sweepAt = max(64, cancelled.count * 2)
     }
 
-    // Restores the earlier values, except that numbers are not used twice.
+    // Restores the earlier values, except that numbers are not reused.
     func takeBack(to earlier: RunningSteps) {
         assign(earlier)
     }
 
-    // Forgets everything. The result has a fixed order: running steps, then unsettled actions.
+    // Removes everything. The result has a fixed order: running steps, then unsettled actions.
     func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
         let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
         let actions = unsettled.keys.sorted { $0.number < $1.number }

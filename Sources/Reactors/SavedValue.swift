@@ -19,7 +19,7 @@ public struct SavedValue {
         self.decoder = decoder
     }
 
-    /// Reads it as a value of this type.
+    /// Decodes it as a value of this type.
     ///
     /// - Throws: the error of decoding; its message names the position in the value.
     public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {

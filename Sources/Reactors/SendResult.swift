@@ -4,10 +4,10 @@ public struct SendResult: Hashable, Sendable {
     /// and when the session has ended.
     public let accepted: Bool
 
-    /// The version that its synchronous part reached; the present one when it was not accepted.
+    /// The version after its synchronous part; the current one if it was not accepted.
     public let version: UInt64
 
-    /// Makes a result, for a substitute of a host.
+    /// Makes a result, for a test double of a host.
     public init(accepted: Bool, version: UInt64) {
         self.accepted = accepted
         self.version = version

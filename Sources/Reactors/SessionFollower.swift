@@ -1,8 +1,8 @@
-/// Receives every event of a host at once, inside the turn. It must not call the host.
+/// Receives every event of a host at once, within the turn. It must not call the host.
 package protocol SessionFollower<R>: AnyObject, Sendable {
     associatedtype R: Reactor
 
-    /// The session begins; `state` is its shown state.
+    /// The session starts; `state` is its shown state.
     func began(with state: R.State)
 
     /// Records an event; `state` is the shown one after a mutation or an injection.

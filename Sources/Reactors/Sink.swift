@@ -1,10 +1,10 @@
-/// The way back into the session for the asynchronous part of an effect.
+/// Sends elements of the asynchronous part of an effect to the session.
 ///
-/// Every call waits until the session has received the element, which bounds how far an effect can
-/// run ahead. Sinks never keep their session alive: once it is released, or once the step has ended
-/// or was cancelled, elements are dropped and reported, and the call returns `false`.
+/// Every call waits until the session has received the element, so that an effect cannot run far
+/// ahead. Sinks never keep their session alive: once it is released, or once the step has ended or
+/// was cancelled, elements are dropped and reported, and the call returns `false`.
 public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
-    /// The session's clock. Wait on this one, so that tests can control the time.
+    /// The session's clock. Use this one for waits, so that tests can control the time.
     public let clock: any Clock<Duration>
 
     private let deliver: @Sendable (Mutation) async -> Bool
@@ -20,7 +20,7 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
         emitActivity = emit
     }
 
-    /// Applies a mutation and returns afterwards: in a server, when it is committed.
+    /// Applies a mutation, then returns: in a server, after the commit.
     ///
     /// - Returns: whether it was accepted; `false` after the end or the cancellation of this step.
     ///   A mutation that `transform(mutation:)` dropped counts as accepted.
@@ -31,7 +31,7 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     @discardableResult
     public func callAsFunction(_ mutation: Mutation) async -> Bool { await deliver(mutation) }
 
-    /// Emits an activity and returns afterwards.
+    /// Emits an activity, then returns.
     ///
     /// - Returns: whether it was accepted; `false` after the end or the cancellation of this step.
     @discardableResult

@@ -1,15 +1,15 @@
 /// The actions that were sent to a stubbed session.
 package struct StubRecording<Action> {
-    // Precedent: no test reads more; beyond it the oldest are dropped.
+    // Precedent: no test reads more; beyond it the oldest actions are dropped.
     private static var limit: Int { 10_000 }
 
-    /// In order; at least the newest 10 000.
+    /// The actions in order; at least the newest 10 000.
     package private(set) var actions: [Action] = []
 
     package init() {}
 
     package mutating func append(_ action: Action) {
-        // In halves: removing one from the front of an array moves all the others.
+        // By halves: removing one action from the front of an array moves all others.
         if actions.count >= 2 * Self.limit { actions.removeFirst(Self.limit) }
         actions.append(action)
     }

@@ -1,8 +1,8 @@
-/// Marks an enum whose JSON says its case beside the case's fields, in `type`.
+/// Marks an enum whose JSON contains the case's name in `type`, beside the case's fields.
 ///
-/// Swift synthesises `{"alert":{"message":"Hello"}}` for an enum; this project's JSON coder
-/// writes and reads a conforming one as `{"type":"alert","message":"Hello"}`. Nothing is to be
-/// implemented, and other coders (`JSONEncoder`, for one) see Swift's own form:
+/// Swift synthesises `{"alert":{"message":"Hello"}}` for an enum; this project's JSON coder writes
+/// and reads a conforming enum as `{"type":"alert","message":"Hello"}`. Conformance needs no code,
+/// and other coders (such as `JSONEncoder`) use Swift's own form:
 ///
 /// ```swift
 /// enum Action: TaggedCodable {
@@ -11,8 +11,8 @@
 /// }
 /// ```
 ///
-/// An associated value without a label is called `_0`, `_1`, … by Swift. SE-0295's own means
-/// give it a name, and the case too:
+/// Swift names an associated value without a label `_0`, `_1`, … The mechanism of SE-0295 can
+/// rename it, and the case too:
 ///
 /// ```swift
 /// enum Action: TaggedCodable {
@@ -25,13 +25,14 @@
 /// - A missing optional value is `nil`; fields that the case does not have are ignored.
 /// - No field of a case may itself be called `type`: encoding and decoding such a case fails
 ///   with an error.
-/// - A `type` that is none of the cases is refused. Where the enum's own `CodingKeys` are
-///   `CaseIterable` the refusal lists them.
-/// - An enum with raw values is coded as its raw value: the marker changes nothing.
-/// - A struct or a class that conforms, or an enum that is coded by hand in another shape than
+/// - A `type` that names no case is refused. If the enum's own `CodingKeys` are `CaseIterable`, the
+///   refusal lists them.
+/// - An enum with raw values is encoded as its raw value: the marker changes nothing.
+/// - A struct or a class that conforms, or an enum with a hand-written coding in another shape than
 ///   Swift's, fails to encode and decode with an error.
-/// - The marker is detected when the coder gets the value itself: as the root, or as a field, element
-///   or wrapped value. `init(from:)` called by hand with another type's decoder reads Swift's form.
+/// - The marker is detected if the coder gets the value itself: as the root, or as a field, element
+///   or wrapped value. A direct call of `init(from:)` with another type's decoder reads Swift's
+///   form.
 ///
 /// Source: [SE-0295](https://github.com/swiftlang/swift-evolution/blob/main/proposals/0295-codable-synthesis-for-enums-with-associated-values.md).
 public protocol TaggedCodable: Codable {}

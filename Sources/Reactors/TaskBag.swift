@@ -7,8 +7,8 @@ final class TaskBag: Sendable {
         case source(Int)
     }
 
-    // Why a lock: a host's initialiser must add tasks that already capture the host, and may not
-    // access the host's own state then. Without the lock a task that ends at once could interleave.
+    // Why a lock: a host's initialiser must add tasks that capture the host, and cannot access the
+    // host's own state after that. Without the lock a task that ends at once could interleave.
     private let tasks = Mutex<[Key: Task<Void, Never>]>([:])
 
     func add(_ task: Task<Void, Never>, as key: Key) {

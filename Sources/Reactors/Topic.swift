@@ -8,7 +8,7 @@
 /// topics.publish(user, to: .currentUser)
 /// ```
 ///
-/// Two topics with one name but different types are two topics. Over HTTP a topic is only a name: a
+/// Topics with the same name but different types are different. Over HTTP a topic is only a name: a
 /// posted value is decoded once for every type that has a listener under that name.
 ///
 /// A topic that remembers keeps its newest value on each ``TopicBus``. A session that starts later

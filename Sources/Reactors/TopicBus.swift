@@ -12,26 +12,28 @@ import Synchronization
 /// let count = topics.publish(user, to: .currentUser).sessions
 /// ```
 ///
-/// Every listening session gets each value once, all sessions in the same order, and each applies it
-/// at some point of its own order.
+/// Every listening session gets each value once, all sessions in the same order; each session
+/// applies it at some point between its own actions.
 ///
-/// Limit: at most ``limit`` values wait for a session. One that falls behind by more applies the
-/// waiting values, then its source fails with ``ReaderTooSlow`` (a record) and the session continues
-/// without the topic: nothing is left out in the middle, and no publisher ever waits for a reader.
+/// Limit: at most ``limit`` values wait for a session. A session that is further behind applies the
+/// waiting values, then its source fails with ``ReaderTooSlow`` (recorded) and the session
+/// continues without the topic: no value is left out before that, and no publisher waits for a
+/// reader.
 ///
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
 /// the oldest publication is forgotten.
 public final class TopicBus: Sendable {
     /// The maximal number of values of a topic that wait for one session.
     ///
-    /// Precedent: ReactorKit's subjects have no limit. Tens of values between two turns are many.
+    /// Precedent: ReactorKit's subjects have no limit. Even tens of values between two turns are
+    /// unusual.
     public static var limit: Int { 1024 }
 
     /// The maximal number of values kept for remembering topics without a listener.
     public static var rememberedLimit: Int { 10_000 }
 
-    // Why a lock: publishers and sessions run anywhere. Without it two values could reach two
-    // sessions in different orders, and a value could be pushed to a reader that is just leaving.
+    // Why a lock: publishers and sessions run in any isolation. Without it two values could reach
+    // two sessions in different orders, and a value could be pushed to a reader that is leaving.
     private let channels = Mutex(TopicChannels())
 
     /// Makes a bus without listeners.
@@ -39,8 +41,8 @@ public final class TopicBus: Sendable {
 
     /// Sends a value to every session that listens to the topic.
     ///
-    /// Returns at once: the sessions apply it after their present turns. Callable from anywhere,
-    /// also from an effect or an observer.
+    /// Returns at once: the sessions apply it after their current turns. Callable from any
+    /// isolation, also from an effect or an observer.
     ///
     /// - Returns: the number of sessions, and a way to wait for them.
     @discardableResult
@@ -62,7 +64,7 @@ public final class TopicBus: Sendable {
     ) throws -> TopicDelivery? {
         let decodings = channels.withLock { $0.decodings(of: name) }
         guard !decodings.isEmpty else { return nil }
-        // Not under the lock, because it is user code.
+        // Not under the lock, because this calls user code.
         let publications = try decodings.map { try $0(decoder) }
         let delivery = TopicDelivery()
         channels.withLock { channels in
@@ -71,7 +73,7 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
-    /// Makes a topic that remembers accept values before it has a listener.
+    /// Makes a remembering topic accept values before it has a listener.
     func announce<Element: Sendable>(
         _ topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) {
@@ -96,7 +98,7 @@ public final class TopicBus: Sendable {
     }
 }
 
-/// Decodes a value as any requested type, independent of its original form.
+/// Decodes a value as any requested type.
 package protocol TopicDecoder {
     /// The value as `type`.
     func decode<Element: Decodable>(_ type: Element.Type) throws -> Element

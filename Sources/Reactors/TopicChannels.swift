@@ -1,14 +1,14 @@
-/// The readers of all topics of a bus. Used under its lock.
+/// The readers of all topics of a bus. Accessed under its lock.
 struct TopicChannels {
     /// Decodes one value, and returns how to publish it.
     typealias Decoding = @Sendable (any TopicDecoder) throws -> Publication
     typealias Publication = @Sendable (inout TopicChannels, TopicDelivery) -> Void
 
-    // One per name and element type. A class, so that a change costs no copy of the readers.
+    // One channel per name and element type. A class, so that a change does not copy the readers.
     private class Channel {
         var decoding: Decoding?
         var remembers = false
-        /// The count of publications at the newest one; orders remembered values.
+        /// The number of the newest publication; orders remembered values.
         var publication: UInt64 = 0
         var readerCount: Int { 0 }
         var hasValue: Bool { false }
@@ -52,7 +52,7 @@ struct TopicChannels {
         _ element: Element, to topic: Topic<Element>, _ delivery: TopicDelivery
     ) {
         if topic.remembers { remember(topic) }
-        // A reader that is over stays until its source leaves: a feed that is over ignores values.
+        // An ended reader stays until its source leaves: an ended feed ignores values.
         guard let channel = channel(of: topic) else { return }
         if channel.remembers {
             publications += 1
@@ -73,7 +73,7 @@ struct TopicChannels {
         lastReader += 1
         if topic.remembers { remember(topic) }
         let channel = channel(of: topic) ?? make(for: topic)
-        // Generic code does not know whether its element is Decodable; another listener may.
+        // Generic code cannot see whether its element is Decodable; another listener may know.
         channel.decoding = channel.decoding ?? decoding
         channel.readers[lastReader] = feed
         return (lastReader, channel.newest)

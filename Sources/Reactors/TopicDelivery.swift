@@ -16,13 +16,13 @@ public final class TopicDelivery: Sendable {
 
     init() {}
 
-    /// The number of sessions that it was sent to.
+    /// The number of sessions that receive it.
     public var sessions: Int { state.withLock { $0.handed } }
 
-    /// Returns when every session that it was sent to has applied it (in a server: committed it) or
-    /// has ended, or when the calling task is cancelled.
+    /// Returns when every receiving session has applied it (in a server: committed it) or has
+    /// ended, or when the calling task is cancelled.
     ///
-    /// - Returns: how many have applied it by then.
+    /// - Returns: The number of sessions that have applied it by then.
     @discardableResult
     public func applied() async -> Int {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
@@ -56,7 +56,7 @@ public final class TopicDelivery: Sendable {
     }
 }
 
-/// One session's share in a delivery. Its release is the report, so that no report can be lost.
+/// One session's share in a delivery. Its release is the report, so no report can be lost.
 final class TopicShare: Sendable {
     private let delivery: TopicDelivery
     private let applied = Atomic(false)

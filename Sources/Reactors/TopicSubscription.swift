@@ -4,7 +4,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     private let topic: Topic<Element>
     private let reader: UInt64
     private let stream: ReactorStream<TopicEnvelope<Element>>
-    /// The newest value before those of the stream, of a topic that remembers.
+    /// The newest value before those of the stream, for a topic that remembers.
     let present: Element?
 
     init(
@@ -18,7 +18,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         self.stream = stream
     }
 
-    /// Passes on every value until the session wants no more.
+    /// Passes on every value until the session stops.
     ///
     /// - Parameter deliver: returns when the session has received the value; returns whether to
     ///   continue.

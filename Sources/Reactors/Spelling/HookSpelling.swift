@@ -62,7 +62,7 @@ public protocol _HookSpelling: _ReactorState {
     /// A near miss; Reactor does not read it.
     var stateVersion: _InstanceStateVersion { get }
 
-    /// Unavailable where the reactor has a near miss; the message names what is missing.
+    /// Unavailable if the reactor has a near miss; the message names the missing part.
     static var _hookSpelling: Void { get }
 }
 

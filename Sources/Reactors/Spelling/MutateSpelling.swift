@@ -54,7 +54,7 @@ public protocol _MutateSpelling: _ReactorState {
         state: inout _InoutMutateState, action: _InoutMutateArgument
     ) async throws -> _InoutMutateResult
 
-    /// Unavailable where the reactor has a near miss; the message names what is missing.
+    /// Unavailable if the reactor has a near miss; the message names the missing part.
     static var _mutateSpelling: Void { get }
 }
 

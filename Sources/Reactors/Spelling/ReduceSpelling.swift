@@ -113,7 +113,7 @@ public protocol _ReduceSpelling: _ReactorState {
         into state: inout _IntoMutationReduceState, mutation: _IntoMutationReduceArgument
     ) async throws -> _IntoMutationReduceResult
 
-    /// Unavailable where the reactor has a near miss; the message names what is missing.
+    /// Unavailable if the reactor has a near miss; the message names the missing part.
     static var _reduceSpelling: Void { get }
 }
 

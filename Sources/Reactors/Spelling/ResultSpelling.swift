@@ -1,20 +1,20 @@
-// `mutate` and `reduce` with the right labels, and a result or a `throws` that they must not have.
+// `mutate` and `reduce` with the right labels, but a result or a `throws` that is not allowed.
 
 /// Refuses a `mutate` with a wrong result when a reactor is compiled.
 public protocol _MutateResult: _ReactorState {
-    /// The result of `mutate(action:)`; of the default, an effect.
+    /// The result of `mutate(action:)`; for the default, an effect.
     associatedtype _MutateValue
     /// The type of error of `mutate(action:)`.
     associatedtype _MutateFailure: Error
-    /// The result of `mutate(state:action:)`; of the default, an effect.
+    /// The result of `mutate(state:action:)`; for the default, an effect.
     associatedtype _StateMutateValue
     /// The type of error of `mutate(state:action:)`.
     associatedtype _StateMutateFailure: Error
 
-    /// `Reactor`'s requirement, whatever it returns.
+    /// `Reactor`'s requirement with any result.
     @_disfavoredOverload
     func mutate(action: Action) async throws(_MutateFailure) -> _MutateValue
-    /// `Reactor`'s requirement, whatever it returns.
+    /// `Reactor`'s requirement with any result.
     @_disfavoredOverload
     func mutate(state: State, action: Action) async throws(_StateMutateFailure)
         -> _StateMutateValue
@@ -24,7 +24,7 @@ public protocol _MutateResult: _ReactorState {
 }
 
 extension _MutateResult {
-    /// One of them has another result, or throws.
+    /// One of them has a wrong result, or throws.
     @available(
         *, unavailable,
         message: "mutate must return Effect<Mutation> (or Observable<Mutation>), and not throw"
@@ -43,29 +43,29 @@ where
 
 /// Refuses a `reduce` with a wrong result when a reactor is compiled.
 public protocol _ReduceResult: _ReactorState {
-    /// The result of `reduce(state:mutation:)`; of the default, a state.
+    /// The result of `reduce(state:mutation:)`; for the default, a state.
     associatedtype _ReduceValue
-    /// The type of its error.
+    /// The type of error of `reduce(state:mutation:)`.
     associatedtype _ReduceFailure: Error
-    /// The result of the form that changes the state in place; of the default, none.
+    /// The result of the in-place form; for the default, none.
     associatedtype _InPlaceValue
-    /// The type of its error.
+    /// The type of error of the in-place form.
     associatedtype _InPlaceFailure: Error
 
-    /// `Reactor`'s requirement, whatever it returns.
+    /// `Reactor`'s requirement with any result.
     @_disfavoredOverload
     func reduce(state: State, mutation: Mutation) async throws(_ReduceFailure) -> _ReduceValue
-    /// `Reactor`'s requirement, whatever it returns.
+    /// `Reactor`'s requirement with any result.
     @_disfavoredOverload
     func reduce(state: inout State, mutation: Mutation) async throws(_InPlaceFailure)
         -> _InPlaceValue
 
-    /// Unavailable unless the one returns a state, the other nothing, and neither throws.
+    /// Unavailable unless the first returns a state, the second nothing, and neither throws.
     static var _reduceResult: Void { get }
 }
 
 extension _ReduceResult {
-    /// One of them has another result, or throws.
+    /// One of them has a wrong result, or throws.
     @available(
         *, unavailable,
         message: """
