@@ -2,19 +2,19 @@ public import Reactors
 
 /// A cycler that receives actions as values, so that a server can host it.
 public protocol ActionCycler: Cycler {
-    /// The actions that it can receive.
+    /// The actions that the cycler can receive.
     associatedtype Action: Sendable
 
     /// Runs an action.
     ///
     /// The part before its first suspension is the action's synchronous part: a server replies when
-    /// that is committed. It runs in the isolation of its caller, throughout.
+    /// that part is committed. The whole action runs in the isolation of its caller.
     ///
     /// In a server it resumes after a suspension when all of its earlier commits are in the
     /// journal; see ``Cycler/saved()``.
     ///
-    /// - Throws: errors of its dispatches. A host refuses an action that throws in its synchronous
-    ///   part; a later error is a failure of a running action.
+    /// - Throws: Errors of its dispatches. A host refuses an action that throws in its synchronous
+    ///   part; a later error is recorded as a failure of a running action.
     nonisolated(nonsending) func receive(_ action: Action) async throws
 
     /// The external streams that this cycler listens to: each element is an action.
@@ -26,19 +26,19 @@ public protocol ActionCycler: Cycler {
 
     /// The version of the saved form of states.
     ///
-    /// Raise it when a change to `State` makes saved values unreadable or wrong, and convert the
+    /// Increase it when a change to `State` makes saved values unreadable or wrong, and convert the
     /// old form in ``migrate(state:)``. Default: 1.
     static var stateVersion: Int { get }
 
     /// Makes a state from one that was saved with an earlier ``stateVersion``.
     ///
-    /// Default: decodes it unchanged. An error quarantines the session, its data untouched, until a
-    /// later deployment can read it.
+    /// Default: decodes it unchanged. An error quarantines the session with its data unchanged,
+    /// until a later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
-    /// Decides about an action that was waiting when the process ended.
+    /// Decides about an action that was suspended when the process ended.
     ///
-    /// Default: `Recovery.abandon`, which never does a thing twice. Either way it is a record.
+    /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded.
     func recovery(of action: Action) -> Recovery
 }
 
@@ -46,16 +46,16 @@ extension ActionCycler {
     /// An external stream for this cycler; its elements are actions.
     public typealias Source = ReactorSource<Action, Never>
 
-    /// No streams.
+    /// No sources.
     public var sources: [Source] { [] }
 
-    /// 1.
+    /// Version 1.
     public static var stateVersion: Int { 1 }
 
     /// Fails: a state that is not `Decodable` is never saved.
     public static func migrate(state saved: SavedValue) throws -> State { throw NotSaved() }
 
-    /// Abandoned.
+    /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
 }
 

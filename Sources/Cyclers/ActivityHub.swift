@@ -7,7 +7,8 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
 
     var readerCount: Int { readers.count }
 
-    /// Numbers an emission: a reader that is added before its delivery does not get it.
+    /// Numbers a new emission: a reader that is added after this, but before the delivery, does not
+    /// receive it.
     func number() -> UInt64 {
         lastEmission += 1
         return lastEmission
@@ -30,7 +31,7 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
     func finishAll() { readers.finishAll() }
 }
 
-/// A hub whose type of activities the storage does not know.
+/// A hub of an activity type that the storage does not know.
 protocol ActivityHubProtocol: AnyObject {
     func finishAll()
 }

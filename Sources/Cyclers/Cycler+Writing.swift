@@ -1,10 +1,10 @@
 extension Cycler {
-    /// Changes the state: one version and one notification, whatever the closure writes.
+    /// Changes the state: one version and one notification, regardless of the number of writes.
     ///
-    /// If the closure writes nothing there is neither. If it throws, the state, the version and the
-    /// emitted activities are as if it had not been called; loggers are called. A commit within a
-    /// commit is part of the outer one, and can fail separately. `state.value` is the working copy,
-    /// in the closure's argument as well as in ``state``.
+    /// If the closure writes nothing, there is neither. If it throws, the state, the version and
+    /// the emitted activities are as before the call; loggers are called. A commit within a commit
+    /// is part of the outer one, and can fail separately. `state.value` is the working copy, in the
+    /// closure's argument as well as in ``state``.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -12,7 +12,7 @@ extension Cycler {
     ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - mutate: gets the storage to which it writes.
+    ///   - mutate: Receives the storage to which it writes.
     /// - Throws: the error of the closure.
     public func commit<Failure: Error>(
         _ name: String = "", _ description: String = "", file: StaticString = #fileID,
@@ -32,10 +32,10 @@ extension Cycler {
     /// commit { state in state.count += 1 }
     /// ```
     ///
-    /// The closure has a copy of the state, which replaces it when the closure returns; it is a
-    /// version even if it is equal. In the closure ``state`` is unchanged, and another commit is
-    /// dropped: its closure is not called, and loggers get `didDrop`. If the closure throws, nothing
-    /// is changed.
+    /// The closure has a copy of the state, which replaces the state when the closure returns; that
+    /// is a version even if it is equal. During the closure ``state`` is unchanged, and another
+    /// commit is dropped: its closure is not called, and loggers receive `didDrop`. If the closure
+    /// throws, nothing is changed.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -43,8 +43,8 @@ extension Cycler {
     ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - mutate: gets the state. A closure without types that fits ``MutableStorage`` as well gets
-    ///     the storage; `(state: inout State)` selects this form.
+    ///   - mutate: Receives the state. A closure without types that also fits ``MutableStorage``
+    ///     receives the storage; `(state: inout State)` selects this form.
     /// - Throws: the error of the closure.
     @_disfavoredOverload
     public func commit<Failure: Error>(
@@ -59,7 +59,7 @@ extension Cycler {
         _ = try core.commitInPlace(call, mutate)
     }
 
-    /// Replaces the present state: always a version, even if it is equal.
+    /// Replaces the current state: always a version, even if it is equal.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -79,9 +79,9 @@ extension Cycler {
         _ = core.commit(call) { core.replace(newState) }
     }
 
-    /// Emits an activity; it is no version and is not stored.
+    /// Emits an activity; it makes no version and is not stored.
     ///
-    /// In a commit it is delivered after the commit, and never if that fails.
+    /// Within a commit it is delivered after the commit, and never if the commit fails.
     public func emit(
         _ activity: Activity, file: StaticString = #fileID, function: StaticString = #function,
         line: UInt = #line
@@ -93,13 +93,13 @@ extension Cycler {
                 dispatch: core.currentDispatch, file: file, function: function, line: line))
     }
 
-    /// Runs an action without waiting.
+    /// Runs an action synchronously.
     ///
-    /// It is one turn: observers are notified at its end, so a subscriber's reaction to its first
-    /// commit comes after its last.
+    /// It is one turn: observers are notified at its end, so a subscriber's reaction to the
+    /// action's first commit comes after its last commit.
     ///
     /// A closure that keeps its context, to continue later, calls ``CyclerContext/complete()`` when
-    /// the action is complete; loggers get `didDispatch` then, otherwise at the end.
+    /// the action is complete; loggers then receive `didDispatch`, otherwise at the end.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -107,7 +107,7 @@ extension Cycler {
     ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - action: gets a context that holds this cycler weakly.
+    ///   - action: Receives a context that holds this cycler weakly.
     /// - Returns: the result of the closure.
     /// - Throws: the error of the closure; its earlier commits stay.
     @discardableResult
@@ -130,9 +130,10 @@ extension Cycler {
         }
     }
 
-    /// Runs an action that waits, in the isolation of its caller.
+    /// Runs an asynchronous action in the isolation of its caller.
     ///
-    /// Other code can run during its suspensions. Loggers get `didDispatch` when the closure ends.
+    /// Other code can run during its suspensions. Loggers receive `didDispatch` when the closure
+    /// ends.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -140,8 +141,8 @@ extension Cycler {
     ///   - file: the file of the call, for loggers. Default: the caller's.
     ///   - function: the function of the call, likewise.
     ///   - line: the line of the call, likewise.
-    ///   - action: gets a context; its commits are logged with this dispatch's number, and do
-    ///     nothing once the cycler is released.
+    ///   - action: Receives a context; its commits are logged with this dispatch's number, and have
+    ///     no effect once the cycler is released.
     /// - Returns: the result of the closure.
     /// - Throws: the error of the closure; its earlier commits stay.
     @discardableResult
@@ -164,15 +165,15 @@ extension Cycler {
     /// Waits until all earlier commits are saved: in a server, in its journal. In a process without
     /// a server it only yields.
     ///
-    /// For side effects that must come later: an action that charges a card commits its intention,
-    /// waits here, then charges. Not in a `commit`, and not in a synchronous dispatch.
+    /// For side effects that must follow a commit: an action that charges a card commits its
+    /// intention, waits here, then charges. Not allowed in a `commit` or a synchronous dispatch.
     ///
-    /// - Returns: whether they are saved; `false` when the journal could not save one, which has
-    ///   cancelled this action, or when the session has ended. Then nothing is committed or emitted
-    ///   any more.
+    /// - Returns: Whether they are saved; `false` if the journal could not save a commit, which
+    ///   cancels this action, or if the session has ended. The action then can neither commit nor
+    ///   emit.
     @discardableResult
     public nonisolated(nonsending) func saved() async -> Bool {
-        // Why that is enough: a host resumes an action when its commits are stored.
+        // This suffices: a host resumes an action when its commits are stored.
         await Task.yield()
         return !state.core.isEnded
     }

@@ -1,5 +1,5 @@
 // Design: an alternative form of a reactor. The storage's core notifies observers in order and
-// rolls back failing commits; a cycler is the type that owns the storage.
+// rolls back failed commits; a cycler is the type that owns the storage.
 
 /// The types of a cycler; a cycler declares them inside itself.
 ///
@@ -12,7 +12,7 @@ public protocol CyclerTypes {
     associatedtype Activity: Sendable = Never
 }
 
-/// An object with a state that its own methods write, by `commit` and `dispatch`.
+/// An object with a state that its own methods change, by `commit` and `dispatch`.
 ///
 /// ```swift
 /// final class ViewModel: Cycler {
@@ -30,8 +30,8 @@ public protocol CyclerTypes {
 /// }
 /// ```
 ///
-/// A commit is one version and one notification, whatever it writes. There are no locks: a cycler
-/// belongs to the actor, or the main actor, that made it, and the compiler watches that.
+/// A commit is one version and one notification, regardless of the number of writes. There are no
+/// locks: a cycler belongs to the isolation that made it, and the compiler enforces this.
 public protocol Cycler: CyclerTypes, AnyObject {
     /// The state. Make one storage and keep it: observers identify the cycler by it.
     var state: Storage<State> { get }

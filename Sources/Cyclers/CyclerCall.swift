@@ -3,16 +3,16 @@ public struct DispatchID: Hashable, Sendable {
     /// The count of the cycler's dispatches, from 1.
     public let number: UInt64
 
-    /// Makes one, for a substitute of a cycler.
+    /// Makes an identifier, for a test double of a cycler.
     public init(number: UInt64) { self.number = number }
 }
 
 /// The source location of a `dispatch`, `commit` or `emit`, and the dispatch that it belongs to.
 public struct CyclerCall: Sendable {
-    /// The dispatch itself, or the one in which a commit or an emission was made.
+    /// The number of the dispatch itself, or of the dispatch that contains the commit or emission.
     ///
-    /// `nil` outside of one. A commit of an asynchronous dispatch is attributed to it if it is made
-    /// through the dispatch's context.
+    /// `nil` outside a dispatch. A commit of an asynchronous dispatch is attributed to it if it is
+    /// made through the dispatch's context.
     public var dispatch: DispatchID?
 
     /// The name given by the caller. Empty by default.
@@ -30,7 +30,7 @@ public struct CyclerCall: Sendable {
     /// The line of the call.
     public var line: UInt
 
-    /// Makes one, for a substitute of a cycler.
+    /// Makes a call, for a test double of a cycler.
     public init(
         dispatch: DispatchID? = nil, name: String = "", description: String = "",
         file: StaticString, function: StaticString, line: UInt
@@ -46,21 +46,21 @@ public struct CyclerCall: Sendable {
 
 /// The outcome of a commit.
 public enum CommitOutcome: Sendable {
-    /// It wrote something and made this version.
+    /// The commit wrote something and made this version.
     case committed(version: UInt64)
 
-    /// It wrote nothing: no version, no notification.
+    /// The commit wrote nothing: no version, no notification.
     case unchanged
 
-    /// It wrote within another commit, which makes a version when it ends, or fails.
+    /// The commit wrote within another commit, which makes a version when it ends, or fails.
     case joined
 
-    /// It threw this error and changed nothing.
+    /// The commit threw this error and changed nothing.
     case failed(any Error)
 }
 
-/// A call that was dropped: its context's owner is released or its action is complete, or it is a
-/// commit within one that changes the state in place.
+/// A dropped call: its context's owner is released, or its action is complete, or it is a commit
+/// within one that changes the state in place.
 public enum DroppedCall: String, Hashable, Sendable {
     /// A `commit`; its closure was not called.
     case commit

@@ -1,10 +1,11 @@
 /// The context of a dispatched action. It holds its cycler weakly.
 ///
-/// Once the cycler is released, or the action is complete, it commits and emits nothing: each call
-/// returns so, and loggers get it as dropped. It belongs to the cycler's isolation.
+/// Once the cycler is released, or the action is complete, calls have no effect: they report it in
+/// their result, and loggers receive them as dropped. The context belongs to the cycler's
+/// isolation.
 public final class CyclerContext<Owner: Cycler> {
     private weak var owner: Owner?
-    // Not the owner: the storage outlives it here, so that `currentState` is always defined.
+    // Not the owner: the context keeps the storage alive, so that `currentState` is always defined.
     private let storage: Storage<Owner.State>
 
     /// The dispatch of this context.
@@ -19,10 +20,11 @@ public final class CyclerContext<Owner: Cycler> {
         self.call = call
     }
 
-    /// The present state; once the cycler is released, its last one.
+    /// The current state; once the cycler is released, its last state.
     public var currentState: Owner.State { storage.value }
 
-    /// Runs the closure only if the cycler exists, and retains it until the closure has ended.
+    /// Runs the closure only if the cycler exists, and retains the cycler until the closure has
+    /// ended.
     ///
     /// - Returns: the result of the closure; `nil` if it was not run.
     /// - Throws: the error of the closure.
@@ -75,7 +77,7 @@ public final class CyclerContext<Owner: Cycler> {
         return try storage.core.commitInPlace(call, mutate)
     }
 
-    /// Replaces the present state.
+    /// Replaces the current state.
     ///
     /// - Returns: whether it was replaced.
     @discardableResult
@@ -121,7 +123,7 @@ public final class CyclerContext<Owner: Cycler> {
     }
 
     /// Completes the action: for a synchronous dispatch whose closure has kept its context. A
-    /// second call changes nothing.
+    /// second call has no effect.
     public func complete() { complete(nil) }
 
     func complete(_ error: (any Error)?) {

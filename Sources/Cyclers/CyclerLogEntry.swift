@@ -2,8 +2,8 @@ internal import Reactors
 
 /// One line of a cycler's log, as delivered by ``Cycler/log(buffer:)``.
 ///
-/// Values are texts, made by `String(describing:)`: a log crosses isolations, and values of key
-/// paths need not be `Sendable`.
+/// Values are texts, made by `String(describing:)`: entries are sent to other isolations, and
+/// values of key paths need not be `Sendable`.
 public struct CyclerLogEntry: Sendable {
     /// The event.
     public enum Event: Sendable {
@@ -21,14 +21,14 @@ public struct CyclerLogEntry: Sendable {
         case didReplace(value: String)
         /// An activity was emitted.
         case didEmit(activity: String)
-        /// A call was dropped because its cycler was gone.
+        /// A call was dropped; see ``DroppedCall``.
         case didDrop(DroppedCall)
     }
 
     /// The event.
     public let event: Event
 
-    /// The source location; `nil` for changes, which belong to the commit around them.
+    /// The source location; `nil` for changes, which belong to the surrounding commit.
     public let call: CyclerCall?
 }
 

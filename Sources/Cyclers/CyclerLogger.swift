@@ -1,14 +1,15 @@
 /// Receives the events of a cycler, in order. Every method has a default that does nothing.
 ///
-/// Called synchronously, in the isolation of the cycler: copy the needed values and return. Slow
-/// readers use ``Cycler/log(buffer:)`` instead, which delays nobody. A logger may read the cycler
-/// and write to it; its writes are delivered after the present event.
+/// Called synchronously, in the isolation of the cycler: copy the needed values and return. For
+/// slow readers use ``Cycler/log(buffer:)``, which delays no other observer. A logger may read the
+/// cycler and write to it; its writes are delivered after the current event.
 ///
 /// For one dispatch with one commit: `willDispatch`, `willMutate`, `didChange` for each key path,
 /// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are notified
 /// between its last `didChange` or `didReplace` and its `didMutate`.
 ///
-/// A logger is added to one storage or cycler; one that serves several is made with their names.
+/// A logger is added to one storage or cycler. A logger that serves several is made with their
+/// names.
 public protocol CyclerLogger {
     /// An action begins; ``CyclerCall/dispatch`` is its own number.
     func willDispatch(_ call: CyclerCall)

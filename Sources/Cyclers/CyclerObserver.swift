@@ -10,7 +10,7 @@ package protocol StorageObserver<State>: AnyObject, CyclerLogger {
 
     /// A commit made this version with this state.
     ///
-    /// - Parameter call: nil for a write that is no `commit`.
+    /// - Parameter call: Nil for a write that is not a `commit`.
     func committed(_ state: State, version: UInt64, by call: CyclerCall?)
 }
 

@@ -9,15 +9,15 @@ public final class CyclerParent<Parent: Cycler> {
     // actions.
     private var linkedMailbox: AnyObject?
 
-    /// Makes a link without a parent, or to `cycler`.
+    /// Makes a link to `cycler`, or without a parent.
     public init(_ cycler: Parent? = nil) { self.cycler = cycler }
 
-    /// Replaces the parent; with `nil` there is none.
+    /// Replaces the parent; `nil` removes it.
     ///
     /// - Parameters:
     ///   - cycler: the parent.
-    ///   - retain: whether the link retains the parent. Default: it does not. If the parent retains
-    ///     its parts, both stay until another parent is linked.
+    ///   - retain: Whether the link retains the parent. Default: false. If the parent also retains
+    ///     its parts, both stay alive until another parent is linked.
     public func link(to cycler: Parent?, retain: Bool = false) {
         self.cycler = cycler
         retained = retain ? cycler : nil
@@ -39,8 +39,8 @@ extension CyclerParent where Parent: ActionCycler {
 package final class ParentMailbox<Action: Sendable>: Sendable {
     let deliver: @Sendable (Action) async throws -> Void
 
-    /// - Parameter deliver: returns when the parent has received the action, and throws
-    ///   ``CyclerParentMissing`` if there is none.
+    /// - Parameter deliver: Returns when the parent has received the action; throws
+    ///   ``CyclerParentMissing`` if there is no parent.
     package init(_ deliver: @escaping @Sendable (Action) async throws -> Void) {
         self.deliver = deliver
     }

@@ -3,7 +3,7 @@ struct LoggerList {
     private struct Entry {
         let number: UInt64
         var logger: any CyclerLogger
-        /// Whether its reader has left; a logger added by hand never does.
+        /// Whether its reader has left; nil for a logger that was added by a call.
         var departure: Departure?
         var finish: () -> Void = {}
     }
@@ -29,7 +29,8 @@ struct LoggerList {
         entries.removeAll { $0.number == number }
     }
 
-    /// Removes the loggers that were added by hand; those of streams stay until their reader leaves.
+    /// Removes the loggers that were added by calls; those of streams stay until their reader
+    /// leaves.
     mutating func removeAdded() {
         entries.removeAll { $0.departure == nil }
     }
@@ -46,7 +47,7 @@ struct LoggerList {
         entries.removeAll { $0.departure?.hasLeft == true }
     }
 
-    /// The present loggers: a called logger may add and remove others.
+    /// The current loggers: a called logger may add and remove others.
     var present: some Sequence<any CyclerLogger> { entries.lazy.map(\.logger) }
 
     mutating func finishAll() {

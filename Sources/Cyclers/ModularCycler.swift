@@ -1,4 +1,4 @@
-/// A cycler that is a part of another, and has some things done by it.
+/// A cycler that is a part of another one, and forwards some work to it.
 ///
 /// ```swift
 /// final class Row: ModularCycler {
@@ -17,22 +17,22 @@ public protocol ModularCycler: Cycler {
     /// The parent cycler.
     associatedtype Parent: Cycler
 
-    /// The link to the parent. Make one and keep it; the code that assembles the parts links it.
+    /// The link to the parent. Make it once; the code that assembles the parts sets its parent.
     var parent: CyclerParent<Parent> { get }
 }
 
 /// There is no parent: none was linked, or it was released.
 public struct CyclerParentMissing: Error, Hashable, Sendable {
-    /// Makes one, for a substitute of a cycler.
+    /// Makes an error, for a test double of a cycler.
     public init() {}
 }
 
 extension Cycler {
-    /// Makes a cycler a part of this one: links its ``ModularCycler/parent`` to this.
+    /// Makes a cycler a part of this one: links the part's ``ModularCycler/parent`` to this cycler.
     ///
     /// - Parameters:
     ///   - module: the part.
-    ///   - retainParent: whether the part retains this cycler. Default: it does not.
+    ///   - retainParent: Whether the part retains this cycler. Default: false.
     public func add<Part: ModularCycler>(module: Part, retainParent: Bool = false)
     where Part.Parent == Self {
         module.parent.link(to: self, retain: retainParent)
@@ -50,9 +50,9 @@ extension ModularCycler {
         return try act(cycler)
     }
 
-    /// Sends an action to the parent, which in a server is another session.
+    /// Sends an action to the parent, which is another session in a server.
     ///
-    /// - Throws: ``CyclerParentMissing`` before anything was done, or the parent's error.
+    /// - Throws: ``CyclerParentMissing`` without any effect, or the parent's error.
     public nonisolated(nonsending) func forward(_ action: Parent.Action) async throws
     where Parent: ActionCycler {
         if let mailbox = parent.mailbox { return try await mailbox.deliver(action) }

@@ -1,11 +1,11 @@
 /// A storage that can be written.
 ///
-/// Alone, each call is one version and one notification, and ``batchUpdate(_:)`` makes many of them
-/// one. Inside a commit, all writes become that commit's version.
+/// Used alone, each call is one version and one notification, and ``batchUpdate(_:)`` combines many
+/// calls into one. Inside a commit, all writes become that commit's version.
 ///
-/// Writing is immediate; a value that is written during a delivery is delivered next, so that every
-/// subscriber gets every version once and in order. A subscriber that writes on each delivery,
-/// without end, never lets the first call return.
+/// Writes apply immediately; a value that is written during a delivery is delivered next, so that
+/// every subscriber receives every version once and in order. If a subscriber writes on each
+/// delivery without end, the first call never returns.
 public final class MutableStorage<Value>: Storage<Value> {
     /// Replaces the whole value. Always a version, even if it is equal.
     public func replace(_ value: Value) {
@@ -14,7 +14,7 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     /// Changes the value in place. Always a version, even if it is equal.
     ///
-    /// The closure has a copy, which replaces the value when it returns: meanwhile
+    /// The closure has a copy, which replaces the value when it returns: until then
     /// ``Storage/value`` is unchanged, and other writes to this storage are dropped. If it throws,
     /// nothing is changed.
     ///
@@ -30,12 +30,12 @@ public final class MutableStorage<Value>: Storage<Value> {
         _ = core.commit(nil) { core.set(value, at: path) }
     }
 
-    /// Writes one key path if the value differs from the present one; otherwise does nothing.
+    /// Writes one key path if the value differs from the current one; otherwise has no effect.
     ///
     /// - Parameters:
     ///   - value: the new value.
     ///   - path: the key path.
-    ///   - comparer: whether two values, the present one and the new one, are the same.
+    ///   - comparer: Returns whether the current value and the new value are the same.
     public func updateIfChanged<Part>(
         _ value: Part, _ path: WritableKeyPath<Value, Part>, comparer: (Part, Part) -> Bool
     ) {
@@ -44,7 +44,7 @@ public final class MutableStorage<Value>: Storage<Value> {
         update(value, path)
     }
 
-    /// Writes one key path if the value is not equal to the present one.
+    /// Writes one key path if the value is not equal to the current one.
     public func updateIfChanged<Part: Equatable>(
         _ value: Part, _ path: WritableKeyPath<Value, Part>
     ) {
@@ -54,12 +54,12 @@ public final class MutableStorage<Value>: Storage<Value> {
 
     // Why disfavoured: `comparer: ==` fits both forms (seen on 6.3.1: "ambiguous use").
 
-    /// Writes one optional key path if the value differs: `nil` is the same as `nil` only.
+    /// Writes one optional key path if the value differs: `nil` is the same only as `nil`.
     ///
     /// - Parameters:
     ///   - value: the new value.
     ///   - path: the key path.
-    ///   - comparer: whether two values, the present one and the new one, are the same.
+    ///   - comparer: Returns whether the current value and the new value are the same.
     @_disfavoredOverload
     public func updateIfChanged<Part>(
         _ value: Part?, _ path: WritableKeyPath<Value, Part?>, comparer: (Part, Part) -> Bool
@@ -72,9 +72,9 @@ public final class MutableStorage<Value>: Storage<Value> {
         update(value, path)
     }
 
-    /// Makes one version and one notification of all writes of `update`; without writes, none.
+    /// Combines all writes of `update` into one version and one notification; without writes, none.
     ///
-    /// If it throws, the value is unchanged, and nobody is notified.
+    /// If it throws, the value is unchanged, and no observer is notified.
     public func batchUpdate<Failure: Error>(
         _ update: (MutableStorage<Value>) throws(Failure) -> Void
     ) throws(Failure) {

@@ -1,4 +1,4 @@
-/// A queue that is emptied before the call that filled it returns.
+/// A queue that is emptied before the call that added to it returns.
 struct Outbox<Entry> {
     private var entries: [Entry] = []
     private var head = 0
@@ -11,7 +11,8 @@ struct Outbox<Entry> {
             head = 0
             return nil
         }
-        // Subscribers that commit on every commit keep it from ever being empty.
+        // If subscribers commit on every commit, the queue is never empty: delivered entries are
+        // removed here.
         if head >= 64, head * 2 >= entries.count {
             entries.removeFirst(head)
             head = 0

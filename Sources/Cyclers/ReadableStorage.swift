@@ -1,6 +1,6 @@
 public import Reactors
 
-/// A storage that can be read and observed: a ``Storage``, or one derived from it.
+/// A storage that can be read and observed: a ``Storage``, or a storage derived from one.
 ///
 /// Other types cannot conform: only this module makes a ``StorageReading``.
 public protocol ReadableStorage<Value> {
@@ -18,14 +18,14 @@ public struct StorageReading<Value> {
 }
 
 extension ReadableStorage {
-    /// Calls `subscriber` with every value from now on, equal ones too, but not at once.
+    /// Calls `subscriber` with every later value, including equal ones; not with the current value.
     ///
     /// It is called in the storage's isolation, after the commit that wrote, for every version once
-    /// and in order; it may write, and add and remove subscribers.
+    /// and in order; it may write, and may add and remove subscribers.
     ///
-    /// - Returns: a token for removing it. Otherwise it stays as long as the storage, together with
-    ///   the objects that its closure retains: a closure that writes to its cycler should hold it
-    ///   weakly.
+    /// - Returns: A token for removing the subscriber. Unless it is removed, it stays as long as
+    ///   the storage, together with the objects that its closure retains: a closure that writes to
+    ///   its cycler should hold the cycler weakly.
     @discardableResult
     public func add(subscriber: @escaping (Value) -> Void) -> StorageToken {
         reading.subscribe(
@@ -35,9 +35,9 @@ extension ReadableStorage {
             }))
     }
 
-    /// Ends a subscription: it is not called again, even during a delivery.
+    /// Ends a subscription: the subscriber is not called again, even during a delivery.
     ///
-    /// Does nothing for a token that is unknown or was removed before.
+    /// Has no effect for a token that is unknown or was removed before.
     public func remove(subscriber token: StorageToken) { reading.unsubscribe(token) }
 
     /// A storage derived from this one: its value is `transform` applied to this one's.
@@ -46,8 +46,8 @@ extension ReadableStorage {
     /// let texts = viewModel.state.map(\.countText).distinct()
     /// ```
     ///
-    /// It keeps nothing but the way to this storage; `transform` is called whenever it is read, and
-    /// for every subscriber when something was written.
+    /// It stores only a reference to this storage; `transform` is called at each read, and for
+    /// every subscriber after each write.
     public func map<Part>(_ transform: @escaping (Value) -> Part) -> DerivedStorage<Part> {
         let origin = reading
         return DerivedStorage(
@@ -82,12 +82,13 @@ extension ReadableStorage {
                 unsubscribe: origin.unsubscribe))
     }
 
-    /// The value: now, then once per version, even if equal. Ends with the storage.
+    /// The value: the current one, then one per version, even if it is equal. Ends with the
+    /// storage.
     ///
-    /// Inside a commit, it begins with the working copy.
+    /// Inside a commit, it starts with the working copy.
     ///
-    /// - Parameter limit: how far the reader may fall behind. Default: 256 values; at the limit it
-    ///   gets `ReaderTooSlow` after those.
+    /// - Parameter limit: The number of values by which the reader may be behind. Default: 256;
+    ///   beyond it the reader gets `ReaderTooSlow` after those.
     public func values(buffer limit: Int = 256) -> ReactorStream<Value> where Value: Sendable {
         let (stream, feed) = ReactorStream<Value>.make(buffer: limit)
         _ = feed.push(reading.value())
@@ -95,11 +96,11 @@ extension ReadableStorage {
         return stream
     }
 
-    /// A part of the value: now, then whenever it changes; also for computed properties.
+    /// A part of the value: its current value, then each change; also for computed properties.
     ///
     /// - Parameters:
-    ///   - part: reads the part from the value.
-    ///   - limit: as for ``values(buffer:)``.
+    ///   - part: Reads the part from the value.
+    ///   - limit: As for ``values(buffer:)``.
     public func changed<Part: Equatable & Sendable>(
         _ part: @escaping (Value) -> Part, buffer limit: Int = 256
     ) -> ReactorStream<Part> {

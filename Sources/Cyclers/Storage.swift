@@ -1,6 +1,6 @@
-/// A value that can be read and observed. The ``MutableStorage`` can also write it.
+/// A value that can be read and observed. A ``MutableStorage`` can also be written.
 ///
-/// Usable alone, and the state of a ``Cycler``, which writes it by `commit`:
+/// It can be used alone, or as the state of a ``Cycler``, which writes it by `commit`:
 ///
 /// ```swift
 /// final class ViewModel: Cycler {
@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// It belongs to the isolation that made it, as every object that is not `Sendable` does. Its
-/// streams go anywhere.
+/// It belongs to the isolation that made it, like every object that is not `Sendable`. Its streams
+/// can be sent to any isolation.
 public class Storage<Value>: ReadableStorage {
     let core: StorageCore<Value>
 
@@ -22,13 +22,13 @@ public class Storage<Value>: ReadableStorage {
 
     init(core: StorageCore<Value>) { self.core = core }
 
-    /// The present value; inside a commit or a batch the working copy.
+    /// The current value; inside a commit or a batch the working copy.
     public final var value: Value { core.value }
 
     /// The number of commits, batches and single updates that have written something.
     public final var version: UInt64 { core.version }
 
-    /// Access to this storage, for derived ones.
+    /// Access to this storage, for derived storages.
     public final var reading: StorageReading<Value> {
         let core = core
         return StorageReading(
@@ -45,19 +45,19 @@ public class Storage<Value>: ReadableStorage {
     @discardableResult
     public final func add(logger: any CyclerLogger) -> StorageToken { core.add(logger) }
 
-    /// Makes this the only logger: removes those that were added or set before. Streams of the log
-    /// stay.
+    /// Makes this the only logger: removes all loggers that were added or set before. Streams of
+    /// the log stay.
     ///
     /// - Returns: a token for removing or replacing it.
     @discardableResult
     public final func set(logger: any CyclerLogger) -> StorageToken { core.set(logger) }
 
-    /// Removes a logger. Does nothing if it is not there.
+    /// Removes a logger. An unknown token is ignored.
     public final func remove(logger token: StorageToken) { core.removeLogger(token) }
 
-    /// Replaces a logger; the token names the new one from then on.
+    /// Replaces a logger; the token then identifies the new one.
     ///
-    /// - Returns: whether there was one; if not, nothing happens.
+    /// - Returns: Whether there was such a logger; if not, the call has no effect.
     @discardableResult
     public final func replace(logger token: StorageToken, with logger: any CyclerLogger) -> Bool {
         core.replaceLogger(token, logger)

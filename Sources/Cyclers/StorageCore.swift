@@ -1,16 +1,16 @@
 // Design: no locks and no tasks. A core belongs to one isolation, that of its cycler, and the
 // compiler enforces it: it is not Sendable.
 //
-// Writing is immediate, delivery is ordered. A *commit* collects its events in `pending`; when the
-// outermost one succeeds they move to the outbox, and events that it rolls back by throwing do not.
-// The outbox is delivered entry by entry, by one loop at a time: a subscriber that commits when it
-// is called has its commit applied at once and delivered next. A synchronous dispatch is one
-// *turn*: delivery waits for its end, so that a subscriber's reaction to its first commit comes
-// after its last.
+// Writes apply immediately, delivery is ordered. A *commit* collects its events in `pending`; when
+// the outermost commit succeeds they move to the outbox, except events that were rolled back by an
+// error. The outbox is delivered entry by entry, by one loop at a time: if a subscriber commits
+// when it is called, its commit is applied at once and delivered next. A synchronous dispatch is
+// one *turn*: delivery waits for its end, so that a subscriber's reaction to the first commit comes
+// after the last one.
 
 /// The value of a storage, its version, and its observers.
 final class StorageCore<Value> {
-    /// The present value; within a commit the working copy.
+    /// The current value; within a commit the working copy.
     private(set) var value: Value
 
     /// The number of commits that wrote something.
@@ -19,13 +19,13 @@ final class StorageCore<Value> {
     /// Whether the session has ended: writes are dropped.
     private(set) var isEnded = false
 
-    /// The running synchronous dispatch; its number is part of every call made in it.
+    /// The running synchronous dispatch; its number is part of every call during it.
     var currentDispatch: DispatchID?
 
     weak var observer: (any StorageObserver<Value>)?
     private var loggers = LoggerList()
     private var subscribers = SubscriptionList<Value>()
-    // One for each type of activities, usually only the cycler's.
+    // One hub for each type of activities, usually only the cycler's.
     private var hubs: [any ActivityHubProtocol] = []
     private var lastToken: UInt64 = 0
     private var lastDispatch: UInt64 = 0
@@ -36,8 +36,8 @@ final class StorageCore<Value> {
     private var hasWritten = false
     // Invariant: empty while `depth` is 0.
     private var pending: [StorageEntry<Value>] = []
-    // Whether a closure has a copy of the value, which will replace it: a commit in between would
-    // be lost.
+    // Whether a closure has a copy of the value that will replace the value: a commit in between
+    // would be lost.
     private var isLent = false
     // The depth of nested synchronous dispatches.
     private var turns = 0
@@ -57,11 +57,11 @@ final class StorageCore<Value> {
 
     // MARK: Writing
 
-    /// Runs `body` as one commit and returns whether it could be made.
+    /// Runs `body` as one commit and returns whether a commit was possible.
     ///
     /// - Parameters:
-    ///   - call: nil for a write that is no `commit` and is not logged as one.
-    ///   - isBatch: whether it ends with `didReplace`.
+    ///   - call: Nil for a write that is not a `commit` and is not logged as one.
+    ///   - isBatch: Whether it ends with `didReplace`.
     func commit<Failure: Error>(
         _ call: CyclerCall?, isBatch: Bool = false, _ body: () throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -70,8 +70,8 @@ final class StorageCore<Value> {
             return false
         }
         if let call { log(.willMutate(call)) }
-        // Why the check of the type: with a copy for the rollback, a write to an element copies its
-        // array.
+        // Why the check of the type: while a copy for the rollback exists, a write to an element
+        // copies its array.
         let undo = Failure.self == Never.self ? nil : (value: value, pending: pending.count)
         let hadWritten = hasWritten
         hasWritten = false
@@ -91,10 +91,10 @@ final class StorageCore<Value> {
         return true
     }
 
-    /// Runs `body` on a copy of the value and replaces the value by it, as one commit.
+    /// Runs `body` on a copy of the value and replaces the value with it, as one commit.
     ///
     /// Why a copy: `body` may read the storage, which would overlap with a write to the value
-    /// itself and end the process.
+    /// itself and trap.
     func commitInPlace<Failure: Error>(
         _ call: CyclerCall?, _ body: (inout Value) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -143,8 +143,8 @@ final class StorageCore<Value> {
         return .committed(version: version)
     }
 
-    // Leaves a commit. The events of the outermost one are delivered in this order: changes, the
-    // new value, the outcome, activities.
+    // Ends a commit. The events of the outermost one are delivered in this order: changes, the new
+    // value, the outcome, activities.
     private func leave(_ call: CyclerCall?, _ outcome: CommitOutcome) {
         guard depth == 0 else {
             if let call { log(.didMutate(call, outcome)) }
@@ -227,7 +227,7 @@ final class StorageCore<Value> {
         return DispatchID(number: lastDispatch)
     }
 
-    /// Begins the synchronous dispatch `dispatch`; returns the argument of ``endTurn(_:)``.
+    /// Starts the synchronous dispatch `dispatch`; returns the argument of ``endTurn(_:)``.
     func beginTurn(_ dispatch: DispatchID?) -> DispatchID? {
         turns += 1
         defer { currentDispatch = dispatch }
@@ -296,8 +296,8 @@ final class StorageCore<Value> {
 
     // MARK: Hosting
 
-    /// Replaces the state without notifying observers. Requires that nothing is being written or
-    /// delivered.
+    /// Replaces the state without notifying observers. Requires that no write or delivery is in
+    /// progress.
     func restore(_ value: Value, version: UInt64) {
         precondition(
             depth == 0 && turns == 0 && !isDelivering,

@@ -10,7 +10,7 @@ enum StorageEntry<Value> {
     case emitted(any Emission)
     case dropped(DroppedCall, CyclerCall)
 
-    /// Whether a commit that fails rolls this back.
+    /// Whether a failed commit rolls this event back.
     var isPartOfCommit: Bool {
         switch self {
         case .changed, .replaced, .emitted: true
@@ -50,7 +50,7 @@ struct StorageChange<Root, Value>: KeyChange {
     func report(to logger: any CyclerLogger) { logger.didChange(value, for: path, root: root) }
 }
 
-/// An activity on its way to its hub.
+/// An activity that is not delivered to its hub yet.
 protocol Emission {
     func deliverToHub()
     func report(to logger: any CyclerLogger)

@@ -1,8 +1,8 @@
 /// Identifies one subscriber, or one logger, of a storage.
 ///
-/// A token of another storage identifies nothing, like one that was removed.
+/// A token of another storage, or of a removed subscriber or logger, identifies nothing.
 public struct StorageToken: Hashable, Sendable {
-    // Invariant: unique in its storage, never used twice.
+    // Invariant: unique in its storage, never reused.
     let number: UInt64
     // The storage that made it; without it a token of one storage could remove a subscriber of
     // another.

@@ -14,10 +14,10 @@ struct Subscription<Value> {
 }
 
 extension Subscription where Value: Sendable {
-    /// Makes the storage's end of a stream.
+    /// Makes a subscription that feeds a stream.
     init(_ feed: ReactorStream<Value>.Feed) {
-        // Why a flag and not a removal: a reader leaves on any thread, and a storage belongs to one
-        // isolation, unknown to the reader.
+        // Why a flag and not a removal: a reader leaves on any thread, while a storage belongs to
+        // one isolation, which the reader does not know.
         let departure = Departure()
         feed.whenAbandoned { departure.markLeft() }
         self.init(
@@ -25,7 +25,7 @@ extension Subscription where Value: Sendable {
     }
 }
 
-/// Set once, when a reader has left.
+/// A flag that is set once, when a reader has left.
 final class Departure: Sendable {
     private let left = Atomic(false)
 

@@ -2,9 +2,9 @@
 struct SubscriptionList<Value> {
     private struct Entry {
         let number: UInt64
-        /// The last version that it has received or must not receive; later ones are delivered.
+        /// The last version that the subscriber has received or must not receive.
         var since: UInt64
-        /// nil once it was removed during a delivery.
+        /// Nil if it was removed during a delivery.
         var subscription: Subscription<Value>?
     }
 
@@ -12,8 +12,8 @@ struct SubscriptionList<Value> {
     private var entries: [Entry] = []
     private var isDelivering = false
     private var hasGaps = false
-    /// At this count, subscriptions whose reader has left are removed. Without it, readers that come
-    /// and go while nothing is written would accumulate.
+    /// At this count, subscriptions whose reader has left are removed. Otherwise readers that start
+    /// and leave between two writes would accumulate.
     private var sweepCount = 16
 
     var isEmpty: Bool { entries.isEmpty }

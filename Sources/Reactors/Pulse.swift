@@ -19,8 +19,8 @@ public struct Pulse<Value> {
     @usableFromInline
     var stored: Value
 
-    /// The moment of this pulse: compare two with `isAssignment(since:)`.
-    // Invariant: next to the value, and stored: `PulseField` reads it at a fixed offset.
+    /// The mark of this pulse: compare two with `isAssignment(since:)`.
+    // Invariant: stored, and next to the value: `PulseField` reads it at a fixed offset.
     @usableFromInline
     package internal(set) var mark: PulseMark
 
