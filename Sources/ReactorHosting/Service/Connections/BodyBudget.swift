@@ -17,7 +17,7 @@ final class BodyBudget: Sendable {
         self.limitBytes = limitBytes
     }
 
-    /// Counts bytes. False, and nothing is counted, if they would exceed the limit.
+    /// Counts bytes; returns false, without counting them, if they would exceed the limit.
     func charge(_ bytes: Int) -> Bool {
         let sum = used.add(bytes, ordering: .relaxed).newValue
         guard sum > limitBytes else { return true }

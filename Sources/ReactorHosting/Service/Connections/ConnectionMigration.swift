@@ -14,8 +14,8 @@ struct MigratingConnection: Sendable {
 /// Moves a connection to the loop that owns the session of its request. A connection is served on the
 /// loop of its session.
 enum ConnectionMigration {
-    /// Moves the connection, with the request it has just sent and the bytes behind it, as soon as
-    /// the responses before it are sent.
+    /// Moves the connection, with its last request and the bytes after it, as soon as the earlier
+    /// responses are sent.
     static func begin(
         _ connection: HTTPConnection, with request: inout Request, to owner: Int, rest: RawSpan
     ) {
@@ -62,7 +62,7 @@ enum ConnectionMigration {
         if !loop.peers.adopt(socket, on: owner, migrating) { loop.service.drain.wasLost() }
     }
 
-    /// The connection has arrived on the loop of its session.
+    /// Continues a connection that has arrived on the loop of its session.
     static func finish(_ migrating: MigratingConnection, as connection: HTTPConnection) {
         connection.loop.service.drain.arrived(connection.loop.index)
         connection.reader = migrating.reader

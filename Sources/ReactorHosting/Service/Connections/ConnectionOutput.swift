@@ -9,15 +9,16 @@ struct ConnectionOutput {
     /// The output budget of a turn, in bytes of response bodies, sent or not (HEAD, 304).
     static let budgetBytes = 64 << 10
 
-    /// The newest bytes of the present turn. Invariant: empty outside of a turn.
+    /// The newest bytes of the current turn. Invariant: empty outside a turn.
     var encoded: [UInt8] = []
-    /// The bytes before `encoded`. Outside of a turn, the kernel has not accepted them.
+    /// The bytes before `encoded`. Outside a turn, these are the bytes that the kernel did not
+    /// accept.
     private var unsent = UnsentBytes()
-    /// Bytes of bodies in the present turn.
+    /// Bytes of bodies in the current turn.
     private var turnBytes = 0
     private(set) var isInTurn = false
-    /// The kernel has not accepted all bytes that it was offered. Invariant: then it is offered
-    /// nothing until it reports room, so that nothing is sent before ``unsent``.
+    /// Whether the kernel did not accept all offered bytes. Invariant: until it reports room, no
+    /// more bytes are offered, so that none is sent before ``unsent``.
     private(set) var isBlocked = false
 
     /// Whether another response of the connection may be encoded now: the turn has a part of its
@@ -27,15 +28,15 @@ struct ConnectionOutput {
 
     // MARK: Turns
 
-    /// - Parameter buffer: empty; it gathers the responses of the turn.
+    /// - Parameter buffer: An empty buffer for the responses of the turn.
     mutating func beginTurn(_ buffer: consuming [UInt8]) {
         isInTurn = true
         encoded = buffer
     }
 
-    /// The responses of the turn are flushed.
+    /// Ends the turn, after its responses were flushed.
     ///
-    /// - Returns: whether the turn has used up its budget.
+    /// - Returns: Whether the turn has used up its budget.
     mutating func endTurn(recycling pool: BufferPool) -> Bool {
         defer { turnBytes = 0 }
         isInTurn = false
@@ -50,7 +51,7 @@ struct ConnectionOutput {
 
     /// Appends a body. A large one is not copied.
     ///
-    /// - Parameter copyLimitBytes: the size up to which a copy costs less than a piece of its own.
+    /// - Parameter copyLimitBytes: The size up to which a copy costs less than a separate piece.
     mutating func append(_ body: [UInt8], copyLimitBytes: Int = 16 << 10) {
         guard body.count > copyLimitBytes else { return encoded.append(contentsOf: body) }
         moveEncoded()
@@ -59,7 +60,7 @@ struct ConnectionOutput {
 
     /// Offers the bytes to the kernel and keeps those that it does not accept.
     ///
-    /// - Returns: whether the connection has begun to wait for room.
+    /// - Returns: Whether the connection has started to wait for room.
     mutating func flush(to connection: ConnectionID, _ table: ConnectionTable) -> Bool {
         let wasBlocked = isBlocked
         if unsent.isEmpty {
@@ -77,7 +78,7 @@ struct ConnectionOutput {
 
     /// Offers the unsent bytes to the kernel.
     ///
-    /// - Returns: how many bytes it accepted.
+    /// - Returns: The number of bytes that the kernel accepted.
     mutating func sendUnsent(to connection: ConnectionID, _ table: ConnectionTable) -> Int {
         var sum = 0
         while !unsent.isEmpty {
@@ -91,9 +92,9 @@ struct ConnectionOutput {
         return sum
     }
 
-    /// Drops all bytes: the connection ends, maybe in its turn.
+    /// Drops all bytes: the connection ends, possibly during its turn.
     ///
-    /// - Returns: how many bytes were unsent.
+    /// - Returns: The number of unsent bytes.
     mutating func discard() -> Int {
         let count = unsent.count
         encoded.removeAll(keepingCapacity: true)

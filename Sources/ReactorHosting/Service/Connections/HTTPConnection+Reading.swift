@@ -1,7 +1,7 @@
 internal import Sockets
 internal import Wire
 
-// Bytes in: to a turn now, or to the buffers until they can be read.
+// Input: passed to a turn, or kept in the buffers until it can be read.
 extension HTTPConnection {
     func receive(_ bytes: RawSpan) {
         switch state {

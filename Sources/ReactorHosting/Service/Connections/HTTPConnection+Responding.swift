@@ -2,9 +2,9 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-// Bytes out: responses, at once or when they are due.
+// Output: responses, at once or when they are due.
 extension HTTPConnection {
-    /// Responds with what a session replies.
+    /// Responds with the content of a session's reply.
     func respond(with content: Reply.Content) {
         switch content.kind {
         case .subscribed(let subscriber, let opening):
@@ -58,7 +58,7 @@ extension HTTPConnection {
         respond(.problem(problem))
     }
 
-    /// The hot path: posted actions are committed.
+    /// Responds to posted actions after their commit. This is the hot path.
     private func sendReceipt(_ content: Reply.Content) {
         guard case .waiting(let request, let options) = state else { return }
         guard options?.traceparent == nil else {
@@ -73,7 +73,7 @@ extension HTTPConnection {
         if id == turn { resumeIfHeld() }
     }
 
-    /// The response is sent: reads the bytes that came while it was due.
+    /// Reads the bytes that arrived while the response was due.
     private func resumeIfHeld() {
         if buffers != nil || peerIsFinished { loop.schedule.resume(id) }
     }
@@ -83,7 +83,7 @@ extension HTTPConnection {
         code: String?
     ) {
         state = closes ? .closing : .reading
-        // The time until the next request counts from the response, however late that was. (While
+        // The idle time is measured from the response, even if the response is late. (While
         // responses are unsent the connection waits for the peer to accept them.)
         if !hasUnsent { lastProgress = loop.now }
         loop.counters.count(status: status)
@@ -91,7 +91,7 @@ extension HTTPConnection {
             request, status: status, code: code, traceparent: options?.traceparent, at: loop.now)
     }
 
-    /// Records options of the present request, for the response that comes later.
+    /// Records options of the current request, for a later response.
     func setOptions(_ set: (RequestOptions) -> Void) {
         guard case .waiting(let request, let options) = state else { return }
         let present = options ?? RequestOptions()

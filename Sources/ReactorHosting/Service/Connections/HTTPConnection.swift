@@ -15,7 +15,7 @@ final class HTTPConnection {
     enum State {
         /// The slot has no connection.
         case vacant
-        /// A request may come, or is coming.
+        /// The connection waits for a request, or is receiving one.
         case reading
         /// A request is complete, and its response is due. Bytes that arrive meanwhile wait.
         case waiting(RequestContext, RequestOptions?)
@@ -26,22 +26,23 @@ final class HTTPConnection {
     }
 
     let loop: LoopResources
-    /// That of no connection while the slot is vacant. Closures that outlive a call compare it: the
-    /// object may serve another connection by then.
+    /// The connection's id; while the slot is vacant, no connection has it. Closures that outlive a
+    /// call compare it, because the object may serve another connection by then.
     private(set) var id = ConnectionID(slot: 0, generation: 0)
     /// The time of the peer's last progress: it sent bytes of a request, or accepted bytes of responses
     /// and events. Bytes that it sends while it accepts none are not progress.
     var lastProgress: LoopInstant
     var state = State.vacant
-    /// Invariant: a connection whose reading is paused has buffers, so that the call which ends its
+    /// Invariant: a connection whose reading is paused has buffers, so that the call that ends its
     /// wait finds them.
     var buffers: ConnectionBuffers?
     var output = ConnectionOutput()
-    /// When the first byte of the present request came.
+    /// The time at which the first byte of the current request arrived.
     var requestBegan: LoopInstant?
     /// The peer has ended its output; the connection ends when all due bytes are sent.
     var peerIsFinished = false
-    // Last, because it is the largest: a delivery reads what is above, within two cache lines.
+    // Last, because it is the largest: a delivery reads the properties above, within two cache
+    // lines.
     var reader: RequestReader
     var repeatedHead = RepeatedHead()
 
@@ -55,7 +56,7 @@ final class HTTPConnection {
 
     var stream: EventStream? { if case .streaming(let stream) = state { stream } else { nil } }
 
-    /// The buffers, made if there are none.
+    /// The buffers; allocated if there are none.
     func makeBuffers() -> ConnectionBuffers {
         if let buffers { return buffers }
         let made = ConnectionBuffers()
@@ -63,14 +64,14 @@ final class HTTPConnection {
         return made
     }
 
-    /// Not to be called for a connection whose reading is paused.
+    /// Releases empty buffers. Do not call it while reading is paused.
     func dropIdleBuffers() {
         if buffers?.isIdle ?? false, !hasUnsent { buffers = nil }
     }
 
     // MARK: Life
 
-    /// A connection has come to the slot.
+    /// Starts a new connection in the slot.
     func begin(_ id: ConnectionID) {
         self.id = id
         state = .reading
@@ -83,7 +84,7 @@ final class HTTPConnection {
         loop.table.close(id, how)
     }
 
-    /// The connection has ended: its pending work is cancelled.
+    /// Ends the connection: its pending work is cancelled.
     func vacate() {
         switch state {
         case .vacant: return
@@ -121,7 +122,7 @@ final class HTTPConnection {
         case .reading: if reader.isBetweenRequests, buffers == nil { close(.lingering) }
         case .waiting(_, let options): if options?.waitDeadline != nil { expireWait() }
         case .streaming(let stream):
-            // Spread, so that the clients do not return together.
+            // Random, so that the clients do not reconnect at the same time.
             let retry = Double(loop.configuration.retry.milliseconds) * loop.random(in: 1...5)
             stream.end(retry: Int(retry))
         }
@@ -129,7 +130,7 @@ final class HTTPConnection {
 
     // MARK: Waiting
 
-    /// `?wait=settled` has waited long enough: the session replies now.
+    /// Ends `?wait=settled` at its timeout: the session replies now.
     func expireWait() {
         guard case .waiting(_, let options?) = state else { return }
         options.waitDeadline = nil

@@ -2,11 +2,12 @@ internal import Wire
 
 /// One turn of a connection: parses requests from its bytes and has each of them served.
 enum RequestTurn {
-    /// Parses requests from `bytes` until one has to wait for its response, or the connection's output
-    /// budget is used up: then it has another turn when the kernel has accepted the responses.
+    /// Parses requests from `bytes` until one has to wait for its response, or the connection's
+    /// output budget is used up. In the second case another turn follows when the kernel has
+    /// accepted the responses.
     ///
-    /// - Parameter limit: of requests in this turn.
-    /// - Returns: how many bytes were consumed; the caller keeps the rest.
+    /// - Parameter limit: The maximum number of requests in this turn.
+    /// - Returns: The number of consumed bytes; the caller keeps the rest.
     static func run(on connection: HTTPConnection, _ bytes: RawSpan, requests limit: Int) -> Int {
         let (turn, loop) = (connection.id, connection.loop)
         connection.beginTurn()
@@ -20,7 +21,7 @@ enum RequestTurn {
                 switch try next(&request, bytes, at: &offset, on: connection) {
                 case .needsMore: keepPartial(&request, on: connection)
                 case .continueExpected:
-                    // The body is yet to come: nothing of it was in this input.
+                    // No part of the body was in this input.
                     connection.output.encoded.append(
                         contentsOf: ResponseEncoder.continueResponse)
                     keepPartial(&request, on: connection)
@@ -54,8 +55,8 @@ enum RequestTurn {
         _ request: inout Request, _ bytes: RawSpan, at offset: inout Int,
         on connection: HTTPConnection
     ) throws(RequestRefusal) -> RequestReader.Progress {
-        // Moved out and back: the runtime checks each of the many short accesses during a long
-        // access to a property.
+        // Moved out and back: during a long access to a property, the runtime would check each of
+        // the many short accesses.
         var reader = connection.reader
         defer { connection.reader = reader }
         return try reader.next(
@@ -63,7 +64,7 @@ enum RequestTurn {
             repeated: &connection.repeatedHead)
     }
 
-    /// Keeps the part of a request that has arrived; refuses it when all bodies together take too
+    /// Keeps the received part of a request; refuses the request if all bodies together take too
     /// much memory.
     private static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
         let loop = connection.loop
@@ -72,7 +73,7 @@ enum RequestTurn {
             connection.makeBuffers().keepPartial(&request, charging: loop.service.bodies)
         else {
             guard connection.reader.isReadingHead else { return connection.refuse(.tooManyBodies) }
-            // It may ask for a stream, which gets no 5xx: it gets no response.
+            // It may be a request for a stream, which gets no 5xx: it gets no response.
             connection.state = .closing
             return
         }

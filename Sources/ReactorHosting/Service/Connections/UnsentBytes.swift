@@ -8,7 +8,7 @@ struct UnsentBytes {
 
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     var count: Int { pieces.reduce(0) { $0 + $1.count } }
 
     /// Appends the bytes and shares their storage.

@@ -28,7 +28,7 @@ enum ListSessions: ServiceEndpoint {
         return nil
     }
 
-    /// Whether a session cannot be rebuilt is known to the loop that owns it.
+    /// Only the loop that owns a session knows whether it can be rebuilt.
     private static func respond(
         _ lines: Result<[SavedLine], JournalFailure>, limit: Int, on connection: HTTPConnection
     ) {
@@ -57,7 +57,7 @@ enum ListSessions: ServiceEndpoint {
         /// `?after=` of the next page; nil on the last one.
         let next: String?
 
-        /// - Parameter sessions: in no order; one more than the limit if there is a next page.
+        /// - Parameter sessions: In any order; one more than the limit if there is a next page.
         init(_ sessions: [SessionDescription], limit: Int) {
             let sorted = sessions.sorted { $0.id < $1.id }
             self.sessions = Array(sorted.prefix(limit))

@@ -9,7 +9,7 @@ final class BufferPool {
     private var spareOutput: [UInt8] = []
     private var spareReceipt: [UInt8] = []
 
-    /// Larger buffers are freed after use, so that a burst's memory is not kept.
+    /// Larger buffers are freed after use, so that the memory of a load peak is not kept.
     static let limitBytes = 128 << 10
 
     func borrowRequest() -> Request {
@@ -20,7 +20,7 @@ final class BufferPool {
 
     func recycle(_ request: inout Request) {
         if request.body.capacity > Self.limitBytes { request.body = [] }
-        // One whose buffers were moved away is not worth keeping.
+        // A request whose buffers were moved away is not worth keeping.
         guard request.head.bytes.capacity >= spareRequest.head.bytes.capacity else { return }
         swap(&request, &spareRequest)
     }

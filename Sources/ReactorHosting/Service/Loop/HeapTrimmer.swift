@@ -26,7 +26,7 @@ final class HeapTrimmer {
     }
 
     /// Counts bytes that a connection has released. From 16 MiB on the heap is trimmed one second
-    /// later, when more may have followed, and every ten seconds at most.
+    /// later, when more may have been released, and at most every ten seconds.
     func freed(_ bytes: Int) {
         guard bytes > 0 else { return }
         let before = freedBytes

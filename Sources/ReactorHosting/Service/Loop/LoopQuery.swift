@@ -12,11 +12,11 @@ final class LoopQuery<Part: Sendable>: Sendable {
         self.count = count
     }
 
-    /// Asks all loops, and responds on the connection's own loop when all have answered.
+    /// Queries all loops, and responds on the connection's own loop when all parts are there.
     ///
     /// - Parameters:
-    ///   - part: called once on each loop.
-    ///   - respond: called on the connection's loop with all parts, in no order.
+    ///   - part: Called once on each loop.
+    ///   - respond: Called on the connection's loop with all parts, in any order.
     static func ask(
         for connection: HTTPConnection, _ part: @escaping @Sendable (LoopResources) -> Part,
         then respond: @escaping @Sendable ([Part], LoopResources) -> Response
@@ -35,7 +35,7 @@ final class LoopQuery<Part: Sendable>: Sendable {
         connection.respond(respond(parts, connection.loop))
     }
 
-    /// All parts, if this is the last one.
+    /// Adds a part; returns all parts if this is the last one.
     private func add(_ part: Part) -> [Part]? {
         parts.withLock { parts in
             parts.append(part)

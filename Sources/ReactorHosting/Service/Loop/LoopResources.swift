@@ -17,10 +17,10 @@ final class LoopResources {
     let schedule = WorkSchedule()
     let heap: HeapTrimmer
     var counters = Counters()
-    /// Connections that are open.
+    /// The number of open connections.
     var openCount = 0
-    /// Invariant: only ever goes from false to true, when every accepted connection has come to its
-    /// loop.
+    /// Invariant: changes only from false to true, when every accepted connection has arrived on
+    /// its loop.
     private var isDraining = false
     private var randomness = SystemRandomNumberGenerator()
 
@@ -42,8 +42,8 @@ final class LoopResources {
 
     // MARK: The drain
 
-    /// From here on the loop reports when it has no connection. Not before: the listener may have
-    /// accepted one that has not come to the loop.
+    /// From now on the loop reports when it has no connection. Not earlier: the listener may have
+    /// accepted a connection that has not arrived on the loop.
     func beginDraining() {
         isDraining = true
         reportIfDrained()
@@ -56,7 +56,7 @@ final class LoopResources {
     /// The value of `Date`.
     var date: [UInt8] { heads.date(at: table.wallClockMilliseconds) }
 
-    /// An id of a session that this loop owns.
+    /// A new session id, which this loop owns.
     func newSessionID() -> SessionID {
         var id = SessionID.random(using: &randomness)
         while id.owner(of: peers.count) != index { id = SessionID.random(using: &randomness) }
@@ -67,13 +67,13 @@ final class LoopResources {
         Double.random(in: range, using: &randomness)
     }
 
-    /// Milliseconds until a client connects again: the setting ± 25 %, so that clients which lost
-    /// their connections together do not return together.
+    /// Milliseconds until a client reconnects: the setting ± 25 %, so that clients that lost their
+    /// connections together do not reconnect together.
     func jitteredRetry() -> Int {
         Int(Double(configuration.retry.milliseconds) * random(in: 0.75...1.25))
     }
 
-    /// The counters with the gauges as they are now.
+    /// The counters with the current gauges.
     var presentCounters: Counters {
         var present = counters
         present.sessions = sessions.awakeCount

@@ -15,9 +15,9 @@ final class Service: Sendable {
     let journal: any Journal
     var journalName: String { journal.name }
     let logger: Logger
-    /// The logger's; to ask it costs a copy of the logger.
+    /// The logger's level; reading it from the logger costs a copy of the logger.
     let logLevel: Logger.Level
-    /// Invariant: only ever goes from false to true.
+    /// Invariant: changes only from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
     let bodies: BodyBudget
@@ -32,19 +32,19 @@ final class Service: Sendable {
         self.logger = logger
         self.logLevel = logger.logLevel
         self.drain = Drain(loops: configuration.loops)
-        // One body as large as a body may be always has room.
+        // There is always room for one body of the maximum size.
         self.bodies = BodyBudget(
             limitBytes: max(configuration.bodyBudgetBytes, 2 * configuration.bodyLimitBytes))
         var limits = RequestLimits()
         limits.headBytes = configuration.headLimitBytes
         limits.bodyBytes = configuration.bodyLimitBytes
         self.limits = limits
-        // Only administrators publish.
+        // Only administrators can publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
     }
 
-    /// No new work is accepted; work under way is finished.
+    /// Whether the server accepts no new work and completes its current work.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     func beginDraining() {
@@ -63,7 +63,7 @@ final class Service: Sendable {
     /// Logs a request and its response: 5xx as an error, 4xx as information, all others for
     /// debugging.
     ///
-    /// - Parameter code: a problem's.
+    /// - Parameter code: The code of a problem.
     func logRequest(
         _ request: RequestContext, status: Int, code: String?, traceparent: String?,
         at now: LoopInstant

@@ -5,11 +5,11 @@
 /// not, so that small requests do not wait for the rest of large ones. Each round gives a turn to at
 /// least one of either (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
-    /// How much of its last turn a connection has used.
+    /// The share of its last turn that a connection has used.
     enum Weight {
-        /// It has had none yet, or has used up its requests and not its bytes.
+        /// No turn yet, or it has used up its requests and not its bytes.
         case light
-        /// It has used up its bytes.
+        /// The connection has used up its bytes.
         case heavy
     }
 
@@ -32,7 +32,7 @@ struct TurnQueue<Element> {
         }
     }
 
-    /// Removes the one that waits longest.
+    /// Removes the connection that has waited longest.
     mutating func popFirst(_ weight: Weight) -> Element? {
         guard count(weight) > 0 else { return nil }
         switch weight {

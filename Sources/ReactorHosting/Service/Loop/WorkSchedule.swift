@@ -5,32 +5,32 @@ internal import Sockets
 /// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304).
 /// The bytes of one connection are bounded by ``ConnectionOutput/hasRoom``.
 final class WorkSchedule {
-    /// Requests that a connection is served in one turn.
+    /// The maximum number of requests that are served in one turn of a connection.
     static let turnRequests = 64
     /// Bytes of responses that a round makes; further requests wait for the next one. Some milliseconds
     /// of work.
     private static let roundBytes = 1 << 20
     private static let postponedInARound = 16
 
-    /// Connections whose response was sent and which have more requests.
+    /// Connections with more requests whose response was sent.
     private(set) var resumable: [ConnectionID] = []
-    /// Connections which have requests and wait for a turn.
+    /// Connections with requests that wait for a turn.
     private var postponed = TurnQueue<ConnectionID>()
     /// Bytes of responses so far.
     private var madeBytes = 0
     private var madeBytesBefore = 0
 
-    /// Whether the present round has made as many responses as it may.
+    /// Whether the current round has used up its budget.
     var isRoundUsedUp: Bool { madeBytes - madeBytesBefore >= Self.roundBytes }
 
     var isEmpty: Bool { resumable.isEmpty && postponed.isEmpty }
 
     func count(_ bytes: Int) { madeBytes += bytes }
 
-    /// The connection is served again in this round.
+    /// Serves the connection again in this round.
     func resume(_ connection: ConnectionID) { resumable.append(connection) }
 
-    /// The connection is served again in a later round.
+    /// Serves the connection again in a later round.
     func postpone(_ connection: ConnectionID, _ weight: TurnQueue<ConnectionID>.Weight) {
         postponed.append(connection, weight)
     }
@@ -51,7 +51,7 @@ final class WorkSchedule {
     }
 
     /// Serves some postponed connections: 16, or as many as the round's budget allows, and at least
-    /// one of either weight.
+    /// one of each weight.
     func servePostponed(_ serve: (ConnectionID) -> Void) {
         guard !postponed.isEmpty else { return }
         var served = 0

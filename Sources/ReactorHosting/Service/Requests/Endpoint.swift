@@ -6,17 +6,17 @@ enum Endpoint: Sendable {
     case session(any SessionEndpoint.Type)
 }
 
-/// An operation that the loop which received the request serves.
+/// An operation that is served by the loop that received the request.
 ///
 /// Design: endpoints are types without instances, so that calling one costs neither a reference count
 /// nor an allocation. An endpoint decodes the request, calls the session, and returns the response.
 /// Options of the request that a later response needs are in the connection's ``RequestOptions``.
 protocol ServiceEndpoint: SendableMetatype {
-    /// Whether the request is served even when the round has made as many responses as it may:
-    /// probes measure whether the server responds. Default false.
+    /// Whether the request is served even if the round has used up its budget: probes measure
+    /// whether the server responds. Default false.
     static var isProbe: Bool { get }
 
-    /// - Returns: the response, or nil if it comes later through ``HTTPConnection/respond(_:)``
+    /// - Returns: The response, or nil if it follows later through ``HTTPConnection/respond(_:)``
     ///   or ``HTTPConnection/respondLater(_:)``.
     static func respond(
         to request: Request, on connection: HTTPConnection
@@ -24,13 +24,13 @@ protocol ServiceEndpoint: SendableMetatype {
 }
 
 /// An operation on one session. The connection is on the loop that owns the session, and the
-/// session has been read from the journal if it was there.
+/// session has been loaded if the journal has it.
 protocol SessionEndpoint: SendableMetatype {
     /// Whether the request is for an event stream, which never gets a status of 5xx (contract
     /// §3.2). Default false.
     static func wantsStream(_ request: Request) -> Bool
 
-    /// - Returns: the response, or nil if it comes later: from the session, as a ``Reply``.
+    /// - Returns: The response, or nil if it follows later: from the session, as a ``Reply``.
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response?
@@ -49,7 +49,7 @@ struct SessionTarget {
     let id: SessionID
     let found: SessionLookup
 
-    /// - Throws: the problem of a session that cannot be used.
+    /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
         switch found {
         case .session(let session): return session

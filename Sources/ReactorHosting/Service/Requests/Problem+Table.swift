@@ -61,7 +61,7 @@ extension Problem {
         }
     }
 
-    /// The same; if the case of an action is wrong, with the cases that exist.
+    /// The same, with the existing cases if the case of an action is wrong.
     package init(_ refusal: ActionRefusal, by reactor: Registration) {
         self.init(refusal)
         guard case .json(.mismatch(let path, _)) = refusal, Self.namesAction(path) else { return }
@@ -195,7 +195,7 @@ extension Problem {
         503, "session_limit", "the server has reached its session limit",
         fields: [("Retry-After", "10")])
 
-    /// Only for streams: it is sent as an event.
+    /// Only for streams, which send it as an event.
     static func tooManySelections(_ limit: Int) -> Problem {
         Problem(
             503, "too_many_selections",

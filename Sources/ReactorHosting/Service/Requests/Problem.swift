@@ -4,7 +4,7 @@ internal import Wire
 /// The document of a refusal: `application/problem+json` (RFC 9457).
 package struct Problem: Error, Sendable, Equatable {
     package var status: Int
-    /// Stable, snake_case, for programs.
+    /// A stable name for programs, in snake_case.
     package var code: String
     /// One sentence that names the offending field or header, for people. It may quote input; if it
     /// exceeds ``detailLimit`` bytes, its middle is left out.
@@ -30,7 +30,7 @@ package struct Problem: Error, Sendable, Equatable {
     static func shortened(_ detail: String) -> String {
         let bytes = detail.utf8
         guard bytes.count > detailLimit else { return detail }
-        // Two thirds of it from the beginning. Half a character at either side is not shown.
+        // Two thirds are from the beginning. Incomplete characters at the cut are removed.
         let start = String(decoding: bytes.prefix(detailLimit * 2 / 3), as: UTF8.self)
         let end = String(decoding: bytes.suffix(detailLimit / 3 - 8), as: UTF8.self)
         let isPart: (Character) -> Bool = { $0 == "\u{FFFD}" }
@@ -64,7 +64,7 @@ private struct ProblemDocument: Encodable {
 }
 
 extension String {
-    /// Without the characters at either end that `isSurplus` names.
+    /// The text without the characters at either end for which `isSurplus` returns true.
     fileprivate func trimmed(while isSurplus: (Character) -> Bool) -> Substring {
         var rest = drop(while: isSurplus)
         while let last = rest.last, isSurplus(last) { rest.removeLast() }

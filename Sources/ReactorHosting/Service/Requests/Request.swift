@@ -2,17 +2,17 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// A request: its route, what its path names, its fields and its body.
+/// A request: its route, the parameter in its path, its fields and its body.
 ///
-/// Design: a value that is moved from where it is read to the endpoint, to the connection's buffers
-/// while its session is read from the journal, or to another loop. Its buffers come from the loop's
-/// ``BufferPool`` and go back there when it has been served.
+/// Design: a value that is moved from the parser to the endpoint, to the connection's buffers while
+/// its session is read from the journal, or to another loop. Its buffers are from the loop's
+/// ``BufferPool`` and return there after it was served.
 struct Request: Sendable {
     var head = RequestHead()
     var body: [UInt8] = []
     /// Nil if no row of the table matches.
     var route: Route?
-    /// The path segment that stands for the one in braces, as a range of the head's bytes.
+    /// The path segment that matches the one in braces, as a range of the head's bytes.
     var segment: Range<Int>?
     /// Set by ``readSessionID()``.
     private(set) var sessionID: SessionID?
@@ -33,7 +33,7 @@ struct Request: Sendable {
     }
 }
 
-/// The properties of a request that its response depends on.
+/// The properties of a request on which its response depends.
 struct RequestContext: Sendable {
     /// Nil if no row of the table matches, and for bytes that are not a request.
     let route: Route?
@@ -41,7 +41,7 @@ struct RequestContext: Sendable {
     /// Whether the connection closes after the response.
     let closes: Bool
     let minorVersion: Int
-    /// When the request was complete.
+    /// The time at which the request was complete.
     let since: LoopInstant
 
     init(_ request: borrowing Request, isDraining: Bool, since: LoopInstant) {
@@ -62,9 +62,9 @@ struct RequestContext: Sendable {
     }
 }
 
-/// Options that few requests have, for responses that come later. Allocated for those only.
+/// Rarely used options of a request, for later responses. Allocated only if there are any.
 final class RequestOptions {
-    /// `?wait=settled`: until when, and in which session.
+    /// The end of `?wait=settled`, and its session.
     var waitDeadline: LoopInstant?
     var waitingIn: SessionID?
     /// `If-None-Match`: the states that the client has.
@@ -79,7 +79,7 @@ final class RequestOptions {
 extension SessionID {
     /// Escapes are allowed, though an id never needs one.
     ///
-    /// - Throws: the problem of a segment that is not a session id.
+    /// - Throws: The problem of a segment that is not a session id.
     fileprivate init(escaped head: RequestHead, _ segment: Range<Int>) throws(Problem) {
         guard let id = SessionID(try head.decoded(segment)) else {
             throw Problem(

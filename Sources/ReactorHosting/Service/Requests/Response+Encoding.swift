@@ -7,8 +7,8 @@ internal import Wire
 extension Response {
     /// Appends the response.
     ///
-    /// - Parameter closes: whether the connection closes behind it; behind a stream that ends it
-    ///   always does.
+    /// - Parameter closes: Whether the connection closes after the response; after a stream that
+    ///   ends it always does.
     func encode(
         for request: RequestContext, closes: Bool, _ loop: LoopResources,
         to output: inout ConnectionOutput
@@ -20,7 +20,7 @@ extension Response {
                 problem, retry: loop.jitteredRetry(), isChunked: request.minorVersion > 0,
                 to: &output.encoded)
         case .streamHead, .endedStream:
-            // The connection continues: nothing follows this head.
+            // The connection stays open: no body follows this head.
             encodeStreamHead(for: request, closes: closes, loop, to: &output.encoded)
         case .bytes(let bytes):
             guard encodeHead(for: request, closes: closes, loop, to: &output.encoded) else {
@@ -40,7 +40,7 @@ extension Response {
     /// The work of the response, in bytes of bodies that were encoded for it, sent or not.
     var workBytes: Int { bodyBytes + discardedBytes }
 
-    /// Bytes of the body, which `Content-Length` says, whether it is sent or not.
+    /// The length of the body for `Content-Length`, whether the body is sent or not.
     private var bodyBytes: Int {
         switch body {
         case .bytes(let bytes): bytes.count
@@ -50,7 +50,7 @@ extension Response {
         }
     }
 
-    /// - Returns: whether the body follows: not behind 204, 304, and the response to `HEAD`.
+    /// - Returns: Whether the body follows: not after 204, 304, or the head for a `HEAD` request.
     private func encodeHead(
         for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
     ) -> Bool {
@@ -70,7 +70,7 @@ extension Response {
 
     /// Appends an event stream of one event.
     ///
-    /// - Parameter retry: milliseconds until the client connects again.
+    /// - Parameter retry: Milliseconds until the client reconnects.
     private static func appendEndedStream(
         _ problem: Problem, retry: Int, isChunked: Bool, to out: inout [UInt8]
     ) {

@@ -1,7 +1,7 @@
 internal import JSONCoding
 internal import Wire
 
-/// A response: a value that encodes itself for the request it answers.
+/// A response: a value that encodes itself for its request.
 struct Response {
     enum Body {
         case bytes([UInt8])
@@ -11,7 +11,7 @@ struct Response {
         /// An event stream that reports a problem and ends. EventSource never reconnects after a status
         /// other than 200, so a temporary problem is reported this way (contract §3.2).
         case endedStream(Problem)
-        /// The head of an event stream, which names no length (RFC 9110 §8.6): for `HEAD`.
+        /// The head of an event stream, without a length (RFC 9110 §8.6): for `HEAD`.
         case streamHead
     }
 
@@ -19,7 +19,7 @@ struct Response {
     /// Fields in addition to those of every response.
     var fields: [(String, String)] = []
     var body = Body.bytes([])
-    /// A problem's code, for the log.
+    /// The code of a problem, for the log.
     var code: String?
     /// Bytes of a body that was encoded and is not part of the response. They count as work of the turn.
     var discardedBytes = 0
@@ -55,7 +55,7 @@ struct Response {
     /// The response to `OPTIONS`, and to a method that the path does not have (RFC 9110 §9.3.7,
     /// §15.5.6).
     ///
-    /// - Parameter hasOrigin: whether browsers' scripts of another origin may use the service.
+    /// - Parameter hasOrigin: Whether scripts of another origin may use the service in a browser.
     static func methods(_ methods: [String], _ request: Request, hasOrigin: Bool) -> Response {
         let allow = methods.joined(separator: ", ")
         guard request.head.method == .options else {

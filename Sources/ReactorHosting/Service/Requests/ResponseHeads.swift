@@ -3,7 +3,7 @@ internal import Wire
 
 /// The constant parts of responses' heads, and those that change once a second.
 final class ResponseHeads {
-    /// On every response.
+    /// The fields of every response.
     let commonFields: [(String, String)]
     /// The journal's name, on every response about sessions (contract §4).
     let durability: (String, String)
@@ -30,7 +30,7 @@ final class ResponseHeads {
         commonFields = common
         durability = ("Durability", service.journalName)
         receipt = FieldLines([("Content-Type", "application/json"), durability] + common)
-        // Contract §3.2. X-Accel-Buffering: nginx would hold events back.
+        // Contract §3.2. X-Accel-Buffering: otherwise nginx buffers events.
         stream = FieldLines(
             [
                 ("Content-Type", "text/event-stream"),
@@ -40,7 +40,7 @@ final class ResponseHeads {
 
     /// The value of `Date`, formatted once a second (RFC 9110 §6.6.1).
     ///
-    /// - Parameter milliseconds: the wall clock, since 1970.
+    /// - Parameter milliseconds: The wall clock, since 1970.
     func date(at milliseconds: Int64) -> [UInt8] {
         let second = milliseconds / 1_000
         if dateLine.second != second {

@@ -8,7 +8,7 @@ package struct Router: Sendable {
     package enum Match: Equatable, Sendable {
         /// `segment` is the path segment that matches the one in braces, if there is one.
         case route(Route, segment: Range<Int>?)
-        /// The path exists, the method does not; the methods for `Allow`, `OPTIONS` included.
+        /// The path exists without this method; the methods for `Allow`, including `OPTIONS`.
         case methods([String])
         case nothing
     }
@@ -60,7 +60,7 @@ package struct Router: Sendable {
         return .nothing
     }
 
-    /// Nil for no match; else the segment in braces, empty if the pattern has none.
+    /// Nil if there is no match; otherwise the segment in braces, empty if the pattern has none.
     private static func matches(
         _ segments: [[UInt8]?], _ bytes: Span<UInt8>, _ path: Range<Int>
     ) -> Range<Int>? {

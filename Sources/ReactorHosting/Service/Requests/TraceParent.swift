@@ -8,7 +8,7 @@ struct TraceParent: Equatable, Sendable {
 
     private static let length = 55
 
-    /// Nil if the field does not have its form: then it is ignored, as §3.2 requires.
+    /// Nil if the field is malformed: it is then ignored, as §3.2 requires.
     ///
     /// A field of version 00 is kept unchanged. For a later version, the members that version 00 defines
     /// are kept, written as version 00 with the one flag that it defines (§4); further members have an
