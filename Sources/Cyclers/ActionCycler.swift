@@ -22,7 +22,8 @@ public protocol ActionCycler: Cycler {
     /// Read by the host once per session, when it starts. Default: none.
     var sources: [Source] { get }
 
-    // The requirements below matter where sessions are stored: in a server with a journal in a file.
+    // The requirements below matter where sessions are stored: in a server with a journal in a
+    // file.
 
     /// The version of the saved form of states.
     ///

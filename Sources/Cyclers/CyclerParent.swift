@@ -5,8 +5,8 @@ public final class CyclerParent<Parent: Cycler> {
 
     private var retained: Parent?
 
-    // Invariant: a `ParentMailbox<Parent.Action>`, set by the extension below, which knows that there are
-    // actions.
+    // Invariant: a `ParentMailbox<Parent.Action>`, set by the extension below, which knows that
+    // there are actions.
     private var linkedMailbox: AnyObject?
 
     /// Makes a link to `cycler`, or without a parent.

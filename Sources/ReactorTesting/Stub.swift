@@ -13,9 +13,9 @@ public import Reactors
 /// ```
 ///
 /// Readers of the session continue reading: states and pulses come as if the reactor had made them.
-/// While the stub is enabled, no code of the reactor runs: its effects are cancelled, and values of its
-/// sources are dropped. Its own state is kept: after ``disable()`` it is shown again, and the next action
-/// continues from it.
+/// While the stub is enabled, no code of the reactor runs: its effects are cancelled, and values of
+/// its sources are dropped. Its own state is kept: after ``disable()`` it is shown again, and the
+/// next action continues from it.
 ///
 /// Every copy, and every stub of the same host, is the same stub.
 public struct Stub<R: Reactor>: Sendable {
@@ -29,7 +29,8 @@ public struct Stub<R: Reactor>: Sendable {
         get async { await host.isStubbed }
     }
 
-    /// The actions that were sent since the stub was last enabled, in order; at least the newest 10 000 actions.
+    /// The actions that were sent since the stub was last enabled, in order; at least the newest 10
+    /// 000 actions.
     public var actions: [R.Action] {
         get async { await host.stubbedActions }
     }
@@ -47,8 +48,8 @@ public struct Stub<R: Reactor>: Sendable {
 
     /// Changes the shown state: readers have received it when this returns.
     ///
-    /// Every call is one version. A pulse is an event if it was assigned: `{ $0.alert = "x" }` reports
-    /// it, `{ $0 = State(alert: "x") }`, a new state, does not.
+    /// Every call is one version. A pulse is an event if it was assigned: `{ $0.alert = "x" }`
+    /// reports it, `{ $0 = State(alert: "x") }`, a new state, does not.
     ///
     /// - Throws: ``StubNotEnabled``; also when the session has ended.
     public func inject(

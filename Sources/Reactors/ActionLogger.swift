@@ -8,8 +8,8 @@
 /// let token = await host.add(Printer())
 /// ```
 ///
-/// It runs in a separate task, one entry after the other. A slow logger delays nothing: entries that
-/// do not fit into its buffer are left out, and the logger gets their number.
+/// It runs in a separate task, one entry after the other. A slow logger delays nothing: entries
+/// that do not fit into its buffer are left out, and the logger gets their number.
 public protocol ActionLogger<R>: Sendable {
     /// The reactor whose sessions are logged.
     associatedtype R: Reactor

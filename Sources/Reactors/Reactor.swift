@@ -90,7 +90,8 @@ public protocol Reactor:
     /// Read once per session, when it starts. Default: none.
     var sources: [Source] { get }
 
-    // The requirements below matter where sessions are stored: in a server with a journal in a file.
+    // The requirements below matter where sessions are stored: in a server with a journal in a
+    // file.
 
     /// The version of the saved form of states and mutations.
     ///

@@ -1,16 +1,16 @@
 /// The connections of one loop, and the operations on them.
 ///
 /// Not Sendable: it is used only on its loop, that is, in callbacks of the `LoopHandler` and in the
-/// loop's jobs. A method with a stale id does nothing. No method calls the handler; consequences are
-/// reported in a later pass.
+/// loop's jobs. A method with a stale id does nothing. No method calls the handler; consequences
+/// are reported in a later pass.
 package final class ConnectionTable {
     /// How to close a connection.
     package enum Closing: Sendable {
         /// Drops unread bytes. If there are any, the kernel resets the connection, and the peer may
         /// lose the bytes that were sent last.
         case now
-        /// Ends the output, then reads and drops input until the peer closes, at most 4 MiB or 2 s: a
-        /// peer that still sends can read the response that refuses its request (RFC 9112 §9.6).
+        /// Ends the output, then reads and drops input until the peer closes, at most 4 MiB or 2 s:
+        /// a peer that still sends can read the response that refuses its request (RFC 9112 §9.6).
         case lingering
         /// Resets the connection: the kernel frees the unsent bytes of a peer that does not read.
         case reset
@@ -25,11 +25,11 @@ package final class ConnectionTable {
     let load: LoopLoad
     let slots = ConnectionSlots()
     let ahead: ReceivedAhead
-    /// Received bytes that the handler does not accept yet, by slot. Invariant: a slot has bytes here
-    /// while it has the flag `holdsBytes`. At most one slice each.
+    /// Received bytes that the handler does not accept yet, by slot. Invariant: a slot has bytes
+    /// here while it has the flag `holdsBytes`. At most one slice each.
     var held: [Int: [UInt8]] = [:]
-    /// Connections to serve in the next pass without a new event. Invariant: each is in the list once
-    /// (`queued`).
+    /// Connections to serve in the next pass without a new event. Invariant: each is in the list
+    /// once (`queued`).
     var ready: [ConnectionID] = []
     var deadlines: LoopDeadlines
 
@@ -42,7 +42,8 @@ package final class ConnectionTable {
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
 
-    /// Requests a round when there is work and no round is running. The loop sets it when it starts.
+    /// Requests a round when there is work and no round is running. The loop sets it when it
+    /// starts.
     var requestRound: () -> Void = {}
     /// Whether a round is running; it needs no request.
     var isInRound = false
@@ -56,9 +57,9 @@ package final class ConnectionTable {
         self.deadlines = LoopDeadlines(at: .read())
     }
 
-    /// Ends the round with the present pass, for a handler that has much more to do: other work on the
-    /// loop's queue runs first, above all the listener's new connections. The handler requests the
-    /// next round.
+    /// Ends the round with the present pass, for a handler that has much more to do: other work on
+    /// the loop's queue runs first, above all the listener's new connections. The handler requests
+    /// the next round.
     package func yieldRound() { isRoundYielded = true }
 
     /// Whether the id names a connection that the handler may still use.
@@ -89,7 +90,8 @@ package final class ConnectionTable {
         ConnectionID(slot: UInt32(index), generation: slots[index].generation)
     }
 
-    /// Adds a descriptor. If the poller refuses it, the connection exists and is reported as broken.
+    /// Adds a descriptor. If the poller refuses it, the connection exists and is reported as
+    /// broken.
     func insert(_ descriptor: Int32, peerHasFinished: Bool = false) -> ConnectionID {
         let index = slots.allocate()
         slots[index].descriptor = descriptor

@@ -44,7 +44,8 @@ struct LoopDeadlines {
         connections.claim(slot, at: Self.tick(now))
     }
 
-    /// Tokens that are due at `now`; each must be confirmed by `claim(token:)` before it is handled.
+    /// Tokens that are due at `now`; each must be confirmed by `claim(token:)` before it is
+    /// handled.
     mutating func dueTokens(at now: LoopInstant) -> [UInt64] {
         due.removeAll(keepingCapacity: true)
         timers.advance(to: Self.tick(now), collecting: &due)

@@ -1,5 +1,5 @@
-// A hashed timing wheel (Varghese and Lauck 1987, scheme 6), with two changes for deadlines that are
-// moved far more often than they are reached:
+// A hashed timing wheel (Varghese and Lauck 1987, scheme 6), with two changes for deadlines that
+// are moved far more often than they are reached:
 // - a deadline that moves *later* does not move its entry: the entry stays in its bucket, and is
 //   moved when that bucket comes round. So re-arming an idle time-out for every request costs one
 //   store;

@@ -1,4 +1,5 @@
-/// One entry of a session's history: a record (of one version, one activity or one failure), or a note of the action log between two records.
+/// One entry of a session's history: a record (of one version, one activity or one failure), or a
+/// note of the action log between two records.
 ///
 /// Invariant: `(session, generation, position)` is unique. Numbers of one generation rise by one
 /// from 0. Notes may come last, before a record that does not exist yet.

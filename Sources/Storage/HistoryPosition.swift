@@ -39,7 +39,8 @@ extension HistoryPosition: Comparable {
     }
 }
 
-/// The end of a history, or of a part of it: the newest record, its version, and the notes after it.
+/// The end of a history, or of a part of it: the newest record, its version, and the notes after
+/// it.
 package struct HistoryEnd: Sendable, Equatable {
     /// The newest record; 0 is the session's creation.
     package var number: UInt64

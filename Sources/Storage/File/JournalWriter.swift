@@ -15,8 +15,8 @@ final class JournalWriter: @unchecked Sendable {
     private var files: OpenFiles
     private var nextTailSequence: Int64 = 1
     private var preallocator: WALPreallocator?
-    /// Whether a failed commit may be in the log nevertheless. This process does not see it there; a
-    /// process that starts after a crash would, until another commit overwrites it.
+    /// Whether a failed commit may be in the log nevertheless. This process does not see it there;
+    /// a process that starts after a crash would, until another commit overwrites it.
     private(set) var isUnsettled = false
 
     init(path: String, retention: JournalRetention, now: @escaping @Sendable () -> Int64) {
@@ -61,9 +61,9 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether the paths still name the open files. SQLite would continue to write to a file without
-    /// a path: flushed, and lost with the process. Precedent: SQLite's `SQLITE_FCNTL_HAS_MOVED`,
-    /// which it checks on closing, but not on committing.
+    /// Whether the paths still name the open files. SQLite would continue to write to a file
+    /// without a path: flushed, and lost with the process. Precedent: SQLite's
+    /// `SQLITE_FCNTL_HAS_MOVED`, which it checks on closing, but not on committing.
     var filesAreCurrent: Bool { database == nil || files.areAtPaths }
 
     /// Whether another process would share the log's index with this one. The index holds no data

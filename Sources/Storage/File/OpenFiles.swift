@@ -3,7 +3,8 @@ struct OpenFiles {
     private let path: String
     /// The database file when it was first opened; nil before.
     private var database: FileIdentity?
-    /// The write-ahead log and its index when the connection was opened; nil while they do not exist.
+    /// The write-ahead log and its index when the connection was opened; nil while they do not
+    /// exist.
     private var log: FileIdentity?
     private var index: FileIdentity?
 

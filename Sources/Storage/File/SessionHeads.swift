@@ -215,8 +215,8 @@ extension SessionHeads.Head {
         }
         let tombstones = try database.cachedStatement(
             sql: "SELECT generation FROM tombstones WHERE id = ?")
-        // Beyond all numbers: what other batches still have of a deleted session is discarded, and is
-        // no reason to refuse them.
+        // Beyond all numbers: what other batches still have of a deleted session is discarded, and
+        // is no reason to refuse them.
         let deleted = try tombstones.first(.string(session)) { found in
             Self(
                 row: 0, generation: found.string(0), number: .max, notes: 0, isDeleted: true,

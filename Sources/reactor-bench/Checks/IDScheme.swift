@@ -1,6 +1,7 @@
 /// The format of a server's event ids, which decides how gaps are found.
 enum IDScheme: String, CaseIterable, Sendable {
-    /// `<generation>.<number>[.<part>]`: numbers rise by one, parts count up before the bare number.
+    /// `<generation>.<number>[.<part>]`: numbers rise by one, parts count up before the bare
+    /// number.
     case consecutive
     /// The same, but numbers may skip (other records lie between the chosen events).
     case rising

@@ -1,4 +1,5 @@
-/// The last bytes that one connection of a pool sent and received, so that a failure can be repeated.
+/// The last bytes that one connection of a pool sent and received, so that a failure can be
+/// repeated.
 struct ClientMemory {
     /// The number of bytes that are kept of each request and response.
     static let keptBytes = 600

@@ -128,7 +128,8 @@ struct TortureLedger {
         }
     }
 
-    /// Invariant: a poster waits for each answer, so its actions stand in the order of their numbers.
+    /// Invariant: a poster waits for each answer, so its actions stand in the order of their
+    /// numbers.
     private mutating func checkOrder(_ histories: [[UInt64]]) {
         for history in histories {
             var last: [UInt64: UInt64] = [:]

@@ -5,9 +5,9 @@ internal import Synchronization
 ///
 /// A request that arrives in one read and is served at once does not count.
 ///
-/// Why one counter and not a share for each loop: a loop with an exhausted share would refuse bodies
-/// for which the process has room. The counter is written when a body's memory grows, about ten times
-/// for a body of a megabyte.
+/// Why one counter and not a share for each loop: a loop with an exhausted share would refuse
+/// bodies for which the process has room. The counter is written when a body's memory grows, about
+/// ten times for a body of a megabyte.
 final class BodyBudget: Sendable {
     private let limitBytes: Int
     private let used = Atomic<Int>(0)

@@ -2,8 +2,8 @@ internal import Sockets
 
 /// The timeouts of a connection: its next deadline, and the action that is due when it is reached.
 ///
-/// Design: one deadline per connection, moved lazily. When it is reached, the due action is computed
-/// from the connection's state; if none is due, the next deadline is set.
+/// Design: one deadline per connection, moved lazily. When it is reached, the due action is
+/// computed from the connection's state; if none is due, the next deadline is set.
 ///
 /// Invariant: no timeout for the peer's input runs while the server does not read, that is, while
 /// responses are unsent or bytes wait for a turn. Only the stall timeout runs then, and only for

@@ -11,8 +11,8 @@ struct MigratingConnection: Sendable {
     var peerIsFinished: Bool
 }
 
-/// Moves a connection to the loop that owns the session of its request. A connection is served on the
-/// loop of its session.
+/// Moves a connection to the loop that owns the session of its request. A connection is served on
+/// the loop of its session.
 enum ConnectionMigration {
     /// Moves the connection, with its last request and the bytes after it, as soon as the earlier
     /// responses are sent.

@@ -27,9 +27,9 @@ extension HTTPConnection {
         dropIdleBuffers()
     }
 
-    /// Continues with the bytes that were received while a response was due or the output budget was
-    /// used up, then with the socket. The connection of a peer that has finished is closed after its last
-    /// request was served; while draining, so is every connection.
+    /// Continues with the bytes that were received while a response was due or the output budget
+    /// was used up, then with the socket. The connection of a peer that has finished is closed
+    /// after its last request was served; while draining, so is every connection.
     func continueReading() {
         let turn = id
         guard isReading, output.hasRoom else { return }

@@ -32,8 +32,8 @@ extension HTTPConnection {
         finish(request, options, status: response.status, closes: closes, code: response.code)
     }
 
-    /// Responds to a request that was read earlier. The bytes that the client has sent since are read
-    /// next.
+    /// Responds to a request that was read earlier. The bytes that the client has sent since are
+    /// read next.
     ///
     /// - Parameter act: returns nil if the response is still due.
     func respondLater(_ act: () throws(Problem) -> Response?) {
@@ -51,7 +51,8 @@ extension HTTPConnection {
         rearm()
     }
 
-    /// Refuses bytes that are not a request, and closes: the beginning of the next request is unknown.
+    /// Refuses bytes that are not a request, and closes: the beginning of the next request is
+    /// unknown.
     func refuse(_ problem: Problem) {
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
         if problem.status < 500 { loop.counters.malformed += 1 }

@@ -27,7 +27,8 @@ extension HTTPConnection {
         return output.endTurn(recycling: loop.pool)
     }
 
-    /// Sends the responses of the turn so far, and closes if the last one of the connection is sent.
+    /// Sends the responses of the turn so far, and closes if the last one of the connection is
+    /// sent.
     func flush() {
         if case .vacant = state { return }
         if output.flush(to: id, loop.table) { waitForRoom() }

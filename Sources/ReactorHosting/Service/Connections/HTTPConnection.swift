@@ -3,7 +3,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// One connection: parses requests, has them served one at a time, and sends the responses in order.
+/// One connection: parses requests, has them served one at a time, and sends the responses in
+/// order.
 ///
 /// Design: one object for each slot of the loop's connection table, reused by each connection that
 /// gets the slot. An idle connection has no other memory; incomplete input and unsent output are in
@@ -29,8 +30,8 @@ final class HTTPConnection {
     /// The connection's id; while the slot is vacant, no connection has it. Closures that outlive a
     /// call compare it, because the object may serve another connection by then.
     private(set) var id = ConnectionID(slot: 0, generation: 0)
-    /// The time of the peer's last progress: it sent bytes of a request, or accepted bytes of responses
-    /// and events. Bytes that it sends while it accepts none are not progress.
+    /// The time of the peer's last progress: it sent bytes of a request, or accepted bytes of
+    /// responses and events. Bytes that it sends while it accepts none are not progress.
     var lastProgress: LoopInstant
     var state = State.vacant
     /// Invariant: a connection whose reading is paused has buffers, so that the call that ends its

@@ -2,8 +2,8 @@ internal import Sessions
 internal import Sockets
 internal import Storage
 
-/// `POST /v1/sessions`: a new session, from its reactor's initial state or, as a fork, from the state
-/// that another session had at a version.
+/// `POST /v1/sessions`: a new session, from its reactor's initial state or, as a fork, from the
+/// state that another session had at a version.
 enum CreateSession: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

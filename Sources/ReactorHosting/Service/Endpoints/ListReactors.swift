@@ -1,8 +1,8 @@
 internal import JSONCoding
 internal import Sessions
 
-/// `GET /v1/reactors`: the reactors hosted here, with their pulses, activities and examples of their
-/// actions.
+/// `GET /v1/reactors`: the reactors hosted here, with their pulses, activities and examples of
+/// their actions.
 enum ListReactors: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

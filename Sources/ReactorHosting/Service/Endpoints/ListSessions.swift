@@ -3,8 +3,8 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// `GET /v1/sessions`: a page of sessions (`?after=`, `?limit=`, `?reactor=`), from the journal, or from
-/// memory if the journal has no archive.
+/// `GET /v1/sessions`: a page of sessions (`?after=`, `?limit=`, `?reactor=`), from the journal, or
+/// from memory if the journal has no archive.
 enum ListSessions: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

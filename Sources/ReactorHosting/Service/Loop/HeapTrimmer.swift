@@ -7,8 +7,8 @@ internal import Sockets
     internal import Darwin
 #endif
 
-/// Returns free heap memory to the system after connections have released much of it: glibc keeps it
-/// while memory at a higher address is in use (malloc_trim(3)).
+/// Returns free heap memory to the system after connections have released much of it: glibc keeps
+/// it while memory at a higher address is in use (malloc_trim(3)).
 final class HeapTrimmer {
     private static let queue = DispatchQueue(label: "heap.trimmer", qos: .utility)
     /// The loop's timer that calls ``timerReached()``.
@@ -42,7 +42,8 @@ final class HeapTrimmer {
         Self.trim()
     }
 
-    /// Returns at once. The work takes some milliseconds for a hundred megabytes, on another thread.
+    /// Returns at once. The work takes some milliseconds for a hundred megabytes, on another
+    /// thread.
     static func trim() {
         queue.async {
             #if canImport(Glibc)

@@ -5,8 +5,8 @@ internal import Wire
 
 /// The connections and the sessions of one event loop.
 ///
-/// Design: a connection is served on the loop of its session. A request for a session of another loop
-/// moves its connection there (``ConnectionMigration``); so a session, its posts and all its
+/// Design: a connection is served on the loop of its session. A request for a session of another
+/// loop moves its connection there (``ConnectionMigration``); so a session, its posts and all its
 /// subscribers share one loop without a lock, and a response never crosses loops. Work is done as
 /// bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
 final class ServerLoop: LoopHandler {
@@ -103,9 +103,9 @@ final class ServerLoop: LoopHandler {
 
     /// Commits what the round has decided, and serves the requests that wait.
     ///
-    /// A connection's next request is read only after the response to the one before; each turn is one
-    /// more batch over all connections. A client that sends without end has its next turn in the next
-    /// round, after all other clients.
+    /// A connection's next request is read only after the response to the one before; each turn is
+    /// one more batch over all connections. A client that sends without end has its next turn in
+    /// the next round, after all other clients.
     func roundEnded() {
         let schedule = resources.schedule
         sessions.commit()
@@ -130,7 +130,8 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { $0.drain() }
     }
 
-    /// Ends idle connections and streams now, and every other connection after its present response.
+    /// Ends idle connections and streams now, and every other connection after its present
+    /// response.
     private func drain() {
         for connection in connections { connection.beginDraining() }
         resources.beginDraining()

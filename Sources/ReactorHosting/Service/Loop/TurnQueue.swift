@@ -1,9 +1,9 @@
-/// Connections with requests that wait for a turn, because the round has used up its budget, or because
-/// they have used up their last turn.
+/// Connections with requests that wait for a turn, because the round has used up its budget, or
+/// because they have used up their last turn.
 ///
-/// Design: two queues. A connection that has used up the bytes of its turn waits after all that have
-/// not, so that small requests do not wait for the rest of large ones. Each round gives a turn to at
-/// least one of either (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
+/// Design: two queues. A connection that has used up the bytes of its turn waits after all that
+/// have not, so that small requests do not wait for the rest of large ones. Each round gives a turn
+/// to at least one of either (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.
     enum Weight {

@@ -7,8 +7,8 @@ internal import Sockets
 final class WorkSchedule {
     /// The maximum number of requests that are served in one turn of a connection.
     static let turnRequests = 64
-    /// Bytes of responses that a round makes; further requests wait for the next one. Some milliseconds
-    /// of work.
+    /// Bytes of responses that a round makes; further requests wait for the next one. Some
+    /// milliseconds of work.
     private static let roundBytes = 1 << 20
     private static let postponedInARound = 16
 

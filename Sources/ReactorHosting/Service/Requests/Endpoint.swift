@@ -8,9 +8,10 @@ enum Endpoint: Sendable {
 
 /// An operation that is served by the loop that received the request.
 ///
-/// Design: endpoints are types without instances, so that calling one costs neither a reference count
-/// nor an allocation. An endpoint decodes the request, calls the session, and returns the response.
-/// Options of the request that a later response needs are in the connection's ``RequestOptions``.
+/// Design: endpoints are types without instances, so that calling one costs neither a reference
+/// count nor an allocation. An endpoint decodes the request, calls the session, and returns the
+/// response. Options of the request that a later response needs are in the connection's
+/// ``RequestOptions``.
 protocol ServiceEndpoint: SendableMetatype {
     /// Whether the request is served even if the round has used up its budget: probes measure
     /// whether the server responds. Default false.

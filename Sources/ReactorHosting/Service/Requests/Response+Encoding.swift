@@ -103,8 +103,8 @@ extension Response {
 }
 
 extension JSON {
-    /// The value as one line of JSON, with a line break. `{}` for a value without JSON; the service's own
-    /// bodies consist of strings and integers, and always have JSON.
+    /// The value as one line of JSON, with a line break. `{}` for a value without JSON; the
+    /// service's own bodies consist of strings and integers, and always have JSON.
     static func line(_ value: some Encodable) -> [UInt8] {
         var bytes: [UInt8] = []
         do {

@@ -8,8 +8,8 @@ struct Response {
         /// Three consecutive parts. `shared` may be large and belong to many responses; it is never
         /// copied.
         case parts(beginning: [UInt8], shared: [UInt8], end: [UInt8])
-        /// An event stream that reports a problem and ends. EventSource never reconnects after a status
-        /// other than 200, so a temporary problem is reported this way (contract §3.2).
+        /// An event stream that reports a problem and ends. EventSource never reconnects after a
+        /// status other than 200, so a temporary problem is reported this way (contract §3.2).
         case endedStream(Problem)
         /// The head of an event stream, without a length (RFC 9110 §8.6): for `HEAD`.
         case streamHead
@@ -21,7 +21,8 @@ struct Response {
     var body = Body.bytes([])
     /// The code of a problem, for the log.
     var code: String?
-    /// Bytes of a body that was encoded and is not part of the response. They count as work of the turn.
+    /// Bytes of a body that was encoded and is not part of the response. They count as work of the
+    /// turn.
     var discardedBytes = 0
 
     static func json(

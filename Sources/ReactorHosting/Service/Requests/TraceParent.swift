@@ -10,9 +10,9 @@ struct TraceParent: Equatable, Sendable {
 
     /// Nil if the field is malformed: it is then ignored, as §3.2 requires.
     ///
-    /// A field of version 00 is kept unchanged. For a later version, the members that version 00 defines
-    /// are kept, written as version 00 with the one flag that it defines (§4); further members have an
-    /// unknown meaning and any length.
+    /// A field of version 00 is kept unchanged. For a later version, the members that version 00
+    /// defines are kept, written as version 00 with the one flag that it defines (§4); further
+    /// members have an unknown meaning and any length.
     init?(_ field: String) {
         var bytes = field.utf8.prefix(Self.length + 1)[...]
         let follower = bytes.count > Self.length ? bytes.removeLast() : nil
