@@ -22,7 +22,7 @@ extension ReactorHost {
     ///
     /// - Parameters:
     ///   - logger: is called for every entry.
-    ///   - limit: the maximal number of waiting entries; beyond it entries are left out and counted
+    ///   - limit: the maximum number of waiting entries; beyond it entries are left out and counted
     ///     (``ActionLogger/missed(_:)``). Default: 1024.
     /// - Returns: a token for removing it.
     @discardableResult

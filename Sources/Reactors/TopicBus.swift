@@ -23,13 +23,13 @@ import Synchronization
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
 /// the oldest publication is forgotten.
 public final class TopicBus: Sendable {
-    /// The maximal number of values of a topic that wait for one session.
+    /// The maximum number of values of a topic that wait for one session.
     ///
     /// Precedent: ReactorKit's subjects have no limit. Even tens of values between two turns are
     /// unusual.
     public static var limit: Int { 1024 }
 
-    /// The maximal number of values kept for remembering topics without a listener.
+    /// The maximum number of values kept for remembering topics without a listener.
     public static var rememberedLimit: Int { 10_000 }
 
     // Why a lock: publishers and sessions run in any isolation. Without it two values could reach

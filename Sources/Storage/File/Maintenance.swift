@@ -40,7 +40,7 @@ final class Maintenance {
     private static let rowsPerRun = rowsPerRemoval + 4
     /// Removing a row of the tail may rewrite every page that it occupies.
     static let rowsPerRemoval = 4
-    /// The maximal number of rows of the tail that are moved at once for later records.
+    /// The maximum number of rows of the tail that are moved at once for later records.
     static let aheadLimit = 16
     /// The number of bytes that are charged as one row.
     static let bytesPerRow = 1_024

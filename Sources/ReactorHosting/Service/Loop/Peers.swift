@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The loops of one server, so that each can reach the others.
 ///
-/// The loops are created one after the other, and reach each other when all exist; no request is
-/// served before.
+/// The loops are created one after the other, and can reach each other once all exist; no request
+/// is served before that.
 final class Peers: Sendable {
     let count: Int
     private let loops = Mutex<[EventLoop<ServerLoop>]>([])
@@ -13,20 +13,20 @@ final class Peers: Sendable {
         self.count = count
     }
 
-    /// Once, before the first connection.
+    /// Sets the loops. Called once, before the first connection.
     func introduce(_ all: [EventLoop<ServerLoop>]) {
         loops.withLock { $0 = all }
     }
 
-    /// - Returns: false when that loop has stopped; the job will not run.
+    /// - Returns: False if that loop has stopped; the job will not run.
     @discardableResult
     func enqueue(on index: Int, _ job: @escaping @Sendable (ServerLoop) -> Void) -> Bool {
         loop(index).enqueue(job)
     }
 
-    /// Hands a connection to another loop; it is closed when that loop has stopped.
+    /// Passes a connection to another loop; the connection is closed if that loop has stopped.
     ///
-    /// - Returns: false when that loop has stopped.
+    /// - Returns: False if that loop has stopped.
     func adopt(
         _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
     ) -> Bool {

@@ -12,7 +12,7 @@ internal import Wire
 final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
-    /// Parallel to the connection table's slots.
+    /// The connection objects, by the slots of the connection table.
     private var connections: [HTTPConnection] = []
 
     init(
@@ -39,10 +39,10 @@ final class ServerLoop: LoopHandler {
 
     var sessions: SessionTable { resources.sessions }
 
-    /// The connection of that id; nil when it has ended.
+    /// The connection with that id; nil if it has ended.
     func connection(_ id: ConnectionID) -> HTTPConnection? {
         let slot = Int(id.slot)
-        // A vacant slot has no connection's id.
+        // The id of a vacant slot never matches a connection's id.
         guard slot < connections.count, connections[slot].id == id else { return nil }
         return connections[slot]
     }
@@ -78,7 +78,7 @@ final class ServerLoop: LoopHandler {
     private static let tick: UInt64 = 0
     private static let eviction: UInt64 = 1
 
-    /// Evicts idle sessions, some at a time, or trims the heap.
+    /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
         let areMore: Bool
@@ -101,11 +101,11 @@ final class ServerLoop: LoopHandler {
             token: Self.tick, at: resources.now + resources.configuration.sessionIdle / 4)
     }
 
-    /// Commits what the round has decided, and serves the requests that wait.
+    /// Commits the batches of the round, and serves the waiting requests.
     ///
-    /// A connection's next request is read only after the response to the one before; each turn is
-    /// one more batch over all connections. A client that sends without end has its next turn in
-    /// the next round, after all other clients.
+    /// A connection's next request is read only after the response to the previous one; each turn
+    /// is one more batch over all connections. A client that sends continuously has its next turn
+    /// in the next round, after all other clients.
     func roundEnded() {
         let schedule = resources.schedule
         sessions.commit()
@@ -130,7 +130,7 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { $0.drain() }
     }
 
-    /// Ends idle connections and streams now, and every other connection after its present
+    /// Ends idle connections and streams now, and every other connection after its current
     /// response.
     private func drain() {
         for connection in connections { connection.beginDraining() }
@@ -139,7 +139,7 @@ final class ServerLoop: LoopHandler {
 
     // MARK: Slots
 
-    /// A connection has been accepted, or has arrived from another loop.
+    /// Adds a connection that was accepted, or that has arrived from another loop.
     @discardableResult
     func occupy(_ id: ConnectionID) -> HTTPConnection {
         let slot = Int(id.slot)
@@ -151,8 +151,8 @@ final class ServerLoop: LoopHandler {
     }
 
     private func makeConnections(through slot: Int) {
-        // Changed outside and put back: if it were changed in place, even here, the runtime would
-        // check each of the many accesses to the array for exclusivity.
+        // Moved out and back: if it were changed in place, the runtime would check each of the many
+        // accesses to the array for exclusivity.
         var grown = connections
         connections = []
         while grown.count <= slot { grown.append(HTTPConnection(resources)) }
@@ -161,7 +161,7 @@ final class ServerLoop: LoopHandler {
 }
 
 extension SessionLimits {
-    /// The share of one of `loops` loops.
+    /// The settings for one of `loops` loops: its share of the limits.
     fileprivate init(_ configuration: Configuration, loops: Int) {
         self.init(
             sessions: max(1, configuration.sessionLimit / max(1, loops)),

@@ -24,7 +24,7 @@ package struct Problem: Error, Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The maximal number of bytes of a detail: quoted input may be a megabyte long.
+    /// The maximum number of bytes of a detail: quoted input may be a megabyte long.
     package static let detailLimit = 512
 
     static func shortened(_ detail: String) -> String {
