@@ -104,9 +104,12 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func endReplay() { versions.endReplay() }
 
     func forget(before version: UInt64, atOnce: Bool) -> Bool {
-        guard atOnce || version >= oldestVersion + ReactorVersions<R>.smallestBatch,
-            versions.isForgettingDue(before: version, atOnce: atOnce)
-        else { return false }
+        guard version > oldestVersion else { return false }
+        // Without `atOnce` only in batches: removing the first element of an array moves all others.
+        let count = version - oldestVersion
+        guard atOnce || (count >= 256 && count >= (core.version - oldestVersion) / 2) else {
+            return false
+        }
         compiled.forget(&versions, version, reactor)
         oldestVersion = version
         return true

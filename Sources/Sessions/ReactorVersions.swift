@@ -78,17 +78,6 @@ struct ReactorVersions<R: Reactor> {
 
     // MARK: Removing versions
 
-    /// The least number of versions that are forgotten in a batch.
-    static var smallestBatch: UInt64 { 256 }
-
-    /// Whether versions before this one are to be forgotten now. Without `atOnce` only in batches:
-    /// removing the first element of an array moves all others.
-    func isForgettingDue(before version: UInt64, atOnce: Bool) -> Bool {
-        guard version > oldestVersion else { return false }
-        let count = version - oldestVersion
-        return atOnce || (count >= Self.smallestBatch && count >= mutations.count / 2)
-    }
-
     /// Folds the mutations up to `version` into `oldest`. Every mutation is eventually folded.
     @inlinable
     mutating func forget(before version: UInt64, by reactor: R) {

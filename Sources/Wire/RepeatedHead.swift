@@ -39,14 +39,14 @@ package struct RepeatedHead {
     }
 
     private static func hash(_ bytes: Span<UInt8>) -> UInt64 {
+        guard bytes.count >= 8 else { return 0 }
         var hash = UInt64(truncatingIfNeeded: bytes.count)
         var index = 0
-        while index &+ 8 <= bytes.count {
+        while index &+ 8 < bytes.count {
             hash = (hash ^ bytes.word(at: index)) &* 0x9e37_79b9_7f4a_7c15
-            hash ^= hash &>> 32
             index &+= 8
         }
-        return (hash ^ bytes.word(at: index, count: bytes.count &- index)) &* 0x9e37_79b9_7f4a_7c15
+        return (hash ^ bytes.word(at: bytes.count &- 8)) &* 0x9e37_79b9_7f4a_7c15
     }
 }
 
