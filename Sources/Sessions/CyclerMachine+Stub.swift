@@ -12,7 +12,7 @@ struct CyclerStub<Action> {
 extension CyclerMachine {
     func changeStub(_ change: StubChange) throws(StubRefusal) {
         let state = try change.state.map { bytes throws(StubRefusal) in
-            try pulses.decodeInjected(bytes)
+            try pulses.decodeInjected(bytes, limitBytes: session.table.limits.stateBytes)
         }
         try change.check(isStubbed: stub.isOn)
         if change.isEnabled == true { beginStub() }

@@ -4,7 +4,7 @@ public import Reactors
 extension ReactorMachine {
     func changeStub(_ change: StubChange) throws(StubRefusal) {
         let state = try change.state.map { bytes throws(StubRefusal) in
-            try pulses.decodeInjected(bytes)
+            try pulses.decodeInjected(bytes, limitBytes: session.table.limits.stateBytes)
         }
         try change.check(isStubbed: core.isStub)
         if change.isEnabled == true { core.beginStub(observer: self) }

@@ -38,12 +38,16 @@ package enum StubRefusal: Error, Sendable {
     case notStubbed
     /// The state can be decoded, but not encoded: it could not be shown.
     case notEncodable(JSONEncodingFailure)
+    /// The state has more bytes of JSON than a session's state may have.
+    case stateTooLarge(limit: Int)
 }
 
 extension PulseRecorder where State: Codable {
     /// Decodes an injected state. A decoded pulse counts as never assigned, so each pulse that the JSON
     /// has is then counted as assigned.
-    func decodeInjected(_ bytes: [UInt8]) throws(StubRefusal) -> State {
+    ///
+    /// - Parameter limitBytes: the limit of a session's state.
+    func decodeInjected(_ bytes: [UInt8], limitBytes: Int) throws(StubRefusal) -> State {
         var state: State
         do {
             state = try JSON.decode(State.self, from: bytes)
@@ -51,12 +55,13 @@ extension PulseRecorder where State: Codable {
             throw .json(error.under("/state"))
         }
         // A type may decode a value that it cannot encode, and no attempt takes a stub back.
+        var encoded: [UInt8] = []
         do {
-            var encoded: [UInt8] = []
             try JSON.encode(state, into: &encoded)
         } catch {
             throw .notEncodable(error)
         }
+        guard encoded.count <= limitBytes else { throw .stateTooLarge(limit: limitBytes) }
         // The counts exceed those of the shown state, so that each is exactly one new assignment,
         // whether or not the two states have the same origin.
         countAssignments(in: &state, of: bytes)

@@ -188,4 +188,26 @@ struct StateLimitTests {
         #expect(session.version == 1)
         #expect(try !isRefused(shout(5), session, rig))
     }
+
+    @Test func `a stub shows no state beyond the limit`() throws {
+        let rig = Rig(stateBytes: 100)
+        let session = try rig.create("s", .ledger())
+        let empty = #"{"a":1,"b":0,"touched":0,"filling":""}"#.utf8.count
+        func put(_ count: Int) throws {
+            let filling = String(repeating: "x", count: count - empty)
+            let state = #"{"a":1,"b":0,"touched":0,"filling":"\#(filling)"}"#
+            try session.putStub(
+                Array(#"{"enabled":true,"state":\#(state)}"#.utf8), for: rig.nextToken())
+            rig.endRound()
+        }
+        #expect {
+            try put(101)
+        } throws: {
+            if case StubRefusal.stateTooLarge(100)? = $0 as? StubRefusal { true } else { false }
+        }
+        #expect(session.version == 0)
+        #expect(rig.state(session).utf8.count < 100)
+        try put(100)
+        #expect(rig.state(session).utf8.count == 100)
+    }
 }

@@ -129,6 +129,8 @@ extension Problem {
                 "state requires a stubbed session; send \"enabled\":true with it or before it")
         case .notEncodable(let failure):
             self.init(ActionRefusal.notEncodable("the state", failure))
+        case .stateTooLarge(let limit):
+            self.init(ActionRefusal.stateTooLarge(limit: limit))
         }
     }
 
