@@ -11,6 +11,8 @@ struct SessionLoader {
         table.ask { archive, answer in
             archive.load(id.text, answer)
         } then: { result in
+            // Otherwise the table has stopped meanwhile: nothing would end the session again.
+            guard table.operations.isLoading(id) else { return }
             let loaded = table.present(id) ?? insert(id, result)
             let callers = table.operations.remove(id)?.followers ?? []
             for act in callers { act(table.present(id) ?? loaded) }

@@ -44,6 +44,19 @@ struct LateAnswerTests {
         #expect(rig.answer(late) == nil)
     }
 
+    @Test func `a session that is read when the table has stopped does not begin`() throws {
+        let (rig, session) = try woken()
+        let id = session.id
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        var isCalled = false
+        next.table.wake(id) { _ in isCalled = true }
+        next.table.stop()
+        next.drainInbox()
+        #expect(!isCalled)
+        #expect(next.table.count == 0)
+    }
+
     @Test func `reading an old version or an old page of the log waits for no commit`() throws {
         let (rig, session) = try woken(slow: true)
         let post = try rig.act(Post.set(2), on: session)
