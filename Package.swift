@@ -159,7 +159,8 @@ let package = Package(
             name: "ReactorHostingTests",
             dependencies: [
                 "ReactorHosting", "Specification", "Wire", "JSONCoding", "Sessions", "Storage",
-                "Reactors", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Reactors", "TestRandomness",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -36,7 +36,7 @@ struct ConfigurationTests {
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
-            "log-level": "error",
+            "log-level": "error", "log-format": "json",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -55,7 +55,7 @@ struct ConfigurationTests {
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
         expected.historyBytes = 70_000
         expected.administration = .on
-        expected.logLevel = .error
+        (expected.logLevel, expected.logFormat) = (.error, .json)
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(
             uniqueKeysWithValues: Setting.table.map { ($0.environmentName, texts[$0.name] ?? "") })

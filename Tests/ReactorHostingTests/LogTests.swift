@@ -26,7 +26,7 @@ struct LogTests {
     }
 
     @Test func `lines beyond the limit are dropped and counted, and others keep their order`()
-        async
+        async throws
     {
         let reader = Reader()
         let output = LogOutput(limitBytes: 10) { reader.receive($0) }
@@ -38,15 +38,26 @@ struct LogTests {
         }
         reader.allow(2)
         await output.flush()
-        let note = "[1 log lines dropped: the log reader was too slow]\n"
-        #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)")
+        #expect(try lines(reader) == ["first", "a", "bb", "1 dropped", "ccc", "1 dropped"])
         output.append(Array("last\n".utf8))
         reader.allow(1)
         await output.flush()
-        #expect(reader.read == "first\na\nbb\n\(note)ccc\n\(note)last\n")
+        #expect(
+            try lines(reader) == ["first", "a", "bb", "1 dropped", "ccc", "1 dropped", "last"])
     }
 
-    @Test func `an event is one line, whatever its content`() async {
+    /// The lines, with a short text for each that counts dropped ones.
+    private func lines(_ reader: Reader) throws -> [String] {
+        try reader.read.split(separator: "\n").map { line in
+            guard line.contains("=") else { return String(line) }
+            let fields = try LogFields.logfmt(line.utf8)
+            #expect(fields.map(\.key) == ["time", "level", "logger", "message", "dropped"])
+            #expect(fields[1].value == "warning")
+            return "\(fields[4].value) dropped"
+        }
+    }
+
+    @Test func `an event is one line, whatever its content`() async throws {
         let reader = Reader()
         reader.allow(3)
         let output = LogOutput { reader.receive($0) }
@@ -55,14 +66,21 @@ struct LogTests {
         logger[metadataKey: "b"] = "of the logger"
         logger.debug("request", metadata: ["a": "1\r\n2", "c": "é"])
         logger.trace("nobody asked for this")
+        output.format = .json
         logger.error("\u{1B}[31mred\u{9B}\nline")
         await output.flush()
         let lines = reader.read.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 3)
-        #expect(lines[0].dropFirst(24) == #" debug test a=1\r\n2 b=of the logger c=é: request"#)
         #expect(
-            lines[1].dropFirst(24) == #" error test b=of the logger: \u{1B}[31mred\u{009B}\nline"#)
-        let time = lines[0].prefix(24).wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/)
+            lines[0].dropFirst(29)
+                == #" level=debug logger=test message=request a="1\r\n2" b="of the logger" c="é""#)
+        #expect(
+            lines[1].dropFirst(35)
+                == #""level":"error","logger":"test","#
+                + #""message":"\u001b[31mred\u009b\nline","b":"of the logger"}"#)
+        let time = lines[0].prefix(29).wholeMatch(
+            of: /time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/)
         #expect(time != nil)
+        #expect(try LogFields.json(lines[1].utf8)["message"] == "\u{1B}[31mred\u{9B}\nline")
     }
 }

@@ -32,7 +32,7 @@ struct LoopDrainTests {
     @Test func `a loop without connections does not report before its drain begins`() async throws {
         let (ours, theirs) = try pair()
         defer { close(theirs) }
-        loop.adopt(try DetachedSocket(owning: ours)) { $0.occupy($1).close(.now) }
+        loop.adopt(try DetachedSocket(owning: ours)) { $0.occupy($1, peer: .local).close(.now) }
         await on { #expect($0.resources.openCount == 0) }
         #expect(!service.drain.isDone)
         await on { $0.beginDraining() }
@@ -51,7 +51,7 @@ struct LoopDrainTests {
         let gate = DispatchSemaphore(value: 0)
         loop.enqueue { _ in gate.wait() }
         // In the same pass.
-        loop.adopt(try DetachedSocket(owning: ours)) { $0.occupy($1) }
+        loop.adopt(try DetachedSocket(owning: ours)) { $0.occupy($1, peer: .local) }
         loop.enqueue { $0.beginDraining() }
         gate.signal()
         var response = [UInt8](repeating: 0, count: 12)

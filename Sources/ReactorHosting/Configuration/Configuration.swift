@@ -153,6 +153,12 @@ public struct Configuration: Sendable, Equatable {
     public var logLevel: LogLevel = Setting.choice(
         "log-level", default: .info, "least severe line that is logged")
 
+    /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
+    /// ``ReactorServer/main(hosting:)`` uses it: a program that calls ``ReactorServer/run(started:)``
+    /// chooses the handler of its logs itself.
+    public var logFormat: LogFormat = Setting.choice(
+        "log-format", default: .logfmt, "form of the log's lines")
+
     /// The defaults.
     public init() {}
 }
@@ -221,4 +227,12 @@ public enum LogLevel: String, Sendable, CaseIterable {
     case error
     /// The service cannot continue.
     case critical
+}
+
+/// The form of the log's lines, each of which is one event.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// `key=value` pairs, quoted where necessary: readable by people and programs.
+    case logfmt
+    /// A JSON object.
+    case json
 }

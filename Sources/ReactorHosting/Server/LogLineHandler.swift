@@ -2,14 +2,8 @@ internal import Logging
 internal import Sockets
 internal import Wire
 
-/// Writes each event as one line: time, level, label, metadata, message.
-///
-/// ```text
-/// 2026-11-22T09:41:00.123Z info reactor-server code=unknown_session operation=readSession: request
-/// ```
-///
-/// Control characters are escaped as in Swift (`\n`, `\u{1B}`): one event is one line, and no
-/// terminal interprets characters from a client or an error's text.
+/// Writes each event as one line (``LogLine``): `time`, `level`, `logger`, `message`, then the
+/// metadata in the order of their keys.
 struct LogLineHandler: LogHandler {
     let label: String
     let output: LogOutput
@@ -32,28 +26,55 @@ struct LogLineHandler: LogHandler {
         if let provided = metadataProvider?.get() { known.merge(provided) { $1 } }
         if let given = event.metadata { known.merge(given) { $1 } }
         if let error = event.error { known["error"] = "\(error)" }
-        var line: [UInt8] = []
-        Timestamp.append(milliseconds: LoopInstant.readWallClockMilliseconds(), to: &line)
-        line += " \(event.level.rawValue) ".utf8
-        Self.append(label, to: &line)
-        for (key, value) in known.sorted(by: { $0.key < $1.key }) {
-            line.append(UInt8(ascii: " "))
-            Self.append("\(key)=\(value)", to: &line)
-        }
-        line += ": ".utf8
-        Self.append(event.message.description, to: &line)
-        line.append(UInt8(ascii: "\n"))
-        output.append(line)
+        output.append(
+            LogLine.bytes(
+                output.format, event.level, label, event.message.description,
+                known.sorted(by: { $0.key < $1.key })))
     }
+}
 
-    private static func append(_ text: String, to line: inout [UInt8]) {
-        for scalar in text.unicodeScalars {
-            // Unicode's category Cc.
-            if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
-                line += scalar.escaped(asASCII: true).utf8
+extension LogLine {
+    /// The line of an event that happens now.
+    static func bytes(
+        _ format: LogFormat, _ level: Logger.Level, _ label: String, _ message: String,
+        _ metadata: [(key: String, value: Logger.Metadata.Value)]
+    ) -> [UInt8] {
+        var time: [UInt8] = []
+        Timestamp.append(milliseconds: LoopInstant.readWallClockMilliseconds(), to: &time)
+        var line = LogLine(format)
+        line.append("time", String(decoding: time, as: UTF8.self))
+        line.append("level", level.rawValue)
+        line.append("logger", label)
+        line.append("message", message)
+        for (key, value) in metadata {
+            if case .stringConvertible(let number) = value, number is any LogNumber {
+                line.append(key, number: number.description)
             } else {
-                line += Unicode.UTF8.encode(scalar) ?? Unicode.UTF8.encodedReplacementCharacter
+                line.append(key, "\(value)")
             }
         }
+        return line.ended()
+    }
+}
+
+/// A value of metadata whose description is a number of JSON.
+protocol LogNumber: CustomStringConvertible, Sendable {}
+
+extension Int: LogNumber {}
+
+/// A duration in milliseconds, with three decimals.
+struct LogMilliseconds: LogNumber {
+    let duration: Duration
+
+    init(_ duration: Duration) {
+        self.duration = duration
+    }
+
+    var description: String {
+        let microseconds = max(.zero, duration) / .microseconds(1)
+        // Not more than 2^53, so that it is an integer exactly.
+        let whole = Int64(min(microseconds, 9e15))
+        let decimals = String(whole % 1_000)
+        return "\(whole / 1_000).\(String(repeating: "0", count: 3 - decimals.count))\(decimals)"
     }
 }

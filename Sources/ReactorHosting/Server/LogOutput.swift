@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Logging
 internal import Synchronization
 
 /// Accepts log lines from any thread and writes them in order, on a queue of its own.
@@ -10,6 +11,7 @@ final class LogOutput: Sendable {
         var waiting: [UInt8] = []
         var dropped = 0
         var isWriting = false
+        var format = LogFormat.logfmt
     }
 
     static let standardError = LogOutput { Standard.error($0) }
@@ -27,6 +29,12 @@ final class LogOutput: Sendable {
         self.write = write
     }
 
+    /// The form of all lines.
+    var format: LogFormat {
+        get { state.withLock { $0.format } }
+        set { state.withLock { $0.format = newValue } }
+    }
+
     /// - Parameter line: A whole line, with the line feed at its end.
     func append(_ line: [UInt8]) {
         let starts = state.withLock { state in
@@ -34,10 +42,7 @@ final class LogOutput: Sendable {
                 state.dropped += 1
                 return false
             }
-            if state.dropped > 0 {
-                state.waiting += Self.droppedLine(state.dropped)
-                state.dropped = 0
-            }
+            if let note = Self.removeDroppedLine(&state) { state.waiting += note }
             state.waiting += line
             defer { state.isWriting = true }
             return !state.isWriting
@@ -58,10 +63,7 @@ final class LogOutput: Sendable {
             let lines = state.withLock { state in
                 var lines: [UInt8] = []
                 swap(&lines, &state.waiting)
-                if state.dropped > 0 {
-                    lines += Self.droppedLine(state.dropped)
-                    state.dropped = 0
-                }
+                if let note = Self.removeDroppedLine(&state) { lines += note }
                 state.isWriting = !lines.isEmpty
                 return lines
             }
@@ -70,7 +72,12 @@ final class LogOutput: Sendable {
         }
     }
 
-    private static func droppedLine(_ count: Int) -> [UInt8] {
-        Array("[\(count) log lines dropped: the log reader was too slow]\n".utf8)
+    /// The line in place of the lines that were dropped since the last one; nil if none was.
+    private static func removeDroppedLine(_ state: inout State) -> [UInt8]? {
+        guard state.dropped > 0 else { return nil }
+        defer { state.dropped = 0 }
+        return LogLine.bytes(
+            state.format, .warning, "log", "log lines were dropped: the log reader is too slow",
+            [(key: "dropped", value: .stringConvertible(state.dropped))])
     }
 }

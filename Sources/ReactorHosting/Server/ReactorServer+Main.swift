@@ -75,11 +75,14 @@ struct ServerCommand: ParsableCommand {
             Standard.error("error: bad settings\n\(error)\n")
             return 64
         }
+        // From here on standard error has log lines only.
+        LogOutput.standardError.format = configuration.logFormat
+        let logger = configuration.logger
         for sentence in Configuration.unknownVariables(in: environment) {
-            Standard.error("warning: \(sentence)\n")
+            logger.warning("\(sentence)")
         }
         if let fault = AddressSpaceLimit.fault {
-            Standard.error("error: \(fault)\n")
+            logger.critical("\(fault)")
             return 1
         }
         DescriptorLimit.raise()
@@ -115,8 +118,8 @@ struct ServerCommand: ParsableCommand {
             watcher.cancel()
             return 0
         } catch {
-            await LogOutput.standardError.flush()
-            Standard.error("error: \(error)\n")
+            let sentences = (error as? ConfigurationFailure)?.sentences ?? ["\(error)"]
+            for sentence in sentences { configuration.logger.critical("\(sentence)") }
             return error is ConfigurationFailure ? 64 : 1
         }
     }

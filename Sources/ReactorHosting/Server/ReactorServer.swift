@@ -105,8 +105,7 @@ struct RunningServer {
         registrations: [Registration], configuration: Configuration, journal: any Journal
     ) throws(StartFailure) {
         self.configuration = configuration
-        var logger = Logger(label: "reactor-server")
-        logger.logLevel = Logger.Level(rawValue: configuration.logLevel.rawValue) ?? .info
+        let logger = configuration.logger
         let service = Service(
             configuration: configuration, reactors: registrations,
             journal: journal, logger: logger)
@@ -265,6 +264,15 @@ struct RunningServer {
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
         await service.journal.close()
+    }
+}
+
+extension Configuration {
+    /// The logger of a server with this configuration.
+    var logger: Logger {
+        var logger = Logger(label: "reactor-server")
+        logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .info
+        return logger
     }
 }
 

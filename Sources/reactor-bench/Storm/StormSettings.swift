@@ -28,6 +28,7 @@ struct StormSettings {
         ("allow-origin", ["*"]),
         ("admin", ["on"]),
         ("log-level", ["critical"]),
+        ("log-format", ["logfmt", "json"]),
     ]
 
     /// Settings that are not chosen from this table: where the server listens, and its file.

@@ -8,7 +8,7 @@ struct OptionTests {
         "body-budget", "batch-limit", "state-limit", "connection-limit", "session-limit",
         "keep-records", "keep-bytes",
         "heartbeat", "connection-age", "stall-timeout", "idle-timeout", "request-timeout",
-        "retry", "grace", "allow-origin", "log-level",
+        "retry", "grace", "allow-origin", "log-level", "log-format",
     ]
 
     @Test func `help lists every option, its variable and its default`() async throws {

@@ -9,6 +9,7 @@ struct MigratingConnection: Sendable {
     /// Bytes that were received after the request.
     var rest: ArraySlice<UInt8>
     var peerIsFinished: Bool
+    var peer: PeerAddress
 }
 
 /// Moves a connection to the loop that owns the session of its request. A connection is served on
@@ -53,7 +54,7 @@ enum ConnectionMigration {
         let loop = connection.loop
         let migrating = MigratingConnection(
             context: context, reader: connection.reader, request: request, rest: rest,
-            peerIsFinished: connection.peerIsFinished)
+            peerIsFinished: connection.peerIsFinished, peer: connection.identity.peer)
         guard let socket = loop.table.detach(connection.id) else {
             return connection.close(.lingering)
         }
@@ -68,6 +69,7 @@ enum ConnectionMigration {
         connection.reader = migrating.reader
         connection.state = .waiting(migrating.context, nil)
         connection.peerIsFinished = migrating.peerIsFinished
+        connection.identity.record(migrating.request.head)
         if !migrating.rest.isEmpty { connection.keepPending(migrating.rest) }
         var request = migrating.request
         guard case .session(let endpoint)? = request.route?.endpoint,

@@ -13,7 +13,7 @@ final class EventStream {
     /// `?ping=events`; else the heartbeat is a comment.
     private let heartbeatIsEvent: Bool
     let endsAt: LoopInstant
-    private let since: LoopInstant
+    private let request: RequestContext
 
     private init(
         _ subscriber: Subscriber, on connection: HTTPConnection, _ request: RequestContext,
@@ -24,7 +24,7 @@ final class EventStream {
         let loop = connection.loop
         heartbeatIsEvent = options?.heartbeatIsEvent ?? false
         endsAt = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
-        since = request.since
+        self.request = request
     }
 
     /// Whether the peer does not accept bytes; an event may then be sent in part.
@@ -120,11 +120,7 @@ final class EventStream {
 
     /// The connection has ended, or sends its last bytes.
     func cancel() {
-        let loop = connection.loop
-        if .debug >= loop.service.logLevel {
-            loop.service.logger.debug(
-                "stream ended", metadata: ["duration": "\(loop.now - since)"])
-        }
+        connection.logStream(request)
         subscriber?.cancel()
     }
 

@@ -55,6 +55,7 @@ extension HTTPConnection {
     /// unknown.
     func refuse(_ problem: Problem) {
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
+        identity.reset()
         if problem.status < 500 { loop.counters.malformed += 1 }
         respond(.problem(problem))
     }
@@ -88,8 +89,7 @@ extension HTTPConnection {
         // responses are unsent the connection waits for the peer to accept them.)
         if !hasUnsent { lastProgress = loop.now }
         loop.counters.count(status: status)
-        loop.service.logRequest(
-            request, status: status, code: code, traceparent: options?.traceparent, at: loop.now)
+        logRequest(request, status: status, code: code)
     }
 
     /// Records options of the current request, for a later response.

@@ -46,6 +46,7 @@ final class HTTPConnection {
     // lines.
     var reader: RequestReader
     var repeatedHead = RepeatedHead()
+    var identity = RequestIdentity()
 
     init(_ loop: LoopResources) {
         self.loop = loop
@@ -73,8 +74,9 @@ final class HTTPConnection {
     // MARK: Life
 
     /// Starts a new connection in the slot.
-    func begin(_ id: ConnectionID) {
+    func begin(_ id: ConnectionID, peer: PeerAddress) {
         self.id = id
+        identity.peer = peer
         state = .reading
         lastProgress = loop.now
     }
@@ -105,6 +107,7 @@ final class HTTPConnection {
         id = ConnectionID(slot: 0, generation: 0)
         reader = RequestReader(limits: loop.service.limits)
         repeatedHead = RepeatedHead()
+        identity = RequestIdentity()
         state = .vacant
         requestBegan = nil
         peerIsFinished = false

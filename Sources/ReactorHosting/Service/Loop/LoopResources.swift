@@ -63,6 +63,12 @@ final class LoopResources {
         return id
     }
 
+    /// The id of a request that has none: 16 hexadecimal digits.
+    func newRequestID() -> String {
+        let digits = String(UInt64.random(in: .min ... .max, using: &randomness), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
     func random(in range: ClosedRange<Double>) -> Double {
         Double.random(in: range, using: &randomness)
     }

@@ -31,7 +31,7 @@ final class Peers: Sendable {
         _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
     ) -> Bool {
         loop(index).adopt(socket) { loop, id in
-            ConnectionMigration.finish(migrating, as: loop.occupy(id))
+            ConnectionMigration.finish(migrating, as: loop.occupy(id, peer: migrating.peer))
         }
     }
 

@@ -51,7 +51,7 @@ final class ServerLoop: LoopHandler {
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         resources.counters.connectionsOpened += 1
-        occupy(id)
+        occupy(id, peer: peer)
         resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
     }
 
@@ -141,11 +141,11 @@ final class ServerLoop: LoopHandler {
 
     /// Adds a connection that was accepted, or that has arrived from another loop.
     @discardableResult
-    func occupy(_ id: ConnectionID) -> HTTPConnection {
+    func occupy(_ id: ConnectionID, peer: PeerAddress) -> HTTPConnection {
         let slot = Int(id.slot)
         if connections.count <= slot { makeConnections(through: slot) }
         let connection = connections[slot]
-        connection.begin(id)
+        connection.begin(id, peer: peer)
         resources.openCount += 1
         return connection
     }

@@ -59,23 +59,4 @@ final class Service: Sendable {
     func registration(named name: String) -> Registration? {
         reactors.first { $0.name == name }
     }
-
-    /// Logs a request and its response: 5xx as an error, 4xx as information, all others for
-    /// debugging.
-    ///
-    /// - Parameter code: The code of a problem.
-    func logRequest(
-        _ request: RequestContext, status: Int, code: String?, traceparent: String?,
-        at now: LoopInstant
-    ) {
-        let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
-        guard level >= logLevel else { return }
-        var metadata: Logger.Metadata = [
-            "operation": "\(request.route?.operationID ?? "none")", "status": "\(status)",
-            "duration": "\(now - request.since)",
-        ]
-        if let code { metadata["code"] = "\(code)" }
-        if let traceparent { metadata["traceparent"] = "\(traceparent)" }
-        logger.log(level: level, "request", metadata: metadata)
-    }
 }

@@ -13,6 +13,7 @@ enum RequestDispatcher {
             request.route = route
             request.segment = segment
         }
+        connection.identity.record(request.head)
         connection.state = .waiting(
             RequestContext(request, isDraining: loop.service.isDraining, since: loop.now), nil)
         switch match {

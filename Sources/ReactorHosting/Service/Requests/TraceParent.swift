@@ -8,6 +8,9 @@ struct TraceParent: Equatable, Sendable {
 
     private static let length = 55
 
+    /// The id of the whole trace: 32 hexadecimal digits.
+    var traceID: Substring { text.dropFirst(3).prefix(32) }
+
     /// Nil if the field is malformed: it is then ignored, as §3.2 requires.
     ///
     /// A field of version 00 is kept unchanged. For a later version, the members that version 00
