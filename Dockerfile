@@ -1,7 +1,7 @@
 # Builds the server from this folder alone; the image holds one binary on a slim Debian.
 #
 #   docker build -t reactor-server .
-#   docker run --rm -p 8080:8080 -v reactor:/data reactor-server
+#   docker run --rm -p 127.0.0.1:8080:8080 -v reactor:/data reactor-server --auth none --allow-public
 
 FROM swift:6.3.1-bookworm AS build
 WORKDIR /build
@@ -32,7 +32,8 @@ VOLUME /data
 # A number, so that an orchestrator can check that it is not root; no such account is needed.
 USER 10001:10001
 
-# Inside a container the loopback address would reach nobody.
+# Inside a container nobody else can reach the loopback address. Without authentication, this one
+# requires --allow-public.
 ENV REACTOR_HOST=0.0.0.0
 EXPOSE 8080
 

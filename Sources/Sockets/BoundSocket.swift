@@ -6,10 +6,14 @@
 package struct BoundSocket: ~Copyable {
     /// Nil once a listener has consumed it.
     private var socket: ListeningSocket?
+    /// Whether only this machine can reach the address.
+    package let isLoopback: Bool
 
     /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package init(_ address: ListenAddress) throws(SystemFailure) {
-        socket = try ListeningSocket(binding: address)
+        let bound = try ListeningSocket(binding: address)
+        socket = bound
+        isLoopback = bound.isLoopback
     }
 
     deinit { socket?.close() }

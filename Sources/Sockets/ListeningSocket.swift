@@ -11,6 +11,8 @@ struct ListeningSocket {
     let descriptor: Int32
     /// The address with the actual port if 0 was requested.
     let address: ListenAddress
+    /// Whether only this machine can reach the address.
+    let isLoopback: Bool
     /// The file to remove at the end, for a Unix socket.
     let file: UnixSocketFile?
 
@@ -20,7 +22,8 @@ struct ListeningSocket {
             self = try Self.tcp(host, port)
         case .unix(let path, let mode):
             let file = try UnixSocketFile(path: path, mode: mode)
-            self.init(descriptor: file.descriptor, address: address, file: file)
+            self.init(
+                descriptor: file.descriptor, address: address, isLoopback: true, file: file)
         }
     }
 
@@ -38,9 +41,12 @@ struct ListeningSocket {
         SocketCalls.close(descriptor)
     }
 
-    private init(descriptor: Int32, address: ListenAddress, file: UnixSocketFile?) {
+    private init(
+        descriptor: Int32, address: ListenAddress, isLoopback: Bool, file: UnixSocketFile?
+    ) {
         self.descriptor = descriptor
         self.address = address
+        self.isLoopback = isLoopback
         self.file = file
     }
 
@@ -52,8 +58,10 @@ struct ListeningSocket {
         for candidate in try ResolvedAddress.all(host: host, port: port) {
             do throws(SystemFailure) {
                 let descriptor = try bind(candidate, asked)
+                let bound = boundAddress(descriptor)
                 return ListeningSocket(
-                    descriptor: descriptor, address: boundAddress(descriptor), file: nil)
+                    descriptor: descriptor, address: .tcp(host: bound.host, port: bound.port),
+                    isLoopback: bound.isLoopback, file: nil)
             } catch {
                 failure = error
             }
@@ -102,7 +110,7 @@ struct ListeningSocket {
         return descriptor
     }
 
-    private static func boundAddress(_ descriptor: Int32) -> ListenAddress {
+    private static func boundAddress(_ descriptor: Int32) -> PeerAddress {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         _ = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
@@ -110,11 +118,7 @@ struct ListeningSocket {
                 unsafe getsockname(descriptor, $0, &length)
             }
         }
-        let bound = PeerAddress(storage)
-        return switch bound {
-        case .ipv4(_, let port), .ipv6(_, _, _, let port): .tcp(host: bound.host, port: port)
-        case .local: preconditionFailure("a TCP socket has an IP address")
-        }
+        return PeerAddress(storage)
     }
 }
 

@@ -37,6 +37,24 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The port; 0 of a Unix socket.
+    var port: UInt16 {
+        switch self {
+        case .ipv4(_, let port), .ipv6(_, _, _, let port): port
+        case .local: 0
+        }
+    }
+
+    /// Whether only this machine can reach the address: 127.0.0.0/8 (RFC 1122 §3.2.1.3), `::1`
+    /// (RFC 4291 §2.5.3), or a Unix socket.
+    var isLoopback: Bool {
+        switch self {
+        case .ipv4(let address, _): address >> 24 == 127
+        case .ipv6(let high, let low, _, _): high == 0 && low == 1
+        case .local: true
+        }
+    }
+
     /// Reads the address from the result of `accept` or `getsockname`.
     init(_ storage: sockaddr_storage) {
         var storage = storage

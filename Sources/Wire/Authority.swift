@@ -26,6 +26,38 @@ enum Authority {
         return isPort((index + 1)..<range.upperBound, in: bytes)
     }
 
+    /// The host of a valid authority, without its port; an IPv6 address with its brackets.
+    static func host(of range: Range<Int>, in bytes: Span<UInt8>) -> Range<Int> {
+        guard range.isEmpty || bytes[range.lowerBound] != 0x5b else {
+            // The authority is valid, so there is a closing bracket.
+            return range.lowerBound..<((bytes.first(0x5d, in: range) ?? range.upperBound - 1) + 1)
+        }
+        return range.lowerBound..<(bytes.first(0x3a, in: range) ?? range.upperBound)
+    }
+
+    /// Whether the host of a valid authority is an IP address: `[`, an IPv6 address and `]`, or four
+    /// decimal numbers of at most 255 (RFC 3986 §3.2.2).
+    static func isAddress(_ host: Range<Int>, in bytes: Span<UInt8>) -> Bool {
+        if host.count > 2, bytes[host.lowerBound] == 0x5b {
+            return bytes[host.lowerBound + 1] | 0x20 != 0x76
+        }
+        // The longest is 255.255.255.255.
+        guard host.count <= 15 else { return false }
+        var (dots, digits, value) = (0, 0, 0)
+        for index in host {
+            let byte = bytes[index]
+            if byte == 0x2e {
+                guard digits > 0 else { return false }
+                (dots, digits, value) = (dots + 1, 0, 0)
+            } else {
+                guard ByteClass.isDigit(byte), digits < 3 else { return false }
+                (digits, value) = (digits + 1, value * 10 + Int(byte &- 0x30))
+                guard value <= 255 else { return false }
+            }
+        }
+        return dots == 3 && digits > 0
+    }
+
     /// RFC 3986 §3.2.2: an IPv6 address, or `v` and a version for future forms. Whether an address
     /// exists is not checked: the service never connects to it.
     private static func isLiteral(_ range: Range<Int>, in bytes: Span<UInt8>) -> Bool {

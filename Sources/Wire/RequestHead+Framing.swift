@@ -28,6 +28,18 @@ extension RequestHead {
         }
     }
 
+    /// The host that the request is for, without its port: of an absolute target, otherwise of the
+    /// field Host (RFC 9112 §3.3). Nil without either, in HTTP/1.0 only; empty for an empty Host.
+    package var host: Range<Int>? {
+        guard let authority = line.authority ?? range(of: .host) else { return nil }
+        return Authority.host(of: authority, in: bytes.span)
+    }
+
+    /// Whether ``host`` is an IP address and not a name.
+    package func isAddress(_ host: Range<Int>) -> Bool {
+        Authority.isAddress(host, in: bytes.span)
+    }
+
     /// RFC 9112 §6.3 for requests; every ambiguous message is refused.
     private func bodyLength() throws(RequestRefusal) -> BodyLength {
         if fields.contains(.transferEncoding) {

@@ -72,6 +72,20 @@ package struct RequestHead: Sendable {
         bytes.span.equals(text, in: range, ignoringCase: false)
     }
 
+    /// Whether a range is this text, ignoring the case of ASCII letters.
+    ///
+    /// - Parameter lowercase: The text in lower case.
+    package func matches(_ range: Range<Int>, ignoringCase lowercase: [UInt8]) -> Bool {
+        guard range.count == lowercase.count else { return false }
+        let (bytes, text) = (bytes.span, lowercase.span)
+        for offset in text.indices {
+            let byte = bytes[range.lowerBound + offset]
+            let isUpper = byte >= 0x41 && byte <= 0x5a
+            guard (isUpper ? byte | 0x20 : byte) == text[offset] else { return false }
+        }
+        return true
+    }
+
     /// Whether a range is this ASCII text, ignoring case.
     ///
     /// - Parameter lowercase: The text in lower case.

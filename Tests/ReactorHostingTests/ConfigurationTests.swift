@@ -37,6 +37,7 @@ struct ConfigurationTests {
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json",
+            "auth": "none", "allow-public": "on", "allow-host": "a.example, B",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -48,7 +49,8 @@ struct ConfigurationTests {
         (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
-        (expected.grace, expected.allowedOrigin) = (.seconds(16), "https://o")
+        (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
+        (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
         expected.bodyBudgetBytes = 65_537
         expected.sessionIdle = .seconds(17)
         expected.journal = .memory
@@ -89,6 +91,9 @@ struct ConfigurationTests {
         ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
         ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
+        ("auth", "jwt"), ("allow-public", "yes"), ("allow-public", ""),
+        ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
+        ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),
     ])
     func `a value out of range is refused`(name: String, text: String) {
         #expect(throws: ConfigurationFailure.self) {
@@ -107,9 +112,15 @@ struct ConfigurationTests {
     @Test func `every setting is an option, and the help shows it`() throws {
         let help = ServerCommand.helpMessage(columns: 200)
         for setting in Setting.table {
-            let arguments = try ServerArguments.parse(["--\(setting.name)", "text"])
-            #expect(arguments.typed == [setting.name: "text"])
-            #expect(help.contains("--\(setting.name) <\(setting.placeholder)>"), "\(setting.name)")
+            let (words, value, shown) =
+                setting.isFlag
+                ? (["--\(setting.name)"], "on", "--\(setting.name) ")
+                : (
+                    ["--\(setting.name)", "text"], "text",
+                    "--\(setting.name) <\(setting.placeholder)>"
+                )
+            #expect(try ServerArguments.parse(words).typed == [setting.name: value])
+            #expect(help.contains(shown), "\(setting.name)")
             #expect(help.contains(setting.environmentName))
             #expect(help.contains("default: \(setting.defaultText)"))
         }
@@ -123,6 +134,58 @@ struct ConfigurationTests {
         #expect("\(six.probeAddress)".contains("::1"))
         let unix = try Configuration(typed: ["unix": "/tmp/u"], environment: [:])
         #expect("\(unix.probeAddress)".contains("/tmp/u"))
+    }
+}
+
+@Suite("Host names and origins in settings", .timeLimit(.minutes(5)))
+struct NameSettingTests {
+    @Test(arguments: [
+        ("a", "a"), ("App.Example", "app.example"), ("a.example.", "a.example"), ("_x-1", "_x-1"),
+        ("*", "*"),
+    ])
+    func `a host name is in lower case, without a final dot`(text: String, expected: String) {
+        #expect(HostName.parse(text[...]) == expected)
+    }
+
+    @Test(arguments: [
+        "", ".", "a:1", "a b", "[::1]", "*.a", "a/", "a..", ".a", "é",
+        String(repeating: "a", count: 254),
+    ])
+    func `other text is no host name`(text: String) {
+        #expect(HostName.parse(text[...]) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://app.example", "https://app.example"), ("HTTP://A:8080", "http://a:8080"),
+        ("https://a:443", "https://a"), ("http://a:80", "http://a"),
+        ("http://a:443", "http://a:443"),
+        ("http://[::1]:3000", "http://[::1]:3000"), ("http://[::1]", "http://[::1]"), ("*", "*"),
+    ])
+    func `an origin is as browsers send it`(text: String, expected: String) {
+        #expect(WebOrigin.parse(text[...]) == expected)
+    }
+
+    @Test(arguments: [
+        "", "null", "app.example", "https://", "https://*", "https://a/", "https://a/b",
+        "https://a:",
+        "https://a:0", "https://a:65536", "https://a:080", "ftp://a", "https://a?b", "https://u@a",
+        "http://[x]", "http://[", "http://]",
+    ])
+    func `other text is no origin`(text: String) {
+        #expect(WebOrigin.parse(text[...]) == nil)
+    }
+
+    @Test func `a list has at most 64 texts`() throws {
+        let names = (1...65).map { "h\($0)" }
+        let most = names.dropLast().joined(separator: ",")
+        #expect(
+            try Configuration(typed: ["allow-host": most], environment: [:]).allowedHosts.count
+                == 64)
+        let failure = #expect(throws: ConfigurationFailure.self) {
+            try Configuration(
+                typed: ["allow-host": names.joined(separator: ",")], environment: [:])
+        }
+        #expect(failure?.description.contains("up to 64 of host names") == true)
     }
 }
 

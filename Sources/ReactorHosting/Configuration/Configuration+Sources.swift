@@ -21,6 +21,14 @@ extension Configuration {
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
+    /// The sentence for a server without authentication that other machines could reach.
+    var publicRefusal: String {
+        """
+        other machines can reach \(host), and every client may do everything: listen on 127.0.0.1 \
+        behind a proxy that checks who asks, or start with --auth none --allow-public
+        """
+    }
+
     /// A warning for each variable that resembles a setting but is none. It is not an error: some
     /// platforms set `REACTOR_…` variables of their own in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {

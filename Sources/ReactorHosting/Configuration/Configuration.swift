@@ -21,6 +21,24 @@ public struct Configuration: Sendable, Equatable {
     public var unixPath: String? = Setting.optionalText(
         "unix", "path", "listen on a Unix socket instead")
 
+    /// Who may use the server. Default ``AuthenticationChoice/none``: every client that can reach
+    /// it, so a server that other machines can reach requires ``allowsPublic``.
+    public var authentication: AuthenticationChoice = Setting.choice(
+        "auth", default: .none, "how clients prove who they are")
+
+    /// Whether a server without authentication may listen on an address that other machines can
+    /// reach. Default false: such an address is refused at start.
+    public var allowsPublic: Bool = Setting.flag(
+        "allow-public", "let other machines reach a server without authentication")
+
+    /// The host names, apart from `localhost`, by which clients may address a server without
+    /// authentication; `*` for every name. A request with another name in `Host` is refused with
+    /// 421; an IP address is always accepted. Default none, at most 64. It prevents a web page from
+    /// reaching the server through a name of its own that points here (DNS rebinding).
+    public var allowedHosts: [String] = Setting.list(
+        "allow-host", "names", expected: "host names without port, or *",
+        "host names of this server, apart from localhost", HostName.parse)
+
     /// The number of event loops, at least 1. Default: half the number of processors. The other
     /// half is for the kernel's work on the connections, effects and the journal; an additional
     /// loop would compete with them.
@@ -139,10 +157,11 @@ public struct Configuration: Sendable, Equatable {
     public var grace: Duration = Setting.time(
         "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress")
 
-    /// `Access-Control-Allow-Origin` for browsers of other origins: `*` or one origin.
-    /// Default none.
-    public var allowedOrigin: String? = Setting.optionalText(
-        "allow-origin", "origin", "browser origin that may call: * or one origin")
+    /// The origins of web pages that may use the server in a browser (CORS): each such as
+    /// `https://app.example`, or `*` for every page, without credentials. Default none, at most 64.
+    public var allowedOrigins: [String] = Setting.list(
+        "allow-origin", "origins", expected: "origins such as https://app.example, or *",
+        "browser origins that may call: * or some origins", WebOrigin.parse)
 
     /// Whether topics can be published to and sessions stubbed over HTTP, by any client that can
     /// reach the server. Default off.
@@ -201,6 +220,12 @@ extension JournalChoice: CustomStringConvertible {
             return nil
         }
     }
+}
+
+/// The proof of identity that clients give.
+public enum AuthenticationChoice: String, Sendable, CaseIterable {
+    /// None: every client that can reach the server may do everything.
+    case none
 }
 
 /// Whether requests for administrators are permitted.

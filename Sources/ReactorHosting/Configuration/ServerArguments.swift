@@ -14,21 +14,35 @@ struct ServerArguments: ParsableArguments, CustomReflectable {
     init(from decoder: any Decoder) throws {
         let options = try decoder.container(keyedBy: OptionName.self)
         for setting in Setting.table {
-            let option = try options.decode(
-                Option<String?>.self, forKey: OptionName(stringValue: setting.name))
-            typed[setting.name] = option.wrappedValue
+            let key = OptionName(stringValue: setting.name)
+            if setting.isFlag {
+                let flag = try options.decode(Flag<Bool>.self, forKey: key)
+                if flag.wrappedValue { typed[setting.name] = "on" }
+            } else {
+                typed[setting.name] = try options.decode(Option<String?>.self, forKey: key)
+                    .wrappedValue
+            }
         }
     }
 
     var customMirror: Mirror {
-        Mirror(self, children: Setting.table.map { ($0.name, Self.option($0)) })
+        Mirror(
+            self,
+            children: Setting.table.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
     }
 
-    private static func option(_ setting: Setting) -> Option<String?> {
-        let help = ArgumentHelp(
+    private static func option(_ setting: Setting) -> Any {
+        Option<String?>(name: .customLong(setting.name), help: help(setting))
+    }
+
+    private static func flag(_ setting: Setting) -> Any {
+        Flag(wrappedValue: false, name: .customLong(setting.name), help: help(setting))
+    }
+
+    private static func help(_ setting: Setting) -> ArgumentHelp {
+        ArgumentHelp(
             "\(setting.help) (\(setting.environmentName); default: \(setting.defaultText))",
-            valueName: setting.placeholder)
-        return Option(name: .customLong(setting.name), help: help)
+            valueName: setting.isFlag ? nil : setting.placeholder)
     }
 
     private struct OptionName: CodingKey {

@@ -16,6 +16,8 @@ package struct Setting: Sendable {
     /// The default as a user would type it.
     package let defaultText: String
     package let help: String
+    /// Whether the option has no value: `--name` is `on`. The variable's value is `on` or `off`.
+    package var isFlag = false
 
     /// The variable's name: `REACTOR_` and the option's name in upper case, with underscores.
     package var environmentName: String {
@@ -43,6 +45,34 @@ extension Setting {
     static func optionalText(_ name: String, _ placeholder: String, _ help: String) -> String? {
         let setting = Setting(name: name, placeholder: placeholder, defaultText: "none", help: help)
         return setting.value(nil, expected: textExpected) { isPrintable($0) ? .some($0) : nil }
+    }
+
+    /// Texts separated by commas, with optional spaces.
+    ///
+    /// - Parameters:
+    ///   - expected: Describes one text.
+    ///   - parse: Returns nil for a text that is refused.
+    static func list(
+        _ name: String, _ placeholder: String, expected: String, _ help: String,
+        _ parse: (Substring) -> String?
+    ) -> [String] {
+        let setting = Setting(name: name, placeholder: placeholder, defaultText: "none", help: help)
+        let expected = "up to \(listLimit) of \(expected), separated by commas"
+        return setting.value([], expected: expected) { text in
+            let texts = text.split(separator: ",", omittingEmptySubsequences: false)
+            let values = texts.compactMap { parse($0.trimming(" ")) }
+            return values.count == texts.count && values.count <= listLimit ? values : nil
+        }
+    }
+
+    /// The maximum number of texts in a list.
+    static let listLimit = 64
+
+    /// An option without a value; default off.
+    static func flag(_ name: String, _ help: String) -> Bool {
+        let setting = Setting(
+            name: name, placeholder: name, defaultText: "off", help: help, isFlag: true)
+        return setting.value(false, expected: "on or off") { ["on": true, "off": false][$0] }
     }
 
     /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
@@ -106,5 +136,14 @@ extension Setting {
         _ standard: Value, expected: String, _ parse: (String) -> Value?
     ) -> Value {
         SettingReader.current?.value(of: self, expected: expected, parse) ?? standard
+    }
+}
+
+extension Substring {
+    /// The text without this character at either end.
+    fileprivate func trimming(_ surplus: Character) -> Substring {
+        var rest = drop { $0 == surplus }
+        while rest.last == surplus { rest.removeLast() }
+        return rest
     }
 }

@@ -32,7 +32,8 @@ public struct ReactorServer: Sendable {
     ///
     /// - Parameter started: Called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the actual port, or `unix:/path`.
-    /// - Throws: ``ConfigurationFailure`` for reactors that cannot be hosted, all at once;
+    /// - Throws: ``ConfigurationFailure`` for reactors that cannot be hosted, all at once, and for an
+    ///   address that other machines can reach without ``Configuration/allowsPublic``;
     ///   ``StartFailure`` if the journal cannot be opened or the address cannot be bound;
     ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
@@ -55,6 +56,9 @@ public struct ReactorServer: Sendable {
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
         let socket = try RunningServer.bind(configuration)
+        guard socket.isLoopback || configuration.allowsPublic else {
+            throw ConfigurationFailure(sentences: [configuration.publicRefusal])
+        }
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open())
         let listener: Listener<ServerLoop>

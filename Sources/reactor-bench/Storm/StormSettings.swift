@@ -25,14 +25,15 @@ struct StormSettings {
         ("request-timeout", ["1s", "300ms"]),
         ("retry", ["2s", "1ms"]),
         ("grace", ["500ms", "2s"]),
-        ("allow-origin", ["*"]),
+        ("allow-origin", ["*", "https://storm.example"]),
+        ("allow-host", ["storm.example"]),
         ("admin", ["on"]),
         ("log-level", ["critical"]),
         ("log-format", ["logfmt", "json"]),
     ]
 
     /// Settings that are not chosen from this table: where the server listens, and its file.
-    static let others: Set<String> = ["host", "port", "unix", "journal"]
+    static let others: Set<String> = ["host", "port", "unix", "journal", "auth", "allow-public"]
 
     let isFile: Bool
     private var values: [String: String] = [:]

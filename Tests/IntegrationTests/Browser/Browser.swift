@@ -13,13 +13,14 @@ final class Browser: Sendable {
     private let pid: pid_t
     private let profile: String
 
-    init(_ program: String, opening url: String) throws {
+    init(_ program: String, opening url: String, _ additional: String...) throws {
         profile = "/tmp/rs-browser-\(UInt64.random(in: 0 ... .max))"
-        let options = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--no-first-run", "--no-default-browser-check", "--disable-background-networking",
-            "--disable-extensions", "--no-proxy-server", "--user-data-dir=\(profile)", url,
-        ]
+        let options =
+            [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                "--no-first-run", "--no-default-browser-check", "--disable-background-networking",
+                "--disable-extensions", "--no-proxy-server", "--user-data-dir=\(profile)",
+            ] + additional + [url]
         pid = try ChildProcess.spawn(
             program, options, ProcessInfo.processInfo.environment, log)
     }

@@ -25,11 +25,46 @@ struct ListeningTests {
 
     @Test func `it listens at all addresses of both IP versions`() async throws {
         guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
-        try await withServer(.server, "--host", "::") { server in
+        try await withServer(.server, "--host", "::", "--allow-public") { server in
             for host in ["127.0.0.1", "[::1]", "localhost"] {
                 let answer = try await Client(base: "http://\(host):\(server.port)").get("/livez")
                 #expect(answer.status == 200)
             }
+        }
+    }
+
+    @Test(arguments: ["0.0.0.0", "::"])
+    func `an address that other machines can reach is refused`(host: String) async throws {
+        let folder = TemporaryFolder()
+        let run = try await ServerProcess.run(
+            .server, ["--host", host, "--port", "0", "--journal", "file:\(folder.path)/j.sqlite"])
+        #expect(run.exit == .code(64))
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains("other machines can reach \(host)"))
+        #expect(run.errors.contains("--auth none --allow-public"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
+    @Test func `such an address is accepted with --auth none --allow-public`() async throws {
+        try await withServer(
+            .server, "--host", "0.0.0.0", "--auth", "none", "--allow-public"
+        ) { server in
+            let answer = try await server.client().get("/livez")
+            #expect(answer.status == 200)
+        }
+        try await withServer(
+            .server, "--host", "0.0.0.0", environment: ["REACTOR_ALLOW_PUBLIC": "on"]
+        ) { server in
+            let answer = try await server.client().get("/livez")
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.2", "localhost"])
+    func `an address of this machine alone needs no permission`(host: String) async throws {
+        try await withServer(.server, "--host", host) { server in
+            let answer = try await server.client().get("/livez")
+            #expect(answer.status == 200)
         }
     }
 
@@ -95,43 +130,6 @@ struct ListeningTests {
                 #expect(try await session.client.get("/livez").status == 200)
             }
         }
-    }
-
-    @Test func `browser requests of an allowed origin are accepted`() async throws {
-        try await withServer(.server, "--allow-origin", "https://app.example") { server in
-            let client = server.client()
-            let session = try await client.session("alerts")
-            let preflight = try await client.send(
-                Request(
-                    method: "OPTIONS", path: "\(session.path)/actions",
-                    fields: [
-                        ("Origin", "https://app.example"),
-                        ("Access-Control-Request-Method", "POST"),
-                        ("Access-Control-Request-Headers", "content-type"),
-                    ]))
-            #expect(preflight.status == 204)
-            #expect(preflight["Access-Control-Allow-Origin"] == "https://app.example")
-            let exposed = try #require(preflight["Access-Control-Expose-Headers"])
-            #expect(exposed.contains("Idempotency-Replayed"))
-            let methods = try #require(preflight["Access-Control-Allow-Methods"])
-            #expect(methods.contains("POST"))
-            let headers = try #require(preflight["Access-Control-Allow-Headers"])
-            #expect(headers.lowercased().contains("content-type"))
-            for response in [
-                try await client.get(session.path), try await client.get("/nothing"),
-                try await client.post("\(session.path)/actions", #"{"type":"doSomeAction"}"#),
-            ] {
-                #expect(response["Access-Control-Allow-Origin"] == "https://app.example")
-                #expect(response["Vary"] == "Origin")
-            }
-            let stream = try await session.open("pulses")
-            #expect(await stream.head["Access-Control-Allow-Origin"] == "https://app.example")
-        }
-    }
-
-    @Test func `browser requests of other origins are refused`() async throws {
-        let response = try await sharedServer().get("/livez", [("Origin", "https://other")])
-        #expect(response["Access-Control-Allow-Origin"] == nil)
     }
 
     /// Sends a request on each of `count` new connections; those that got a response stay open.

@@ -37,6 +37,7 @@ struct LocalServer: Sendable {
         configuration.port = 0
         configuration.loops = 1
         configuration.logLevel = .critical
+        configuration.allowedHosts = ServerProcess.hosts
         adjust(&configuration)
         let (addresses, started) = AsyncStream<String>.makeStream()
         let running = Task { [configuration] in

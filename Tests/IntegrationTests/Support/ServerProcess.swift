@@ -100,6 +100,7 @@ final class ServerProcess: Sendable {
         }
         variables["REACTOR_LOOPS"] = variables["REACTOR_LOOPS"] ?? "2"
         variables["REACTOR_JOURNAL"] = journal()
+        variables["REACTOR_ALLOW_HOST"] = hosts.joined(separator: ",")
         variables.merge(environment) { $1 }
         let log = ProcessLog()
         let path = program.path
@@ -111,6 +112,9 @@ final class ServerProcess: Sendable {
             try ChildProcess.spawn("/bin/sh", ["-c", script, path] + options, variables, log), log
         )
     }
+
+    /// The names in `Host` of requests that tests write by hand.
+    static let hosts = ["a", "h", "x", "example.org"]
 
     /// The journal of servers whose test does not choose one: CI runs the suite with both.
     static let usesFile = ProcessInfo.processInfo.environment["REACTOR_TEST_JOURNAL"] == "file"

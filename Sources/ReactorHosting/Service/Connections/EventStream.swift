@@ -54,7 +54,7 @@ final class EventStream {
         // The head follows the responses of the same turn, and unsent ones.
         connection.inTurn {
             ResponseEncoder.appendStreamHead(
-                status: 200, lines: loop.heads.stream, date: loop.date,
+                status: 200, lines: loop.heads.stream(request), date: loop.date,
                 isChunked: subscriber.isChunked, to: &connection.output.encoded)
             opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output.encoded)
             connection.output.append(opening.snapshot, copyLimitBytes: 4_096)

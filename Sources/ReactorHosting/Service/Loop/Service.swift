@@ -12,6 +12,8 @@ final class Service: Sendable {
     let reactors: [Registration]
     let router = Router()
     let limits: RequestLimits
+    let hosts: AllowedHosts
+    let origins: AllowedOrigins
     let journal: any Journal
     var journalName: String { journal.name }
     let logger: Logger
@@ -31,6 +33,8 @@ final class Service: Sendable {
         self.journal = journal
         self.logger = logger
         self.logLevel = logger.logLevel
+        self.hosts = AllowedHosts(configuration.allowedHosts)
+        self.origins = AllowedOrigins(configuration.allowedOrigins)
         self.drain = Drain(loops: configuration.loops)
         // There is always room for one body of the maximum size.
         self.bodies = BodyBudget(

@@ -41,14 +41,17 @@ struct RequestContext: Sendable {
     /// Whether the connection closes after the response.
     let closes: Bool
     let minorVersion: Int
+    /// The allowed origin of the page that sent the request.
+    let origin: AllowedOrigins.Index
     /// The time at which the request was complete.
     let since: LoopInstant
 
-    init(_ request: borrowing Request, isDraining: Bool, since: LoopInstant) {
+    init(_ request: borrowing Request, _ service: Service, since: LoopInstant) {
         route = request.route
         isHead = request.head.method == .head
-        closes = !request.head.keepsAlive || isDraining
+        closes = !request.head.keepsAlive || service.isDraining
         minorVersion = request.head.minorVersion
+        origin = service.origins.index(of: request.head)
         self.since = since
     }
 
@@ -58,6 +61,7 @@ struct RequestContext: Sendable {
         isHead = false
         closes = true
         minorVersion = 1
+        origin = 0
         self.since = since
     }
 }

@@ -15,7 +15,11 @@ enum RequestDispatcher {
         }
         connection.identity.record(request.head)
         connection.state = .waiting(
-            RequestContext(request, isDraining: loop.service.isDraining, since: loop.now), nil)
+            RequestContext(request, loop.service, since: loop.now), nil)
+        guard loop.service.hosts.permits(request.head) else {
+            connection.respond(.problem(AllowedHosts.problem(request.head)))
+            return nil
+        }
         switch match {
         case .route(let route, _):
             do throws(Problem) {
@@ -24,8 +28,7 @@ enum RequestDispatcher {
                 connection.respond(.problem(error))
             }
         case .methods(let methods):
-            connection.respond(
-                .methods(methods, request, hasOrigin: loop.configuration.allowedOrigin != nil))
+            connection.respond(.methods(methods, request, loop.service.origins))
         case .nothing
         where request.head.method == .options
             && request.head.matches(request.head.path, "*"):

@@ -55,7 +55,7 @@ extension Response {
         for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
     ) -> Bool {
         let hasBody = ResponseEncoder.appendHead(
-            status: status, fields: fields + loop.heads.commonFields, bodyBytes: bodyBytes,
+            status: status, fields: fields + loop.heads.common(request), bodyBytes: bodyBytes,
             date: loop.date, close: closes, minorVersion: request.minorVersion, to: &out)
         return hasBody && !request.isHead
     }
@@ -64,7 +64,7 @@ extension Response {
         for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
     ) {
         ResponseEncoder.appendStreamHead(
-            status: status, lines: loop.heads.stream, date: loop.date,
+            status: status, lines: loop.heads.stream(request), date: loop.date,
             isChunked: request.minorVersion > 0, close: closes, to: &out)
     }
 
@@ -96,7 +96,8 @@ extension Response {
         var body = loop.pool.borrowReceipt()
         content.appendReceipt(to: &body)
         ResponseEncoder.append(
-            head: loop.heads.receiptHead(at: loop.table.wallClockMilliseconds), body: body.span,
+            head: loop.heads.receiptHead(request, at: loop.table.wallClockMilliseconds),
+            body: body.span,
             close: closes, minorVersion: request.minorVersion, to: &out)
         loop.pool.recycle(receipt: &body)
     }

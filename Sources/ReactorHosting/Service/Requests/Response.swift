@@ -55,9 +55,9 @@ struct Response {
 
     /// The response to `OPTIONS`, and to a method that the path does not have (RFC 9110 §9.3.7,
     /// §15.5.6).
-    ///
-    /// - Parameter hasOrigin: Whether scripts of another origin may use the service in a browser.
-    static func methods(_ methods: [String], _ request: Request, hasOrigin: Bool) -> Response {
+    static func methods(
+        _ methods: [String], _ request: Request, _ origins: AllowedOrigins
+    ) -> Response {
         let allow = methods.joined(separator: ", ")
         guard request.head.method == .options else {
             return .problem(
@@ -65,13 +65,8 @@ struct Response {
                     405, "method_not_allowed", "this path has the methods \(allow)",
                     fields: [("Allow", allow)]))
         }
-        var fields = [("Allow", allow)]
-        if hasOrigin {
-            fields.append(("Access-Control-Allow-Methods", allow))
-            fields.append(("Access-Control-Allow-Headers", ResponseHeads.allowedHeaders))
-            fields.append(("Access-Control-Max-Age", "600"))
-        }
-        return .noContent(fields: fields)
+        let preflight = origins.preflight(origins.index(of: request.head), methods: allow)
+        return .noContent(fields: [("Allow", allow)] + preflight)
     }
 
     static func endedStream(_ problem: Problem) -> Response {

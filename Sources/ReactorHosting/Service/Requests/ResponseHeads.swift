@@ -3,40 +3,39 @@ internal import Wire
 
 /// The constant parts of responses' heads, and those that change once a second.
 final class ResponseHeads {
-    /// The fields of every response.
-    let commonFields: [(String, String)]
     /// The journal's name, on every response about sessions (contract §4).
     let durability: (String, String)
-    /// The field lines of an event stream's head.
-    let stream: FieldLines
-    /// The field lines of the response to posted actions.
-    private let receipt: FieldLines
+    /// By the index of the request's origin, as the following two.
+    private let common: [[(String, String)]]
+    private let streams: [FieldLines]
+    private let receipts: [FieldLines]
     private var dateLine: (second: Int64, bytes: [UInt8]) = (-1, [])
-    private var receiptHead: (second: Int64, bytes: [UInt8]) = (-1, [])
-
-    /// Fields that a browser may send with a request from another origin.
-    static let allowedHeaders =
-        "Content-Type, Last-Event-ID, If-Match, If-None-Match, Idempotency-Key, traceparent"
-    private static let exposedHeaders =
-        "ETag, Location, Durability, Retry-After, Allow, traceparent, Idempotency-Replayed"
+    /// By the index of the request's origin.
+    private var receiptHeads: [(second: Int64, bytes: [UInt8])]
 
     init(_ service: Service) {
-        var common: [(String, String)] = []
-        if let origin = service.configuration.allowedOrigin {
-            common.append(("Access-Control-Allow-Origin", origin))
-            common.append(("Access-Control-Expose-Headers", Self.exposedHeaders))
-            if origin != "*" { common.append(("Vary", "Origin")) }
+        common = service.origins.fields
+        let durability = ("Durability", service.journalName)
+        self.durability = durability
+        receipts = common.map {
+            FieldLines([("Content-Type", "application/json"), durability] + $0)
         }
-        commonFields = common
-        durability = ("Durability", service.journalName)
-        receipt = FieldLines([("Content-Type", "application/json"), durability] + common)
+        receiptHeads = common.map { _ in (-1, []) }
         // Contract §3.2. X-Accel-Buffering: otherwise nginx buffers events.
-        stream = FieldLines(
-            [
-                ("Content-Type", "text/event-stream"),
-                ("Cache-Control", "no-store, no-transform"), ("X-Accel-Buffering", "no"),
-            ] + common)
+        streams = common.map {
+            FieldLines(
+                [
+                    ("Content-Type", "text/event-stream"),
+                    ("Cache-Control", "no-store, no-transform"), ("X-Accel-Buffering", "no"),
+                ] + $0)
+        }
     }
+
+    /// The fields of every response to the request.
+    func common(_ request: RequestContext) -> [(String, String)] { common[Int(request.origin)] }
+
+    /// The field lines of an event stream's head.
+    func stream(_ request: RequestContext) -> FieldLines { streams[Int(request.origin)] }
 
     /// The value of `Date`, formatted once a second (RFC 9110 §6.6.1).
     ///
@@ -52,14 +51,14 @@ final class ResponseHeads {
     }
 
     /// The beginning of the response to posted actions, encoded once a second.
-    func receiptHead(at milliseconds: Int64) -> [UInt8] {
-        let second = milliseconds / 1_000
-        if receiptHead.second != second {
+    func receiptHead(_ request: RequestContext, at milliseconds: Int64) -> [UInt8] {
+        let (second, index) = (milliseconds / 1_000, Int(request.origin))
+        if receiptHeads[index].second != second {
             var bytes: [UInt8] = []
             ResponseEncoder.appendHead(
-                status: 200, lines: receipt, date: date(at: milliseconds), to: &bytes)
-            receiptHead = (second, bytes)
+                status: 200, lines: receipts[index], date: date(at: milliseconds), to: &bytes)
+            receiptHeads[index] = (second, bytes)
         }
-        return receiptHead.bytes
+        return receiptHeads[index].bytes
     }
 }
