@@ -66,8 +66,9 @@ enum HistoryCodec {
         }
 
         private mutating func read() -> HistoryEntry? {
-            guard let number = takeSequence(),
+            guard let number = takeNumber(),
                 let part = takeNumber().flatMap(UInt32.init(exactly:)),
+                let position = HistoryPosition(stored: number, part: part),
                 let kind = takeNumber().flatMap(UInt8.init(exactly:)).flatMap(
                     HistoryEntry.Kind.init(rawValue:)),
                 let version = takeSequence(), let action = takeSequence(), let time = takeNumber(),
@@ -82,7 +83,7 @@ enum HistoryCodec {
                 return nil
             }
             let head = HistoryEntry.Head(
-                kind, at: HistoryPosition(number, part: part), version: version, action: action,
+                kind, at: position, version: version, action: action,
                 time: Int64(bitPattern: time))
             var record = HistoryEntry(
                 session: key.session, reactor: reactor, generation: key.generation, head: head,
@@ -101,7 +102,7 @@ enum HistoryCodec {
             return record
         }
 
-        /// A number that counts records, versions or actions.
+        /// A number that counts versions or actions.
         private mutating func takeSequence() -> UInt64? {
             takeNumber().flatMap { $0 < HistoryPosition.limit ? $0 : nil }
         }

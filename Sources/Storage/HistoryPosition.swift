@@ -16,6 +16,13 @@ package struct HistoryPosition: Sendable, Hashable {
     /// with room for more than any client can post. A larger value in a file is damage.
     static let limit: UInt64 = 1 << 62
 
+    /// A position from outside: from a file or from text. Nil if no journal stores it: no note
+    /// precedes the creation, and the greatest part stands for a record in the file's columns.
+    init?(stored number: UInt64, part: UInt32) {
+        guard number < Self.limit, part == 0 || (number > 0 && part < .max) else { return nil }
+        self.init(number, part: part)
+    }
+
     /// The number of the next record, or of the record that this note precedes.
     package var nextNumber: UInt64 { part == 0 ? number + 1 : number }
 
@@ -28,7 +35,7 @@ package struct HistoryPosition: Sendable, Hashable {
     /// Whether this position directly follows `last`: no record or note fits between them.
     package func follows(_ last: HistoryPosition) -> Bool {
         guard number == last.nextNumber else { return false }
-        return part == 0 || part == last.part + 1
+        return part == 0 || part - 1 == last.part
     }
 }
 

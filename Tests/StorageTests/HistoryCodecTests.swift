@@ -94,6 +94,36 @@ struct RecordTextTests {
         }
     }
 
+    // Found by the fuzz target of records: arithmetic with these positions ended the process.
+    @Test(arguments: [
+        HistoryPosition(0, part: 1), HistoryPosition(0, part: .max), HistoryPosition(1, part: .max),
+        HistoryPosition(HistoryPosition.limit), HistoryPosition(.max, part: 1),
+    ])
+    func `a position that no session has is damage`(_ position: HistoryPosition) throws {
+        let (number, part) = (position.number, position.part)
+        let kind = part == 0 ? 1 : 5
+        let text = Array("\(number) \(part) \(kind) 0 0 0 0 0\n\n".utf8)
+        #expect(throws: HistoryCodec.Damage.self) { try read(text) }
+        let word = part == 0 ? "mutation" : "note"
+        let line =
+            #"{"record":\#(number),"part":\#(part),"kind":"\#(word)","version":0,"action":0,"#
+            + #""time":0}"#
+        let fields = try #require(JournalFields(Array(line.utf8)))
+        #expect(throws: JournalFields.Missing.self) { try HistoryCodec.entry(fields, of: key) }
+    }
+
+    // Found by the fuzz target of positions: a client may send any part.
+    @Test func `nothing follows the greatest part but its record`() {
+        let last = HistoryPosition(7, part: .max)
+        #expect(HistoryPosition(7).follows(last))
+        for part: UInt32 in [1, .max - 1, .max] {
+            #expect(!HistoryPosition(7, part: part).follows(last))
+        }
+        #expect(HistoryPosition(7, part: 2).follows(HistoryPosition(7, part: 1)))
+        #expect(HistoryPosition(7, part: 1).follows(HistoryPosition(6)))
+        #expect(!HistoryPosition(7, part: 2).follows(HistoryPosition(6)))
+    }
+
     @Test func `a changed byte yields a record with other values, or an error`() throws {
         for index in Self.text.indices {
             var text = Self.text

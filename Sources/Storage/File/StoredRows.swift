@@ -64,9 +64,9 @@ extension HistoryEnd {
                 ORDER BY number DESC, part DESC LIMIT 1
                 """)
         return try newest.first(.integer(row)) { row in
-            let part = try HistoryPosition.part(stored: row.integer(1))
-            return HistoryEnd(
-                HistoryPosition(try row.number(0), part: part), version: try row.number(2))
+            HistoryEnd(
+                try HistoryPosition(column: row.number(0), part: row.integer(1)),
+                version: try row.number(2))
         }
     }
 }
@@ -75,13 +75,16 @@ extension HistoryPosition {
     /// The value of the column `part`, whose order is that of the events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
+    /// - Parameters:
+    ///   - number: the column `number`.
+    ///   - part: the column `part`.
     /// - Throws: ``JournalFileFault``: another program has written an invalid part.
-    static func part(stored part: Int64) throws(JournalFileFault) -> UInt32 {
-        guard part != JournalSchema.recordPart else { return 0 }
-        guard part > 0, let note = UInt32(exactly: part) else {
+    init(column number: UInt64, part: Int64) throws(JournalFileFault) {
+        let note = part == JournalSchema.recordPart ? 0 : UInt32(exactly: part)
+        guard let note, part > 0, let position = Self(stored: number, part: note) else {
             throw .unusable("\(part) stands where the part of a record should")
         }
-        return note
+        self = position
     }
 }
 

@@ -40,10 +40,10 @@ final class TailIndex: Sendable {
         let rows = try database.cachedStatement(
             sql: "SELECT place, session, number, part, version, count FROM tail ORDER BY place")
         try rows.each { row in
+            let position = try HistoryPosition(column: row.number(2), part: row.integer(3))
             let entry = Entry(
-                sequence: row.integer(0), number: try row.number(2), version: try row.number(4),
-                part: try HistoryPosition.part(stored: row.integer(3)),
-                count: UInt32(clamping: row.integer(5)))
+                sequence: row.integer(0), number: position.number, version: try row.number(4),
+                part: position.part, count: UInt32(clamping: row.integer(5)))
             fresh.runs[row.integer(1), default: []].append(entry)
             fresh.count += Int(entry.count)
             fresh.sequences = (fresh.sequences?.lowerBound ?? row.integer(0))...row.integer(0)

@@ -36,10 +36,10 @@ extension HistoryCodec {
     ) throws(JournalFields.Missing) -> HistoryPosition {
         let number = try fields.number("record")
         guard fields.has("part") else { return HistoryPosition(number) }
-        guard let part = UInt32(exactly: try fields.number("part")) else {
-            throw JournalFields.Missing(name: "part")
-        }
-        return HistoryPosition(number, part: part)
+        guard let part = UInt32(exactly: try fields.number("part")),
+            let position = HistoryPosition(stored: number, part: part)
+        else { throw JournalFields.Missing(name: "part") }
+        return position
     }
 
     private static func events(

@@ -79,8 +79,7 @@ struct JournalWalk {
             } catch is HistoryCodec.Damage {
                 return true  // the reader of the records reports it
             }
-            let place = HistoryPosition(
-                try row.number(0), part: try HistoryPosition.part(stored: row.integer(1)))
+            let place = try HistoryPosition(column: row.number(0), part: row.integer(1))
             if run.last != place || Int64(clamping: run.version) != row.integer(2)
                 || run.count != row.integer(3)
             {
