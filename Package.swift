@@ -115,8 +115,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TestRandomness", path: "Tests/TestRandomness", swiftSettings: strict),
+        // How tests and fuzz targets read bytes in pieces.
+        .target(
+            name: "WireFeeds", dependencies: ["Wire"], path: "Tests/WireFeeds",
+            swiftSettings: strict),
         .testTarget(
-            name: "WireTests", dependencies: ["Wire", "TestRandomness"], swiftSettings: strict),
+            name: "WireTests", dependencies: ["Wire", "WireFeeds", "TestRandomness"],
+            swiftSettings: strict),
         .testTarget(
             name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors", "TestRandomness"],
             swiftSettings: strict),
@@ -173,3 +178,44 @@ let package = Package(
             swiftSettings: strict),
     ]
 )
+
+/// The fuzz targets, each with what it calls. One is added by a line here, a file in
+/// `Tests/Fuzzing/<name>` and seeds in `Tests/Fuzzing/Corpora/<name>`.
+let fuzzing: [String: [Target.Dependency]] = [
+    "Actions": ["JSONCoding", "SampleReactors"],
+    "Chunks": ["Wire", "WireFeeds"],
+    "Events": ["Wire", "WireFeeds"],
+    "Positions": ["Sessions", "Storage"],
+    "Records": ["Storage"],
+    "Requests": ["Wire", "WireFeeds"],
+]
+
+// `.ci/run libfuzzer` sets the variable. Why here and not in a package of its own: most of what is
+// fuzzed is not public, and `package` access ends with the package. Why a variable: libFuzzer has a
+// `main` of its own and every module is instrumented, so one build cannot have both these programs
+// and the others. Dependencies are not instrumented: the coverage that guides the fuzzer is ours.
+if Context.environment["REACTOR_FUZZING"] != nil {
+    let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
+    let needed: Set = [
+        "Reactors", "Cyclers", "Wire", "JSONCoding", "Storage", "Sessions", "SampleReactors",
+        "CCrash", "TestRandomness", "WireFeeds",
+    ]
+    package.products = []
+    package.targets.removeAll { !needed.contains($0.name) }
+    for target in package.targets where target.name != "CCrash" {
+        target.swiftSettings = strict + [instrumented]
+    }
+    package.targets += [
+        .target(name: "CFuzzer", path: "Tests/Fuzzing/CFuzzer"),
+        .target(
+            name: "FuzzSupport", dependencies: ["CFuzzer", "TestRandomness"],
+            path: "Tests/Fuzzing/Support", swiftSettings: strict + [instrumented]),
+    ]
+    package.targets += fuzzing.map { name, tested in
+        .executableTarget(
+            name: "Fuzz\(name)", dependencies: ["FuzzSupport"] + tested,
+            path: "Tests/Fuzzing/\(name)",
+            swiftSettings: strict + [instrumented],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])])
+    }
+}

@@ -1,34 +1,7 @@
 import Testing
+import WireFeeds
 
 @testable import Wire
-
-/// The result of decoding a stream.
-struct StreamReading: Equatable {
-    var events: [ServerSentEvent] = []
-    var lastEventID = ""
-    var retry: Int?
-    var failed = false
-}
-
-func decode(
-    _ bytes: [UInt8], cutAt cuts: [Int] = [], lastEventID: String = "", limit: Int = 1_000_000
-) -> StreamReading {
-    var decoder = EventStreamDecoder(lastEventID: lastEventID, eventLimitBytes: limit)
-    var reading = StreamReading()
-    var start = 0
-    for end in cuts + [bytes.count] {
-        let piece = Array(bytes[start..<end])
-        start = end
-        do {
-            try decoder.receive(piece.span) { reading.events.append($0) }
-        } catch {
-            reading.failed = true
-        }
-    }
-    reading.lastEventID = decoder.lastEventID
-    reading.retry = decoder.retryMilliseconds
-    return reading
-}
 
 /// Decodes whole, byte by byte, cut in two everywhere, and with a further event trailing.
 func decodeEveryWay(

@@ -1,5 +1,6 @@
 import TestRandomness
 import Testing
+import WireFeeds
 
 @testable import Wire
 
