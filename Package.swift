@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "Cyclers", targets: ["Cyclers"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
+        .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
     ],
@@ -32,6 +33,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.0.0"),
     ],
     targets: [
         // Floor 3, the part users write against: pure, no dependency at all.
@@ -81,6 +83,14 @@ let package = Package(
                 "Specification", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        // A product of its own: a host without tokens compiles no cryptography (ADR-0027).
+        .target(
+            name: "ReactorTokens",
+            dependencies: [
+                "ReactorHosting", "JSONCoding", .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: strict
         ),
@@ -167,6 +177,13 @@ let package = Package(
                 "Reactors", "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorTokensTests",
+            dependencies: [
+                "ReactorTokens", "ReactorHosting", "JSONCoding",
+                .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -7,51 +7,84 @@ package final class Route: Sendable {
     package let path: String
     /// The `operationId` in openapi.yaml, and the `operation` of log lines.
     package let operationID: String
+    /// The grant that a client needs, if the server authenticates its clients.
+    package let access: Access
     let endpoint: Endpoint
+
+    /// The grant that a route requires (``Grants``).
+    package enum Access: Sendable, Equatable {
+        /// None: anyone may use the route, without a token.
+        case open
+        case verb(Grants.Verb, shows: Content = .part)
+    }
+
+    /// The part of the service that a response may show, beyond the session in the path.
+    package enum Content: Sendable, Equatable {
+        /// Everything that the verb, the session and the pulses permit.
+        case part
+        /// A state, which contains every pulse, or activities: requires a grant of all pulses.
+        case state
+        /// Sessions that the path does not name: requires a grant of all sessions.
+        case anySession
+    }
 
     /// The whole service (contract §3). A new operation is a row here and a file in `Endpoints`.
     ///
     /// Design: the router checks the paths in this order, so the path with the most requests is the
     /// first one.
     package static let table: [Route] = [
-        Route("POST", "/v1/sessions/{id}/actions", "postActions", PostActions.self),
-        Route("GET", "/v1/sessions/{id}/pulses", "streamPulses", StreamPulses.self),
-        Route("GET", "/v1/sessions/{id}", "readSession", ReadSession.self),
-        Route("PUT", "/v1/sessions/{id}", "putSession", PutSession.self),
-        Route("DELETE", "/v1/sessions/{id}", "deleteSession", DeleteSession.self),
-        Route("GET", "/v1/sessions/{id}/states", "streamStates", StreamStates.self),
-        Route("GET", "/v1/sessions/{id}/activities", "streamActivities", StreamActivities.self),
-        Route("GET", "/v1/sessions/{id}/events", "streamEvents", StreamEvents.self),
-        Route("GET", "/v1/sessions/{id}/log", "readLog", ReadLog.self),
-        Route("PUT", "/v1/sessions/{id}/stub", "putStub", PutStub.self),
-        Route("GET", "/v1/sessions/{id}/stub", "readStub", ReadStub.self),
-        Route("POST", "/v1/sessions", "createSession", CreateSession.self),
-        Route("GET", "/v1/sessions", "listSessions", ListSessions.self),
-        Route("GET", "/v1/reactors", "listReactors", ListReactors.self),
-        Route("POST", "/v1/topics/{topic}", "publishTopic", PublishTopic.self),
-        Route("GET", "/livez", "livez", Liveness.self),
-        Route("GET", "/readyz", "readyz", Readiness.self),
-        Route("GET", "/metrics", "metrics", ReadMetrics.self),
-        Route("GET", "/openapi.yaml", "openapi", ReadSpecification.self),
+        Route("POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self),
+        Route("GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self),
+        Route(
+            "GET", "/v1/sessions/{id}", "readSession", .verb(.read, shows: .state), ReadSession.self
+        ),
+        Route("PUT", "/v1/sessions/{id}", "putSession", .verb(.create), PutSession.self),
+        Route("DELETE", "/v1/sessions/{id}", "deleteSession", .verb(.delete), DeleteSession.self),
+        Route(
+            "GET", "/v1/sessions/{id}/states", "streamStates", .verb(.read, shows: .state),
+            StreamStates.self),
+        Route(
+            "GET", "/v1/sessions/{id}/activities", "streamActivities", .verb(.read, shows: .state),
+            StreamActivities.self),
+        Route(
+            "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .state),
+            StreamEvents.self),
+        Route("GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self),
+        Route("PUT", "/v1/sessions/{id}/stub", "putStub", .verb(.admin), PutStub.self),
+        Route("GET", "/v1/sessions/{id}/stub", "readStub", .verb(.admin), ReadStub.self),
+        Route(
+            "POST", "/v1/sessions", "createSession", .verb(.create, shows: .anySession),
+            CreateSession.self),
+        Route(
+            "GET", "/v1/sessions", "listSessions", .verb(.read, shows: .anySession),
+            ListSessions.self),
+        Route("GET", "/v1/reactors", "listReactors", .verb(.read), ListReactors.self),
+        Route("POST", "/v1/topics/{topic}", "publishTopic", .verb(.admin), PublishTopic.self),
+        Route("GET", "/livez", "livez", .open, Liveness.self),
+        Route("GET", "/readyz", "readyz", .open, Readiness.self),
+        Route("GET", "/metrics", "metrics", .verb(.admin), ReadMetrics.self),
+        Route("GET", "/openapi.yaml", "openapi", .open, ReadSpecification.self),
     ]
 
     private init(
-        _ method: String, _ path: String, _ operationID: String,
+        _ method: String, _ path: String, _ operationID: String, _ access: Access,
         _ endpoint: any ServiceEndpoint.Type
     ) {
         self.method = method
         self.path = path
         self.operationID = operationID
+        self.access = access
         self.endpoint = .service(endpoint)
     }
 
     private init(
-        _ method: String, _ path: String, _ operationID: String,
+        _ method: String, _ path: String, _ operationID: String, _ access: Access,
         _ endpoint: any SessionEndpoint.Type
     ) {
         self.method = method
         self.path = path
         self.operationID = operationID
+        self.access = access
         self.endpoint = .session(endpoint)
     }
 

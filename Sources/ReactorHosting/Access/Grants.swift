@@ -1,0 +1,118 @@
+/// The requests that a client may make: which verbs, on which sessions, of which reactors.
+///
+/// A value without state: the same grants and the same request always give the same result. All
+/// parts restrict; a request is permitted only if each part permits it.
+public struct Grants: Sendable, Equatable {
+    /// A kind of request. None includes another one.
+    public enum Verb: String, Sendable, CaseIterable {
+        /// Create sessions.
+        case create
+        /// Post actions.
+        case act
+        /// Read states and follow pulses, activities and states; list sessions and reactors.
+        case read
+        /// Read the action log, which contains every action.
+        case log
+        /// Delete sessions.
+        case delete
+        /// Read the metrics, publish to topics, and stub sessions.
+        case admin
+    }
+
+    /// Session ids: one, or all that begin alike.
+    public enum SessionPattern: Sendable, Equatable {
+        /// The session with exactly this id.
+        case id(String)
+        /// All sessions whose id begins with this text; every session if it is empty.
+        case prefix(String)
+
+        /// Reads a pattern: an id, or the beginning of ids and `*`.
+        ///
+        /// Nil for any other text: ids have 1 to 128 characters of `A-Z a-z 0-9 _ -`.
+        public init?(_ text: String) {
+            let isPrefix = text.hasSuffix("*")
+            let name = isPrefix ? String(text.dropLast()) : text
+            let isPlain = name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+            guard isPlain, name.utf8.count <= 128, isPrefix || !name.isEmpty else { return nil }
+            self = isPrefix ? .prefix(name) : .id(name)
+        }
+
+        /// Whether the pattern matches a session's id.
+        func matches(_ session: String) -> Bool {
+            switch self {
+            case .id(let id): session == id
+            case .prefix(let prefix): session.utf8.starts(with: prefix.utf8)
+            }
+        }
+    }
+
+    /// The permitted verbs.
+    public var verbs: Set<Verb>
+    /// The permitted sessions; none if it is empty.
+    public var sessions: [SessionPattern]
+    /// The names of the permitted reactors; nil for all. A session of another reactor is treated as
+    /// if it did not exist.
+    public var reactors: Set<String>?
+    /// The names of the permitted pulses; nil for all. A client with a restriction reads nothing but
+    /// streams of these pulses: a state would contain the others.
+    public var pulses: Set<String>?
+    /// The names of the permitted action cases; nil for all. A batch with another one is refused.
+    public var actions: Set<String>?
+
+    /// Describes permissions.
+    public init(
+        verbs: Set<Verb>, sessions: [SessionPattern], reactors: Set<String>? = nil,
+        pulses: Set<String>? = nil, actions: Set<String>? = nil
+    ) {
+        self.verbs = verbs
+        self.sessions = sessions
+        self.reactors = reactors
+        self.pulses = pulses
+        self.actions = actions
+    }
+
+    /// Every verb on every session.
+    public static let all = Grants(verbs: Set(Verb.allCases), sessions: [.prefix("")])
+}
+
+// The evaluation.
+extension Grants {
+    /// Whether the route may be used at all, on this session.
+    ///
+    /// It depends on nothing but the request, so that a refusal does not reveal whether the session
+    /// exists.
+    ///
+    /// - Parameter session: Nil for a route that does not name one.
+    package func permits(_ route: Route, session: String?) -> Bool {
+        let shows: Route.Content
+        switch route.access {
+        case .open: return true
+        case .verb(let verb, let content):
+            guard verbs.contains(verb) else { return false }
+            shows = content
+        }
+        if shows == .state, pulses != nil { return false }
+        if shows == .anySession, !permitsEverySession { return false }
+        guard route.concernsSession else { return true }
+        guard let session else { return false }
+        return sessions.contains { $0.matches(session) }
+    }
+
+    /// Whether every session is permitted, by its id.
+    package var permitsEverySession: Bool {
+        sessions.contains { $0 == .prefix("") }
+    }
+
+    package func permits(reactor: String) -> Bool { reactors?.contains(reactor) ?? true }
+
+    package func permits(pulse: String) -> Bool { pulses?.contains(pulse) ?? true }
+
+    package func permits(action: String) -> Bool { actions?.contains(action) ?? true }
+}

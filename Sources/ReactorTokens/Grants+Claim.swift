@@ -1,0 +1,90 @@
+internal import JSONCoding
+internal import ReactorHosting
+
+// Grants as a claim:
+//
+//     {"verbs":["act","read"],"sessions":["table-*"],"reactors":["chat"],
+//      "pulses":["message"],"actions":["say"]}
+//
+// `verbs` and `sessions` are required; without one of the others, all are granted. Strict: a
+// misspelt restriction must not grant more than the issuer intends.
+extension Grants {
+    /// The maximum number of entries of each list.
+    static let maximumEntries = 256
+
+    /// - Parameter name: The name of the claim, for the reason.
+    /// - Throws: ``AuthenticationFailure/invalid(_:)`` for unknown members and verbs, and for values
+    ///   of another type. The signature is verified, so the reason quotes the claim.
+    init(claim: JSONValue, named name: String) throws(AuthenticationFailure) {
+        guard case .object(let members) = claim else {
+            throw .invalid("the claim \"\(name)\" is no object")
+        }
+        var lists: [String: [String]] = [:]
+        for member in members {
+            guard Self.members.contains(member.key) else {
+                throw .invalid(
+                    "the claim \"\(name)\" has the unknown member \(Self.quoted(member.key)); the "
+                        + "members are \(Self.members.joined(separator: ", "))")
+            }
+            lists[member.key] = try Self.texts(member, of: name)
+        }
+        guard let verbs = lists["verbs"], let sessions = lists["sessions"] else {
+            throw .invalid("the claim \"\(name)\" needs \"verbs\" and \"sessions\"")
+        }
+        self.init(
+            verbs: try Self.verbs(verbs, of: name), sessions: try Self.patterns(sessions, of: name),
+            reactors: lists["reactors"].map(Set.init), pulses: lists["pulses"].map(Set.init),
+            actions: lists["actions"].map(Set.init))
+    }
+
+    private static let members = ["verbs", "sessions", "reactors", "pulses", "actions"]
+
+    private static func verbs(
+        _ texts: [String], of name: String
+    ) throws(AuthenticationFailure) -> Set<Verb> {
+        var verbs: Set<Verb> = []
+        for text in texts {
+            guard let verb = Verb(rawValue: text) else {
+                let known = Verb.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalid(
+                    "the claim \"\(name)\" has the unknown verb \(quoted(text)); the verbs are "
+                        + known)
+            }
+            verbs.insert(verb)
+        }
+        return verbs
+    }
+
+    private static func patterns(
+        _ texts: [String], of name: String
+    ) throws(AuthenticationFailure) -> [SessionPattern] {
+        var patterns: [SessionPattern] = []
+        for text in texts {
+            guard let pattern = SessionPattern(text) else {
+                throw .invalid(
+                    "the claim \"\(name)\" has the session \(quoted(text)), which is no id and no "
+                        + "beginning of one with * at its end")
+            }
+            patterns.append(pattern)
+        }
+        return patterns
+    }
+
+    private static func texts(
+        _ member: JSONValue.Member, of name: String
+    ) throws(AuthenticationFailure) -> [String] {
+        guard case .array(let elements) = member.value, elements.count <= maximumEntries else {
+            throw .invalid(
+                "\"\(member.key)\" of the claim \"\(name)\" is no array of at most "
+                    + "\(maximumEntries) texts")
+        }
+        let texts = elements.compactMap(\.string)
+        guard texts.count == elements.count else {
+            throw .invalid(
+                "\"\(member.key)\" of the claim \"\(name)\" contains a value that is no text")
+        }
+        return texts
+    }
+
+    private static func quoted(_ text: String) -> String { "\"\(text.prefix(64))\"" }
+}

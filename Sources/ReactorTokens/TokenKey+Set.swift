@@ -1,0 +1,100 @@
+internal import JSONCoding
+internal import JWTKit
+
+// A JSON Web Key Set (RFC 7517 §5).
+extension TokenKey {
+    /// The maximum number of keys: a token without `kid` is tried with each of its algorithm.
+    static let maximumKeys = 64
+
+    /// The public keys of a set that this server can use.
+    ///
+    /// Keys for encryption, and keys of other types, curves and algorithms are ignored (RFC 7517
+    /// §5). Each `alg` must be that of the key's type.
+    ///
+    /// - Parameter json: `{"keys":[…]}` of at most 64 keys.
+    /// - Throws: ``TokenKeyFailure`` if a key is malformed or secret, two have one `kid`, or none can
+    ///   be used.
+    public static func set(json: [UInt8]) async throws(TokenKeyFailure) -> [TokenKey] {
+        let document: JSONValue
+        do {
+            document = try JSON.decode(JSONValue.self, from: json)
+        } catch {
+            throw TokenKeyFailure("the JWKS file is not JSON: \(error)")
+        }
+        guard case .array(let members)? = document["keys"] else {
+            throw TokenKeyFailure("the JWKS file has no array \"keys\"")
+        }
+        guard members.count <= maximumKeys else {
+            throw TokenKeyFailure("the JWKS file has \(members.count) keys; 64 is the limit")
+        }
+        var keys: [TokenKey] = []
+        for (index, member) in members.enumerated() {
+            guard let key = try await key(member, "key \(index) of the JWKS file") else { continue }
+            if let id = key.id, keys.contains(where: { $0.id == id }) {
+                throw TokenKeyFailure("two keys of the JWKS file have the kid \"\(id)\"")
+            }
+            keys.append(key)
+        }
+        guard !keys.isEmpty else {
+            throw TokenKeyFailure(
+                "the JWKS file has no key for RS256, ES256 (P-256) or EdDSA (Ed25519)")
+        }
+        return keys
+    }
+
+    /// Nil for a key that is ignored.
+    private static func key(
+        _ key: JSONValue, _ place: String
+    ) async throws(TokenKeyFailure) -> TokenKey? {
+        guard case .object(let members) = key, let type = key["kty"]?.string else {
+            throw TokenKeyFailure("\(place) is no object with \"kty\"")
+        }
+        // "k" is a secret, "d" the private part.
+        for member in members where ["k", "d", "p", "q"].contains(member.key) {
+            throw TokenKeyFailure("\(place) is secret; the file must contain public keys only")
+        }
+        if let use = key["use"], use != "sig" { return nil }
+        let id = try optionalText("kid", of: key, place)
+        let algorithm = try optionalText("alg", of: key, place)
+        do {
+            switch (type, key["crv"]?.string, algorithm) {
+            case ("RSA", _, nil), ("RSA", _, "RS256"):
+                let parts = try (text("n", of: key, place), text("e", of: key, place))
+                return try await rs256(.init(modulus: parts.0, exponent: parts.1), id)
+            case ("EC", "P-256", nil), ("EC", "P-256", "ES256"):
+                let parts = try (text("x", of: key, place), text("y", of: key, place))
+                return try await es256(.init(parameters: (x: parts.0, y: parts.1)), id)
+            case ("OKP", "Ed25519", nil), ("OKP", "Ed25519", "EdDSA"):
+                return try await edDSA(.init(x: text("x", of: key, place), curve: .ed25519), id)
+            default: return nil
+            }
+        } catch let failure as TokenKeyFailure {
+            throw failure
+        } catch {
+            throw TokenKeyFailure("\(place) is no valid key: \(error)")
+        }
+    }
+
+    private static func optionalText(
+        _ name: String, of key: JSONValue, _ place: String
+    ) throws(TokenKeyFailure) -> String? {
+        guard key[name] != nil else { return nil }
+        return try text(name, of: key, place)
+    }
+
+    private static func text(
+        _ name: String, of key: JSONValue, _ place: String
+    ) throws(TokenKeyFailure) -> String {
+        guard let text = key[name]?.string else {
+            throw TokenKeyFailure("\(place) has no text \"\(name)\"")
+        }
+        return text
+    }
+}
+
+extension JSONValue {
+    /// Nil unless it is a string.
+    var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+}

@@ -1,0 +1,86 @@
+import JSONCoding
+import JWTKit
+import ReactorHosting
+import Testing
+
+@testable import ReactorTokens
+
+@Suite("RFC 7519 — valid tokens", .timeLimit(.minutes(1)))
+struct TokenTests {
+    @Test func `each algorithm is accepted with its own key, with and without kid`() async throws {
+        let mint = try await Mint()
+        let tokens = try await mint.authenticator()
+        let keys: [(String, String, any JWTAlgorithm)] = [
+            ("HS256", "h", mint.secret), ("RS256", "r", mint.rsa), ("ES256", "e", mint.p256),
+            ("EdDSA", "d", mint.ed),
+        ]
+        for (algorithm, kid, key) in keys {
+            for header in [
+                #"{"alg":"\#(algorithm)"}"#, #"{"alg":"\#(algorithm)","kid":"\#(kid)"}"#,
+                #"{"typ":"at+jwt","x5t":"AA","alg":"\#(algorithm)"}"#,
+            ] {
+                let token = try mint.token(header, by: key)
+                let principal = try await tokens.authenticate(bearer: token)
+                #expect(
+                    principal
+                        == Principal(
+                            subject: "ada",
+                            grants: Grants(
+                                verbs: [.act, .read], sessions: [.prefix("table-"), .id("one")]),
+                            expiresAtSeconds: Mint.now + 90), "\(header)")
+            }
+        }
+    }
+
+    @Test func `claims are accepted up to the leeway`() async throws {
+        let mint = try await Mint()
+        let tokens = try await mint.authenticator()
+        let payloads = [
+            Mint.payload(exp: "\(Mint.now - 29)"), Mint.payload(exp: "253402300799"),
+            Mint.payload(more: #""nbf":\#(Mint.now + 30),"iat":\#(Mint.now + 30),"#),
+            Mint.payload(aud: #"["elsewhere","other"]"#),
+            Mint.payload(more: #""unknown":{"a":[1.5e3,null]},"#),
+        ]
+        for payload in payloads {
+            let token = try mint.token(Mint.header, payload)
+            #expect(try await tokens.authenticate(bearer: token).subject == "ada", "\(payload)")
+        }
+    }
+
+    @Test func `without rules any issuer is accepted, and an audience is not`() async throws {
+        let mint = try await Mint()
+        let tokens = try await mint.authenticator(rules: TokenRules())
+        _ = try await tokens.authenticate(
+            bearer: try mint.token(Mint.header, Mint.payload(iss: nil, aud: nil)))
+        await #expect(throws: AuthenticationFailure.self) {
+            try await tokens.authenticate(bearer: try mint.token())
+        }
+    }
+
+    @Test func `the leeway is bounded`() {
+        #expect(TokenRules(leewaySeconds: -1).leewaySeconds == 0)
+        #expect(TokenRules(leewaySeconds: .max).leewaySeconds == 300)
+    }
+
+    @Test func `all members of the grants are read`() async throws {
+        let mint = try await Mint()
+        let tokens = try await mint.authenticator()
+        let claim = """
+            {"actions":["say"],"pulses":["message"],"reactors":["chat"],"sessions":["*"],\
+            "verbs":["create","act","read","log","delete","admin"]}
+            """
+        let token = try mint.token(Mint.header, Mint.payload(grants: claim))
+        let grants = try await tokens.authenticate(bearer: token).grants
+        #expect(
+            grants
+                == Grants(
+                    verbs: Set(Grants.Verb.allCases), sessions: [.prefix("")], reactors: ["chat"],
+                    pulses: ["message"], actions: ["say"]))
+    }
+
+    @Test(arguments: [0, 1, 2, 3, 4, 5, 31, 32, 255])
+    func `base64url is read as it is written`(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 251) }
+        #expect(Base64URL.decode(Base64URL.encode(bytes).utf8) == bytes)
+    }
+}
