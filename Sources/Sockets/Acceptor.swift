@@ -22,6 +22,7 @@ actor Acceptor<Handler: LoopHandler> {
     private let socket: ListeningSocket
     private let loops: [EventLoop<Handler>]
     private let maximumConnections: Int
+    private let gate: ConnectionGate
 
     private let source: any DispatchSourceRead
     /// The index of the next loop.
@@ -41,8 +42,12 @@ actor Acceptor<Handler: LoopHandler> {
     private var life = Life.accepting
     private nonisolated let ending = DispatchGroup()
 
-    init(_ socket: ListeningSocket, loops: [EventLoop<Handler>], maximumConnections: Int) {
+    init(
+        _ socket: ListeningSocket, loops: [EventLoop<Handler>], maximumConnections: Int,
+        gate: ConnectionGate
+    ) {
         self.home = loops[0]
+        self.gate = gate
         self.socket = socket
         self.loops = loops
         self.maximumConnections = maximumConnections
@@ -85,6 +90,11 @@ actor Acceptor<Handler: LoopHandler> {
             switch SocketCalls.accept(socket.descriptor) {
             case .success(let accepted):
                 guard room > 0 else {
+                    gate.refused(.limit)
+                    refuse(accepted.descriptor)
+                    continue
+                }
+                guard gate.admit(accepted.peer) else {
                     refuse(accepted.descriptor)
                     continue
                 }
@@ -146,6 +156,7 @@ actor Acceptor<Handler: LoopHandler> {
         SocketCalls.close(reserve)
         for _ in 0..<Self.batchLimit {
             guard case .success(let accepted) = SocketCalls.accept(socket.descriptor) else { break }
+            gate.refused(.descriptors)
             refuse(accepted.descriptor)
         }
         reserve = Self.openReserve()

@@ -20,14 +20,16 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     ///   - backlog: the number of connections that the kernel completes in advance; the system may
     ///     cap it (`net.core.somaxconn`).
     ///   - maximumConnections: the limit for all these loops together, from any listener.
+    ///   - gate: the limit for each peer. The handler calls ``ConnectionGate/ended(_:)`` for each
+    ///     connection that it was given and that has ended.
     /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package convenience init(
         _ address: ListenAddress, loops: [EventLoop<Handler>], backlog: Int = 4_096,
-        maximumConnections: Int
+        maximumConnections: Int, gate: ConnectionGate = ConnectionGate()
     ) throws(SystemFailure) {
         try self.init(
             try BoundSocket(address), loops: loops, backlog: backlog,
-            maximumConnections: maximumConnections)
+            maximumConnections: maximumConnections, gate: gate)
     }
 
     /// Starts to listen at once, at an address that is bound already.
@@ -37,16 +39,18 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     ///   - loops: as above.
     ///   - backlog: as above.
     ///   - maximumConnections: as above.
+    ///   - gate: as above.
     /// - Throws: if the system refuses to listen; the address is released then.
     package init(
         _ socket: consuming BoundSocket, loops: [EventLoop<Handler>], backlog: Int = 4_096,
-        maximumConnections: Int
+        maximumConnections: Int, gate: ConnectionGate = ConnectionGate()
     ) throws(SystemFailure) {
         precondition(!loops.isEmpty, "a listener needs somebody to serve")
         let socket = socket.release()
         try socket.listen(backlog: Int32(clamping: backlog))
         self.boundAddress = socket.address
-        self.acceptor = Acceptor(socket, loops: loops, maximumConnections: maximumConnections)
+        self.acceptor = Acceptor(
+            socket, loops: loops, maximumConnections: maximumConnections, gate: gate)
     }
 
     /// Stops listening: accepts connections that the kernel has completed, then refuses. A Unix

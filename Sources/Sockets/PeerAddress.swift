@@ -76,7 +76,7 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private init(_ address: sockaddr_in6) {
+    init(_ address: sockaddr_in6) {
         var bytes = address.sin6_addr
         let (high, low) = unsafe withUnsafeBytes(of: &bytes) { bytes in
             unsafe (

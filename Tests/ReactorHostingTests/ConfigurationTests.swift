@@ -37,7 +37,9 @@ struct ConfigurationTests {
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json",
-            "auth": "none", "allow-public": "on", "allow-host": "a.example, B",
+            "auth": "none", "address-connection-limit": "20", "request-rate": "21",
+            "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
+            "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -52,6 +54,9 @@ struct ConfigurationTests {
         (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
         (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
         expected.bodyBudgetBytes = 65_537
+        (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
+        (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
+        expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
         expected.sessionIdle = .seconds(17)
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
@@ -93,6 +98,7 @@ struct ConfigurationTests {
         ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
         ("auth", "jwt"), ("allow-public", "yes"), ("allow-public", ""),
         ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
+        ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "proxy"), ("request-rate", "-1"),
         ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),
     ])
     func `a value out of range is refused`(name: String, text: String) {

@@ -14,6 +14,10 @@ struct HeadOf {
 
     /// - Parameter fields: whole lines, without their ends.
     init(_ method: String, _ target: String, _ fields: String...) throws {
+        try self.init(method, target, fields)
+    }
+
+    init(_ method: String, _ target: String, _ fields: [String]) throws {
         let lines = ["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]
         let text = Array(lines.joined(separator: "\r\n").utf8)
         var reader = RequestReader(limits: RequestLimits())

@@ -132,7 +132,8 @@ final class Host: Sendable {
 
     init(
         _ poller: PollerKind, loops count: Int = 1, at address: ListenAddress? = .loopback,
-        limit: Int = 10_000, readBufferBytes: Int = 65_536, _ script: Scripted.Script = .init()
+        limit: Int = 10_000, gate: ConnectionGate = ConnectionGate(),
+        readBufferBytes: Int = 65_536, _ script: Scripted.Script = .init()
     ) throws {
         let (stream, continuation) = AsyncStream.makeStream(of: Note.self)
         let loops = try (0..<count).map { index in
@@ -142,7 +143,7 @@ final class Host: Sendable {
         }
         self.loops = loops
         self.listener = try address.map {
-            try Listener($0, loops: loops, maximumConnections: limit)
+            try Listener($0, loops: loops, maximumConnections: limit, gate: gate)
         }
         self.notes = Mutex(stream.makeAsyncIterator())
     }

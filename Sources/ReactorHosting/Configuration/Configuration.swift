@@ -1,3 +1,5 @@
+internal import Sockets
+
 /// All settings of a server; see the table in README.md.
 ///
 /// Each value has the default that its comment states. A value from options or environment that is
@@ -89,6 +91,41 @@ public struct Configuration: Sendable, Equatable {
     /// or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
         "connection-limit", default: 65_536, 1...10_000_000, "open connections")
+
+    /// The maximum number of open connections of one client: an IPv4 address, or an IPv6 network of
+    /// 64 bits. Further ones are reset. Default 4096: a browser opens six, and a sixteenth of all
+    /// connections is enough for an office or a mobile network behind one address. Connections of
+    /// this machine and of ``trustedProxies`` have no such limit.
+    public var addressConnectionLimit: Int = Setting.number(
+        "address-connection-limit", default: 4_096, 1...10_000_000,
+        "open connections of one address")
+
+    /// The number of requests per second that one client may send on average; beyond it and
+    /// ``requestBurst`` a request is refused with 429. Default 0: no limit. The server does not need
+    /// it, and the right number depends on the application. Probes do not count.
+    public var requestRate: Int = Setting.number(
+        "request-rate", default: 0, 0...1_000_000,
+        "requests per second of one address; 0 for no limit")
+
+    /// The number of requests that a client may send at once, after a pause, if ``requestRate`` is
+    /// set. Default 100, which is more than a page sends when it loads.
+    public var requestBurst: Int = Setting.number(
+        "request-burst", default: 100, 1...1_000_000,
+        "requests of one address at once, above its rate")
+
+    /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
+    /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
+    /// ``clientAddressField`` names. Default none, at most 64.
+    public var trustedProxies: [String] = Setting.list(
+        "trusted-proxies", "ranges", expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
+        "proxies whose word about the client's address counts"
+    ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
+
+    /// The field in which ``trustedProxies`` name the client's address. The other field is ignored:
+    /// a proxy that sets one of them forwards the other as the client sent it.
+    public var clientAddressField: ClientAddressField = Setting.choice(
+        "client-address-field", default: .xForwardedFor,
+        "field in which trusted proxies name the client")
 
     /// The maximum number of sessions in memory, divided among the loops. Creating more is refused
     /// with 503. A session that is loaded from the journal replaces the least recently used session
@@ -220,6 +257,14 @@ extension JournalChoice: CustomStringConvertible {
             return nil
         }
     }
+}
+
+/// The field in which a proxy names its client.
+public enum ClientAddressField: String, Sendable, CaseIterable {
+    /// `X-Forwarded-For`, which most proxies set.
+    case xForwardedFor = "x-forwarded-for"
+    /// `Forwarded` (RFC 7239).
+    case forwarded
 }
 
 /// The proof of identity that clients give.

@@ -183,7 +183,8 @@ struct RunningServer {
 
     func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<ServerLoop> {
         do {
-            return try Listener(socket, loops: loops, maximumConnections: connectionLimit)
+            return try Listener(
+                socket, loops: loops, maximumConnections: connectionLimit, gate: service.gate)
         } catch {
             throw StartFailure(description: "can't listen: \(error)")
         }

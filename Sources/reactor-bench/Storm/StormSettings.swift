@@ -11,6 +11,13 @@ struct StormSettings {
         ("batch-limit", ["50", "10", "1000"]),
         ("state-limit", ["4096", "1024", "65536", "16777216"]),
         ("connection-limit", ["65536", "48"]),
+        // Storms come from this machine, which has no limit of connections of its own; a rate would
+        // keep them from reaching the others.
+        ("address-connection-limit", ["10"]),
+        ("request-rate", ["0", "1000000"]),
+        ("request-burst", ["1000000"]),
+        ("trusted-proxies", ["127.0.0.1", "10.0.0.0/8"]),
+        ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),
         ("keep-bytes", ["4096", "0", "65536", "1048576"]),

@@ -60,7 +60,10 @@ enum ConnectionMigration {
         }
         loop.service.drain.departed()
         connection.release()
-        if !loop.peers.adopt(socket, on: owner, migrating) { loop.service.drain.wasLost() }
+        if !loop.peers.adopt(socket, on: owner, migrating) {
+            loop.service.gate.ended(migrating.peer)
+            loop.service.drain.wasLost()
+        }
     }
 
     /// Continues a connection that has arrived on the loop of its session.

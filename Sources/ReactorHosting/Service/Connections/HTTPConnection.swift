@@ -95,6 +95,7 @@ final class HTTPConnection {
         case .waiting(_, let options): waitingSession(options)?.forget(id.token)
         case .reading, .closing: break
         }
+        loop.service.gate.ended(identity.peer)
         release()
         loop.counters.connectionsClosed += 1
     }

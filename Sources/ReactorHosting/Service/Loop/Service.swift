@@ -14,6 +14,10 @@ final class Service: Sendable {
     let limits: RequestLimits
     let hosts: AllowedHosts
     let origins: AllowedOrigins
+    let clientAddress: ClientAddress
+    /// Nil without a limit.
+    let rates: RequestRates?
+    let gate: ConnectionGate
     let journal: any Journal
     var journalName: String { journal.name }
     let logger: Logger
@@ -35,6 +39,15 @@ final class Service: Sendable {
         self.logLevel = logger.logLevel
         self.hosts = AllowedHosts(configuration.allowedHosts)
         self.origins = AllowedOrigins(configuration.allowedOrigins)
+        self.clientAddress = ClientAddress(
+            behind: configuration.trustedProxies, configuration.clientAddressField)
+        self.rates =
+            configuration.requestRate == 0
+            ? nil : RequestRates(rate: configuration.requestRate, burst: configuration.requestBurst)
+        self.gate = ConnectionGate(
+            maximumPerNetwork: configuration.addressConnectionLimit,
+            exempt: AddressRange.loopback
+                + configuration.trustedProxies.compactMap { AddressRange($0) })
         self.drain = Drain(loops: configuration.loops)
         // There is always room for one body of the maximum size.
         self.bodies = BodyBudget(

@@ -1,4 +1,5 @@
 internal import Sessions
+internal import Sockets
 internal import Wire
 
 /// Finds a request's endpoint and calls it, here or on the loop of its session.
@@ -20,6 +21,10 @@ enum RequestDispatcher {
             connection.respond(.problem(AllowedHosts.problem(request.head)))
             return nil
         }
+        if let rates = loop.service.rates, let refusal = refusal(request, by: rates, connection) {
+            connection.respond(refusal)
+            return nil
+        }
         switch match {
         case .route(let route, _):
             do throws(Problem) {
@@ -38,6 +43,24 @@ enum RequestDispatcher {
                 .problem(Problem(404, "unknown_path", "no resource has this path")))
         }
         return nil
+    }
+
+    /// The refusal of a request whose client has sent too many. EventSource does not return after a
+    /// status of 429: a stream reports it as an event.
+    private static func refusal(
+        _ request: Request, by rates: RequestRates, _ connection: HTTPConnection
+    ) -> Response? {
+        let (loop, endpoint) = (connection.loop, request.route?.endpoint)
+        if case .service(let endpoint)? = endpoint, endpoint.isProbe { return nil }
+        let client = loop.service.clientAddress.find(request.head, peer: connection.identity.peer)
+        guard let network = client.network, let wait = rates.admit(network, at: loop.now) else {
+            return nil
+        }
+        let problem = rates.problem(waiting: wait)
+        guard case .session(let endpoint)? = endpoint, endpoint.wantsStream(request) else {
+            return .problem(problem)
+        }
+        return .endedStream(problem)
     }
 
     private static func serve(

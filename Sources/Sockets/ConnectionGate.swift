@@ -1,0 +1,68 @@
+import Synchronization
+
+/// Decides whether an accepted connection is kept, and counts those that are not.
+///
+/// It counts the open connections of each peer's network. There are at most as many counts as open
+/// connections.
+package final class ConnectionGate: Sendable {
+    /// The reasons for refusing a connection.
+    package enum Refusal: Int, CaseIterable, Sendable {
+        /// The limit for all connections together.
+        case limit
+        /// The limit for the connections of one network.
+        case address
+        /// The process has no free descriptor.
+        case descriptors
+    }
+
+    private let maximumPerNetwork: Int
+    private let exempt: [AddressRange]
+    private let counts = Mutex<[AddressNetwork: Int]>([:])
+    private let refusals = Mutex<InlineArray<3, UInt64>>(.init(repeating: 0))
+
+    /// - Parameters:
+    ///   - maximumPerNetwork: The limit for an IPv4 address or an IPv6 network of 64 bits.
+    ///   - exempt: Networks without that limit: proxies, which connect for many clients.
+    package init(maximumPerNetwork: Int = .max, exempt: [AddressRange] = []) {
+        self.maximumPerNetwork = maximumPerNetwork
+        self.exempt = exempt
+    }
+
+    /// Counts a connection.
+    ///
+    /// - Returns: Whether its network has room; if not, it is not counted.
+    func admit(_ peer: PeerAddress) -> Bool {
+        guard let network = counted(peer) else { return true }
+        let isAdmitted = counts.withLock { counts in
+            let count = counts[network] ?? 0
+            guard count < maximumPerNetwork else { return false }
+            counts[network] = count + 1
+            return true
+        }
+        if !isAdmitted { refused(.address) }
+        return isAdmitted
+    }
+
+    /// A connection that was admitted has ended.
+    package func ended(_ peer: PeerAddress) {
+        guard let network = counted(peer) else { return }
+        counts.withLock { counts in
+            guard let count = counts[network] else { return }
+            counts[network] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    func refused(_ why: Refusal) {
+        refusals.withLock { $0[why.rawValue] += 1 }
+    }
+
+    /// The number of connections that were refused so far.
+    package func count(_ why: Refusal) -> UInt64 {
+        refusals.withLock { $0[why.rawValue] }
+    }
+
+    private func counted(_ peer: PeerAddress) -> AddressNetwork? {
+        guard maximumPerNetwork < .max, let network = peer.network else { return nil }
+        return exempt.contains { $0.contains(peer) } ? nil : network
+    }
+}

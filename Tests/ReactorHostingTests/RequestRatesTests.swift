@@ -1,0 +1,122 @@
+import Sockets
+import Testing
+
+@testable import ReactorHosting
+
+@Suite("The rate of a client's requests", .timeLimit(.minutes(5)))
+struct RequestRatesTests {
+    private func network(_ number: Int) -> AddressNetwork {
+        let address = PeerAddress(
+            "10.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)")
+        guard let network = address?.network else { preconditionFailure("an IPv4 address") }
+        return network
+    }
+
+    private func at(_ milliseconds: Int64) -> LoopInstant {
+        LoopInstant(nanoseconds: 5_000_000_000 + milliseconds * 1_000_000)
+    }
+
+    @Test func `a burst is admitted, then the average rate`() {
+        let rates = RequestRates(rate: 10, burst: 3)
+        let client = network(1)
+        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(0)) == nil })
+        #expect(rates.admit(client, at: at(0)) == 100_000_000)
+        // A refusal counts nothing: the wait grows shorter with time.
+        #expect(rates.admit(client, at: at(40)) == 60_000_000)
+        #expect(rates.admit(client, at: at(100)) == nil)
+        #expect(rates.admit(client, at: at(100)) == 100_000_000)
+        #expect(rates.admit(client, at: at(250)) == nil)
+        #expect(rates.admit(client, at: at(250)) == 50_000_000)
+        // After a long pause the burst is whole again, and not larger.
+        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(60_000)) == nil })
+        #expect(rates.admit(client, at: at(60_000)) != nil)
+    }
+
+    @Test func `each client has its own rate`() {
+        let rates = RequestRates(rate: 1, burst: 1)
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(0)) == nil) }
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(999)) != nil) }
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(1_000)) == nil) }
+    }
+
+    @Test func `beyond the room for clients they share one rate, until others are idle`() {
+        let rates = RequestRates(rate: 1, burst: 1)
+        let count = 16 * RequestRates.limit
+        for number in 0..<(3 * count) { _ = rates.admit(network(number), at: at(0)) }
+        let refused = (3 * count..<3 * count + 1_000).count {
+            rates.admit(network($0), at: at(1)) != nil
+        }
+        #expect(refused == 1_000)
+        // The full parts are swept, and the clients of before have full buckets.
+        let admitted = (3 * count..<3 * count + 1_000).count {
+            rates.admit(network($0), at: at(2_000)) == nil
+        }
+        #expect(admitted == 1_000)
+    }
+
+    @Test func `the problem says how long to wait`() {
+        let problem = RequestRates(rate: 2, burst: 5).problem(waiting: 1_200_000_000)
+        #expect(problem.status == 429)
+        let fields = Dictionary(problem.fields.map { ($0.name, $0.value) }) { $1 }
+        #expect(fields["Retry-After"] == "2")
+        #expect(fields["RateLimit"] == "\"requests\";r=0;t=2")
+        #expect(fields["RateLimit-Policy"] == "\"requests\";q=5;w=3")
+    }
+}
+
+@Suite("The client behind proxies", .timeLimit(.minutes(5)))
+struct ClientAddressTests {
+    private func find(
+        _ field: ClientAddressField, _ lines: [String], peer: String = "10.0.0.1",
+        proxies: [String] = ["10.0.0.0/8"]
+    ) throws -> String {
+        let name = field == .forwarded ? "Forwarded" : "X-Forwarded-For"
+        let head = try HeadOf("GET", "/livez", lines.map { "\(name): \($0)" }).head
+        let peer = peer == "local" ? .local : try #require(PeerAddress(peer))
+        return ClientAddress(behind: proxies, field).find(head, peer: peer).host
+    }
+
+    @Test(arguments: [
+        (["192.0.2.1"], "192.0.2.1"), (["192.0.2.1:80"], "192.0.2.1"),
+        (["2001:db8::1"], "2001:db8::1"),
+        (["[2001:db8::1]:80"], "2001:db8::1"), (["[2001:db8::1]"], "2001:db8::1"),
+        // The client can send anything before what its proxy appends.
+        (["203.0.113.9, 192.0.2.1"], "192.0.2.1"), (["203.0.113.9", "192.0.2.1"], "192.0.2.1"),
+        (["203.0.113.9,192.0.2.1,10.0.0.2,10.3.0.1"], "192.0.2.1"),
+        // All are proxies: the farthest one.
+        (["10.0.0.9, 10.0.0.2"], "10.0.0.9"),
+        // No address: the proxy that said so.
+        ([], "10.0.0.1"), (["unknown"], "10.0.0.1"), (["192.0.2.1, , 10.0.0.2"], "10.0.0.2"),
+        (["192.0.2.1, x"], "10.0.0.1"), ([""], "10.0.0.1"), (["[::1"], "10.0.0.1"),
+    ])
+    func `X-Forwarded-For names the last address that is no proxy`(
+        lines: [String], expected: String
+    ) throws {
+        #expect(try find(.xForwardedFor, lines) == expected)
+    }
+
+    @Test(arguments: [
+        (["for=192.0.2.1"], "192.0.2.1"), (["For=\"[2001:db8::1]:4711\""], "2001:db8::1"),
+        (["for=192.0.2.43, for=192.0.2.1;proto=https;by=203.0.113.43"], "192.0.2.1"),
+        (["proto=https; for = 192.0.2.1"], "192.0.2.1"), (["for=\"192.0.2.1:80\""], "192.0.2.1"),
+        (["for=unknown"], "10.0.0.1"), (["for=_hidden"], "10.0.0.1"), (["proto=https"], "10.0.0.1"),
+        (["for=\""], "10.0.0.1"), (["192.0.2.1"], "10.0.0.1"),
+    ])
+    func `Forwarded names it, too`(lines: [String], expected: String) throws {
+        #expect(try find(.forwarded, lines) == expected)
+    }
+
+    @Test func `only trusted proxies are believed, and only in their field`() throws {
+        #expect(try find(.xForwardedFor, ["192.0.2.1"], peer: "203.0.113.9") == "203.0.113.9")
+        #expect(try find(.xForwardedFor, ["192.0.2.1"], proxies: []) == "10.0.0.1")
+        let head = try HeadOf("GET", "/livez", "X-Forwarded-For: 192.0.2.1").head
+        let forwarded = ClientAddress(behind: ["10.0.0.0/8"], .forwarded)
+        #expect(forwarded.find(head, peer: .ipv4(0x0A00_0001, port: 1)).host == "10.0.0.1")
+    }
+
+    @Test func `a proxy at a Unix socket is believed if it is named`() throws {
+        let lines = ["192.0.2.1"]
+        #expect(try find(.xForwardedFor, lines, peer: "local", proxies: ["unix"]) == "192.0.2.1")
+        #expect(try find(.xForwardedFor, lines, peer: "local") == "local")
+    }
+}
