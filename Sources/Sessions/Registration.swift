@@ -19,6 +19,8 @@ package struct Registration: Sendable {
     /// Announces the topics of the reactor's sources, so that topics that remember a value keep it
     /// before the first session is created. Makes a reactor to read its sources.
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
+    /// Whether the `type` of an action names its case.
+    package private(set) var hasTaggedActions = false
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
@@ -66,6 +68,7 @@ package struct Registration: Sendable {
                 compiled: compiled)
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        hasTaggedActions = R.Action.self is any TaggedCodable.Type
     }
 
     /// Hosts a Cycler.
@@ -119,6 +122,7 @@ package struct Registration: Sendable {
             try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
 
     private init<State>(

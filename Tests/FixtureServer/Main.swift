@@ -5,23 +5,24 @@ import Reactors
 @main
 enum Main {
     static func main() async {
-        await ReactorServer.main(hosting: [
-            Hosted("pulses") { Pulses() },
-            Hosted("edge") { Edge() },
-            Hosted("stages") { Stages() },
-            Hosted("passing") { Passing() },
-            Hosted("idle") { Idle() },
-            Hosted("unreduced") { Unreduced() },
-            Hosted("held") { Held() },
-            Hosted("failing") { Failing() },
-            Hosted("trapping") { Trapping() },
-            Hosted("feed") { Feed() },
-            Hosted("profile") { Profile() },
-            Hosted("member") { Profile(topic: Topic("member", remembers: true)) },
-            Hosted("row") { Row() },
-            Hosted("errands") { Errands() },
-            Hosted("values") { Values() },
-            Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
-        ])
+        await ReactorServer.main(
+            hosting: [
+                Hosted("pulses") { Pulses() },
+                Hosted("edge") { Edge() },
+                Hosted("stages") { Stages() },
+                Hosted("passing") { Passing() },
+                Hosted("idle") { Idle() },
+                Hosted("unreduced") { Unreduced() },
+                Hosted("held") { Held() },
+                Hosted("failing") { Failing() },
+                Hosted("trapping") { Trapping() },
+                Hosted("feed") { Feed() },
+                Hosted("profile") { Profile() },
+                Hosted("member") { Profile(topic: Topic("member", remembers: true)) },
+                Hosted("row") { Row() },
+                Hosted("errands") { Errands() },
+                Hosted("values") { Values() },
+                Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
+            ], authenticator: Tokens.fromEnvironment())
     }
 }

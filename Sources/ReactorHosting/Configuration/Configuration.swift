@@ -210,8 +210,8 @@ public struct Configuration: Sendable, Equatable {
         "log-level", default: .info, "least severe line that is logged")
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:)`` uses it: a program that calls ``ReactorServer/run(started:)``
-    /// chooses the handler of its logs itself.
+    /// ``ReactorServer/main(hosting:authenticator:)`` uses it: a program that calls
+    /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         "log-format", default: .logfmt, "form of the log's lines")
 

@@ -25,7 +25,14 @@ extension ReactorServer {
     ///     }
     /// }
     /// ```
-    public static func main(hosting hosted: [Hosted]) async -> Never {
+    ///
+    /// - Parameters:
+    ///   - hosted: The reactors, each under a different name.
+    ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
+    ///     request.
+    public static func main(
+        hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil
+    ) async -> Never {
         Standard.ignoreStraySignals()
         var command: any ParsableCommand
         do {
@@ -36,7 +43,7 @@ extension ReactorServer {
         if let check = command as? HealthCheckCommand { exit(check.check()) }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted)
+        let code = await serve.serve(hosted, authenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -66,7 +73,7 @@ struct ServerCommand: ParsableCommand {
 
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 
-    func serve(_ hosted: [Hosted]) async -> Int32 {
+    func serve(_ hosted: [Hosted], _ authenticator: (any Authenticator)?) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let configuration: Configuration
         do {
@@ -87,7 +94,7 @@ struct ServerCommand: ParsableCommand {
         }
         DescriptorLimit.raise()
         FileJournal.catchFaults()
-        return await Self.serve(hosted, configuration)
+        return await Self.serve(hosted, configuration, authenticator)
     }
 
     /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
@@ -96,8 +103,11 @@ struct ServerCommand: ParsableCommand {
         [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])
     }
 
-    private static func serve(_ hosted: [Hosted], _ configuration: Configuration) async -> Int32 {
-        let server = ReactorServer(hosting: hosted, configuration: configuration)
+    private static func serve(
+        _ hosted: [Hosted], _ configuration: Configuration, _ authenticator: (any Authenticator)?
+    ) async -> Int32 {
+        let server = ReactorServer(
+            hosting: hosted, configuration: configuration, authenticator: authenticator)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
         let watcher = SignalWatcher(Self.endingSignals) { _ in signalled.finish() }
         // A reader of the start line may send a signal at once.

@@ -9,19 +9,26 @@ internal import Storage
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:)`` does the same with options, environment and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:)`` does the same with options, environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     private let hosted: [Hosted]
     private let configuration: Configuration
+    private let authenticator: (any Authenticator)?
 
     /// Describes a server; it starts with ``run(started:)``.
     ///
     /// - Parameters:
     ///   - hosted: The reactors, each under a different name.
     ///   - configuration: Default: 127.0.0.1:8080, and the file `reactor.sqlite`.
-    public init(hosting hosted: [Hosted], configuration: Configuration = Configuration()) {
+    ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
+    ///     request.
+    public init(
+        hosting hosted: [Hosted], configuration: Configuration = Configuration(),
+        authenticator: (any Authenticator)? = nil
+    ) {
         self.hosted = hosted
         self.configuration = configuration
+        self.authenticator = authenticator
     }
 
     /// Serves until the task is cancelled, then drains: stops accepting, completes requests in
@@ -56,11 +63,12 @@ public struct ReactorServer: Sendable {
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
         let socket = try RunningServer.bind(configuration)
-        guard socket.isLoopback || configuration.allowsPublic else {
+        guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
             throw ConfigurationFailure(sentences: [configuration.publicRefusal])
         }
         let server = try RunningServer(
-            registrations: registrations, configuration: configuration, journal: try open())
+            registrations: registrations, configuration: configuration, journal: try open(),
+            authenticator: authenticator)
         let listener: Listener<ServerLoop>
         do {
             listener = try server.listen(socket)
@@ -106,13 +114,14 @@ struct RunningServer {
     private let configuration: Configuration
 
     init(
-        registrations: [Registration], configuration: Configuration, journal: any Journal
+        registrations: [Registration], configuration: Configuration, journal: any Journal,
+        authenticator: (any Authenticator)? = nil
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
         let service = Service(
             configuration: configuration, reactors: registrations,
-            journal: journal, logger: logger)
+            journal: journal, logger: logger, authenticator: authenticator)
         self.service = service
         for work in journal.interrupted {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")

@@ -27,7 +27,7 @@ struct ConnectionDeadlines {
         case idleness
         /// `?wait=settled` ends.
         case waitEnd
-        /// The stream has reached its maximum age.
+        /// The stream has reached its maximum age, or the end of its client's token.
         case streamEnd
         case heartbeat
         /// The server did not read the peer's bytes: the peer's time starts again.
@@ -127,7 +127,7 @@ extension HTTPConnection {
             return refuse(Problem(408, "request_timeout", "the request did not arrive in time"))
         case .idleness: return close(.now)
         case .waitEnd: expireWait()
-        case .streamEnd: stream?.end(retry: loop.jitteredRetry())
+        case .streamEnd: stream?.endInTime()
         case .heartbeat: stream?.writeHeartbeat()
         case .restart:
             if requestBegan != nil { requestBegan = now }

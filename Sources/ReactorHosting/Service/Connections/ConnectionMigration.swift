@@ -22,18 +22,30 @@ enum ConnectionMigration {
     ) {
         var bytes: [UInt8] = []
         bytes.append(copying: rest)
+        let turn = connection.id
+        begin(connection, with: &request, to: owner, rest: bytes[...])
+        // It has moved, unless earlier responses are unsent.
+        if connection.id == turn, !bytes.isEmpty { connection.keepPending(bytes[...]) }
+    }
+
+    /// The same for a request that waited on this loop.
+    ///
+    /// - Parameter rest: A copy of the bytes that wait already, if there are any.
+    static func begin(
+        _ connection: HTTPConnection, with request: inout Request, to owner: Int,
+        rest: ArraySlice<UInt8>
+    ) {
         guard connection.hasUnsent else {
-            return move(connection, with: request, to: owner, rest: bytes[...])
+            return move(connection, with: request, to: owner, rest: rest)
         }
         let isKept = connection.makeBuffers().keep(
             &request, forMigrationTo: owner, charging: connection.loop.service.bodies)
-        if !isKept, case .session(let endpoint)? = request.route?.endpoint {
+        if !isKept {
             let refused = request
             connection.respondLater { () throws(Problem) in
-                try RequestDispatcher.refusalForMemory(refused, endpoint)
+                RequestDispatcher.refusal(.tooManyBodies, of: refused)
             }
         }
-        if !bytes.isEmpty { connection.keepPending(bytes[...]) }
     }
 
     /// Moves a connection that waited for its responses to be sent.

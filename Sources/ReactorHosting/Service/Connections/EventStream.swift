@@ -13,6 +13,8 @@ final class EventStream {
     /// `?ping=events`; else the heartbeat is a comment.
     private let heartbeatIsEvent: Bool
     let endsAt: LoopInstant
+    /// The end of the client's token; nil without one.
+    private let accessEnd: LoopInstant?
     private let request: RequestContext
 
     private init(
@@ -23,7 +25,9 @@ final class EventStream {
         self.connection = connection
         let loop = connection.loop
         heartbeatIsEvent = options?.heartbeatIsEvent ?? false
-        endsAt = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
+        let age = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
+        accessEnd = options?.accessEnd
+        endsAt = min(age, accessEnd ?? age)
         self.request = request
     }
 
@@ -43,6 +47,11 @@ final class EventStream {
             // The request waited for a commit while all other streams were ended.
             subscriber.cancel()
             return connection.respond(.endedStream(.draining))
+        }
+        if let end = options?.accessEnd, end <= loop.now {
+            // The token has expired while the request waited for its session.
+            subscriber.cancel()
+            return connection.respond(.endedStream(.tokenInvalid))
         }
         connection.state = .streaming(
             EventStream(subscriber, on: connection, request, options))
@@ -85,6 +94,18 @@ final class EventStream {
         // The session does not refer to it any more.
         self.subscriber = nil
         end(of: subscriber, behind: [])
+    }
+
+    /// Ends the stream at its maximum age, or with an event at the end of the client's token
+    /// (contract §3.2).
+    func endInTime() {
+        let loop = connection.loop
+        guard let accessEnd, loop.now >= accessEnd, let subscriber else {
+            return end(retry: loop.jitteredRetry())
+        }
+        var bytes: [UInt8] = []
+        Response.appendProblemEvent(.tokenInvalid, to: &bytes)
+        end(of: subscriber, behind: bytes)
     }
 
     /// Ends a stream that may be resumed: cleanly if no part of an event is under way.

@@ -10,6 +10,12 @@ enum CreateSession: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         let loop = connection.loop
         let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        // A fork shows the whole state of its origin.
+        if origin != nil, let grants = request.access?.grants,
+            !grants.verbs.contains(.read) || grants.pulses != nil
+        {
+            throw .forbidden
+        }
         guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
         if let origin {
             try fork(origin, registration, on: connection)

@@ -5,23 +5,25 @@ enum DeleteSession: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
+        guard !target.isHidden else { throw .unknownSession(target.id.text) }
         switch target.found {
-        case .quarantined, .unreadable: deleteUnread(target.id, on: connection)
+        case .quarantined, .unreadable: deleteUnread(target, on: connection)
         case .session, .ended, .nothing, .noRoom, .notInMemory:
             try target.session().end(for: connection.id.token)
         }
         return nil
     }
 
-    private static func deleteUnread(_ session: SessionID, on connection: HTTPConnection) {
-        let id = connection.id
+    private static func deleteUnread(_ target: SessionTarget, on connection: HTTPConnection) {
+        let (id, session, access) = (connection.id, target.id, target.access)
         connection.loop.sessions.delete(session) { deletion in
             guard connection.id == id else { return }
             connection.respondLater { () throws(Problem) in
                 switch deletion {
                 case .deleted: return .noContent(fields: [connection.loop.heads.durability])
                 case .overtaken(let found):
-                    try SessionTarget(id: session, found: found).session().end(for: id.token)
+                    try SessionTarget(id: session, found: found, access: access).session().end(
+                        for: id.token)
                     return nil
                 case .unreadable(let failure): throw .unreadable(failure)
                 case .failed(let failure): throw Problem(failure)

@@ -7,7 +7,10 @@ enum ListReactors: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        .json(200, Page(reactors: connection.loop.service.reactors.map(Page.Reactor.init)))
+        let reactors = connection.loop.service.reactors.filter {
+            request.access?.grants.permits(reactor: $0.name) ?? true
+        }
+        return .json(200, Page(reactors: reactors.map(Page.Reactor.init)))
     }
 
     private struct Page: Encodable {

@@ -12,6 +12,11 @@ enum ListSessions: ServiceEndpoint {
         let items = try request.queryItems()
         let limit = try items.pageLimit()
         let (after, reactor) = (items.first("after"), items.first("reactor"))
+        if let grants = request.access?.grants, grants.reactors != nil,
+            !(reactor.map(grants.permits(reactor:)) ?? false)
+        {
+            throw .forbidden
+        }
         let id = connection.id
         let isArchived = connection.loop.sessions.page(
             after: after, limit: limit + 1, reactor: reactor

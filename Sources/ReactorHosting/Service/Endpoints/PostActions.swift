@@ -9,6 +9,9 @@ enum PostActions: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let session = try target.session()
         try request.requireJSON()
+        if let grants = request.access?.grants, grants.actions != nil {
+            try session.registration.check(request.body, against: grants)
+        }
         var waits = false
         if request.head.query != nil { waits = try readWait(request, session.id, connection) }
         var post = ActionPost(body: request.body, token: connection.id.token)

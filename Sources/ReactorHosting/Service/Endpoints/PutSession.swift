@@ -7,6 +7,10 @@ enum PutSession: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let loop = connection.loop
         let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        guard !target.isHidden else {
+            // The id is in use, which the client has to know; the reactor's name is not for it.
+            throw Problem(409, "other_reactor", "the session \(target.id.text) has another reactor")
+        }
         guard origin == nil else {
             throw Problem(
                 422, "not_a_session", "PUT does not accept \"from\"; use POST /v1/sessions")

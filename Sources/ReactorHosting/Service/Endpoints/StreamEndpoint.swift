@@ -21,6 +21,7 @@ extension StreamEndpoint {
     static func subscribe(
         _ request: Request, _ target: SessionTarget, _ connection: HTTPConnection
     ) throws(Problem) -> Response? {
+        guard !target.isHidden else { throw .unknownSession(target.id.text) }
         let session: Session
         switch target.found {
         case .session(let present): session = present
@@ -36,6 +37,9 @@ extension StreamEndpoint {
             ["text/event-stream", "text/*", "*/*"], "text/event-stream")
         connection.setOptions { $0.wantsStream = true }
         let query = try StreamQuery(Self.self, request, session.registration)
+        if let end = request.access?.end(on: connection.loop) {
+            connection.setOptions { $0.accessEnd = end }
+        }
         guard request.head.method != .head else { return .streamHead }
         guard !connection.loop.service.isDraining else { return .endedStream(.draining) }
         if query.heartbeatIsEvent { connection.setOptions { $0.heartbeatIsEvent = true } }

@@ -13,6 +13,8 @@ final class LoopResources {
     let table: ConnectionTable
     let sessions: SessionTable
     let heads: ResponseHeads
+    /// Nil if the server has no authenticator.
+    let gate: AccessGate?
     let pool = BufferPool()
     let schedule = WorkSchedule()
     let heap: HeapTrimmer
@@ -33,6 +35,7 @@ final class LoopResources {
         self.table = table
         self.sessions = sessions
         heads = ResponseHeads(service)
+        gate = service.authenticator.map(AccessGate.init)
         heap = HeapTrimmer(table)
     }
 

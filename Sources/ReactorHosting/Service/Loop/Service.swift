@@ -11,6 +11,7 @@ final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]
     let router = Router()
+    let authenticator: (any Authenticator)?
     let limits: RequestLimits
     let hosts: AllowedHosts
     let origins: AllowedOrigins
@@ -30,14 +31,17 @@ final class Service: Sendable {
     let topics = TopicBus()
 
     init(
-        configuration: Configuration, reactors: [Registration], journal: any Journal, logger: Logger
+        configuration: Configuration, reactors: [Registration], journal: any Journal,
+        logger: Logger, authenticator: (any Authenticator)? = nil
     ) {
         self.configuration = configuration
         self.reactors = reactors
         self.journal = journal
         self.logger = logger
+        self.authenticator = authenticator
         self.logLevel = logger.logLevel
-        self.hosts = AllowedHosts(configuration.allowedHosts)
+        // A page that reaches the server by a name of its own has no token.
+        self.hosts = AllowedHosts(authenticator == nil ? configuration.allowedHosts : ["*"])
         self.origins = AllowedOrigins(configuration.allowedOrigins)
         self.clientAddress = ClientAddress(
             behind: configuration.trustedProxies, configuration.clientAddressField)

@@ -49,9 +49,23 @@ extension SessionEndpoint {
 struct SessionTarget {
     let id: SessionID
     let found: SessionLookup
+    /// The client; nil if the server has no authenticator.
+    var access: Access?
+
+    /// Whether the session exists and the client may not know: its reactor is not granted, or is
+    /// unknown and some reactors are.
+    var isHidden: Bool {
+        guard let access, access.grants.reactors != nil else { return false }
+        return switch found {
+        case .session(let session): !access.grants.permits(reactor: session.registration.name)
+        case .quarantined: true
+        case .ended, .nothing, .notInMemory, .unreadable, .noRoom: false
+        }
+    }
 
     /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
+        guard !isHidden else { throw .unknownSession(id.text) }
         switch found {
         case .session(let session): return session
         case .ended: throw .endedSession(id.text)

@@ -14,6 +14,8 @@ struct Request: Sendable {
     var route: Route?
     /// The path segment that matches the one in braces, as a range of the head's bytes.
     var segment: Range<Int>?
+    /// The client; nil if the server has no authenticator, and for a route that anyone may use.
+    var access: Access?
     /// Set by ``readSessionID()``.
     private(set) var sessionID: SessionID?
 
@@ -77,6 +79,8 @@ final class RequestOptions {
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.
     var wantsStream = false
+    /// The end of the client's token, after which a stream ends.
+    var accessEnd: LoopInstant?
     var traceparent: String?
 }
 

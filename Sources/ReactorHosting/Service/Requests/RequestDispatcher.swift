@@ -28,6 +28,7 @@ enum RequestDispatcher {
         switch match {
         case .route(let route, _):
             do throws(Problem) {
+                if let gate = loop.gate, try !gate.admit(&request, on: connection) { return nil }
                 return try serve(&request, route.endpoint, connection)
             } catch {
                 connection.respond(.problem(error))
@@ -88,7 +89,7 @@ enum RequestDispatcher {
     ) throws(Problem) {
         let found = connection.loop.sessions.find(session)
         if case .notInMemory = found { return try park(&request, endpoint, session, connection) }
-        let target = SessionTarget(id: session, found: found)
+        let target = SessionTarget(id: session, found: found, access: request.access)
         if let response = try endpoint.respond(to: request, for: target, on: connection) {
             connection.respond(response)
         }
@@ -100,7 +101,7 @@ enum RequestDispatcher {
     ) throws(Problem) {
         let loop = connection.loop
         guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
-            return connection.respond(try refusalForMemory(request, endpoint))
+            return connection.respond(refusal(.tooManyBodies, of: request))
         }
         let id = connection.id
         loop.sessions.wake(session) { found in
@@ -109,17 +110,41 @@ enum RequestDispatcher {
             }
             connection.respondLater { () throws(Problem) in
                 try endpoint.respond(
-                    to: request, for: SessionTarget(id: session, found: found), on: connection)
+                    to: request,
+                    for: SessionTarget(id: session, found: found, access: request.access),
+                    on: connection)
             }
         }
     }
 
-    /// All bodies together take too much memory for this request. A stream gets no 5xx.
-    static func refusalForMemory(
-        _ request: Request, _ endpoint: any SessionEndpoint.Type
-    ) throws(Problem) -> Response {
-        guard endpoint.wantsStream(request) else { throw .tooManyBodies }
-        return .endedStream(.tooManyBodies)
+    /// Serves a request that waited for its client to be verified.
+    static func resume(
+        _ waiting: Request, _ access: Result<Access, Problem>, on connection: HTTPConnection
+    ) {
+        guard let endpoint = waiting.route?.endpoint else { return connection.close(.lingering) }
+        var request = waiting
+        let turn = connection.id
+        var owner: Int?
+        connection.respondLater { () throws(Problem) in
+            switch access {
+            case .failure(let problem): return refusal(problem, of: request)
+            case .success(let access): try AccessGate.check(&request, with: access)
+            }
+            owner = try serve(&request, endpoint, connection)
+            return nil
+        }
+        guard let owner, connection.id == turn else { return }
+        let rest = connection.buffers?.pending ?? []
+        ConnectionMigration.begin(connection, with: &request, to: owner, rest: rest)
+    }
+
+    /// The refusal of a request whose session was not looked up. A stream gets no 5xx: the problem
+    /// is temporary, and EventSource would not connect again.
+    static func refusal(_ problem: Problem, of request: Request) -> Response {
+        guard problem.status >= 500, case .session(let endpoint)? = request.route?.endpoint,
+            endpoint.wantsStream(request)
+        else { return .problem(problem) }
+        return .endedStream(problem)
     }
 
     /// Whether the bytes start with a complete request for a probe (``ServiceEndpoint/isProbe``) of

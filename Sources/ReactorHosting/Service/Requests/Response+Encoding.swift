@@ -76,13 +76,18 @@ extension Response {
     ) {
         let start = out.count
         EventEncoder.appendRetry(milliseconds: retry, to: &out)
+        appendProblemEvent(problem, to: &out)
+        guard isChunked else { return }
+        ChunkEncoder.wrap(from: start, in: &out)
+        out.append(contentsOf: ChunkEncoder.last)
+    }
+
+    /// Appends the event that reports a problem.
+    static func appendProblemEvent(_ problem: Problem, to out: inout [UInt8]) {
         var data = problem.body
         // The document ends with a line break, which would be a second line of data.
         data.removeLast()
         EventEncoder.appendEvent(name: problemEvent, id: nil, data: data, to: &out)
-        guard isChunked else { return }
-        ChunkEncoder.wrap(from: start, in: &out)
-        out.append(contentsOf: ChunkEncoder.last)
     }
 
     private static let problemEvent = Array("problem".utf8)

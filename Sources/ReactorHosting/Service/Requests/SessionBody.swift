@@ -11,6 +11,9 @@ extension Request {
         } catch {
             throw Problem(session: error)
         }
+        if let grants = access?.grants, !grants.permits(reactor: wanted.reactor) {
+            throw .forbidden
+        }
         guard let registration = service.registration(named: wanted.reactor) else {
             throw .unknownReactor(wanted.reactor)
         }

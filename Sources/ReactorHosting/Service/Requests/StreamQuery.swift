@@ -12,7 +12,8 @@ struct StreamQuery {
         _ endpoint: any StreamEndpoint.Type, _ request: Request, _ reactor: Registration
     ) throws(Problem) {
         items = try request.queryItems()
-        selection = try endpoint.selection(items, pulses: try Self.pulses(items, reactor))
+        selection = try endpoint.selection(
+            items, pulses: try Self.pulses(items, reactor, request.access?.grants))
         start = try Self.start(items, request.head)
         let ping = items.first("ping") ?? "comments"
         guard ping == "events" || ping == "comments" else {
@@ -21,14 +22,26 @@ struct StreamQuery {
         heartbeatIsEvent = ping == "events"
     }
 
-    /// All pulses, or those in `?pulse=`.
+    /// All pulses that the client may see, or those in `?pulse=`.
     private static func pulses(
-        _ items: QueryItems, _ reactor: Registration
+        _ items: QueryItems, _ reactor: Registration, _ grants: Grants?
     ) throws(Problem) -> UInt64 {
         let names = items.values("pulse")
+        if let grants, grants.pulses != nil {
+            // Names in the query have been checked (``AccessGate``).
+            let all = names.isEmpty ? reactor.pulses.filter { grants.permits(pulse: $0) } : names
+            guard !all.isEmpty else { return 0 }
+            return try chosen(all, of: reactor)
+        }
         guard !names.isEmpty else {
             return reactor.pulses.count == 64 ? .max : (1 << UInt64(reactor.pulses.count)) - 1
         }
+        return try chosen(names, of: reactor)
+    }
+
+    private static func chosen(
+        _ names: [String], of reactor: Registration
+    ) throws(Problem) -> UInt64 {
         var chosen: UInt64 = 0
         for name in names {
             guard let index = reactor.pulses.firstIndex(of: name) else {

@@ -1,0 +1,150 @@
+internal import Logging
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// Checks the bearer tokens of one loop's requests (RFC 6750), before anything else is done for
+/// them: before their connection moves, and before their session is looked up.
+///
+/// Exists only if the server has an authenticator.
+final class AccessGate {
+    /// The maximum number of requests of the loop that wait for the authenticator; further ones are
+    /// refused with 503.
+    private static let waitingLimit = 256
+
+    private let authenticator: any Authenticator
+    private var verified = VerifiedTokens(limit: 4_096)
+    private var waiting = 0
+
+    init(_ authenticator: any Authenticator) {
+        self.authenticator = authenticator
+    }
+
+    /// Admits the request, or has its token verified.
+    ///
+    /// - Returns: False if the response follows later, because the authenticator was called.
+    /// - Throws: The refusal.
+    func admit(
+        _ request: inout Request, on connection: HTTPConnection
+    ) throws(Problem) -> Bool {
+        request.access = nil
+        guard let route = request.route, route.access != .open else { return true }
+        let token = try Self.token(of: request.head)
+        let now = connection.loop.table.wallClockMilliseconds
+        guard let access = verified.find(request.head.bytes[token], at: now) else {
+            try verify(&request, token, on: connection)
+            return false
+        }
+        try Self.check(&request, with: access)
+        return true
+    }
+
+    // MARK: The grants
+
+    /// - Throws: The same refusal for a session that exists and for one that does not.
+    static func check(_ request: inout Request, with access: Access) throws(Problem) {
+        guard let route = request.route else { throw .forbidden }
+        let session = route.concernsSession ? try request.readSessionID().text : nil
+        guard access.grants.permits(route, session: session) else { throw .forbidden }
+        if access.grants.pulses != nil, request.head.query != nil, route.concernsSession {
+            for pulse in try request.queryItems().values("pulse")
+            where !access.grants.permits(pulse: pulse) {
+                throw .forbidden
+            }
+        }
+        request.access = access
+    }
+
+    // MARK: The token
+
+    /// The range of the token in the head.
+    private static func token(of head: RequestHead) throws(Problem) -> Range<Int> {
+        var values = head.values(of: .authorization).makeIterator()
+        guard let value = values.next() else { throw .tokenMissing }
+        // Which of two counts would depend on the reader.
+        guard values.next() == nil else { throw .tokenInvalid }
+        let scheme = value.lowerBound + 6
+        guard value.count > 7, head.bytes[scheme] == UInt8(ascii: " "),
+            head.matches(value.lowerBound..<scheme, ignoringCase: "bearer")
+        else { throw .tokenMissing }
+        var start = scheme
+        while start < value.upperBound, head.bytes[start] == UInt8(ascii: " ") { start += 1 }
+        let token = start..<value.upperBound
+        guard (1...8_192).contains(token.count) else { throw .tokenInvalid }
+        return token
+    }
+
+    // MARK: Verification
+
+    private func verify(
+        _ request: inout Request, _ range: Range<Int>, on connection: HTTPConnection
+    ) throws(Problem) {
+        let bytes = request.head.bytes[range]
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .tokenInvalid }
+        guard waiting < Self.waitingLimit else {
+            return connection.respond(RequestDispatcher.refusal(.tooManyTokens, of: request))
+        }
+        let token = String(decoding: bytes, as: UTF8.self)
+        let loop = connection.loop
+        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+            return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
+        }
+        waiting += 1
+        let (id, home, peers) = (connection.id, loop.index, loop.peers)
+        Self.call(authenticator, for: token) { outcome in
+            peers.enqueue(on: home) { loop in
+                loop.resources.gate?.finish(token, outcome, for: id, on: loop)
+            }
+        }
+    }
+
+    /// Calls the authenticator outside the loop.
+    private static func call(
+        _ authenticator: any Authenticator, for token: String,
+        then act: @escaping @Sendable (Result<Principal, AuthenticationFailure>) -> Void
+    ) {
+        Task {
+            do throws(AuthenticationFailure) {
+                act(.success(try await authenticator.authenticate(bearer: token)))
+            } catch {
+                act(.failure(error))
+            }
+        }
+    }
+
+    /// Continues the request of the connection, if the client still waits for it.
+    private func finish(
+        _ token: String, _ outcome: Result<Principal, AuthenticationFailure>,
+        for id: ConnectionID, on loop: ServerLoop
+    ) {
+        waiting -= 1
+        let resources = loop.resources
+        let access = access(token, outcome, resources)
+        guard let connection = loop.connection(id),
+            let request = connection.buffers?.removeParked(resources)
+        else { return }
+        RequestDispatcher.resume(request, access, on: connection)
+    }
+
+    private func access(
+        _ token: String, _ outcome: Result<Principal, AuthenticationFailure>,
+        _ loop: LoopResources
+    ) -> Result<Access, Problem> {
+        let now = loop.table.wallClockMilliseconds
+        let logger = loop.service.logger
+        switch outcome {
+        case .success(let principal):
+            let access = Access(token, principal, at: now)
+            // It may have expired since it was verified.
+            guard now < access.expiresAtMilliseconds else { return .failure(.tokenInvalid) }
+            verified.insert(access, at: now)
+            return .success(access)
+        case .failure(.invalid(let reason)):
+            logger.info("a token was refused: \(reason)")
+            return .failure(.tokenInvalid)
+        case .failure(.unavailable(let reason)):
+            logger.error("a token could not be verified: \(reason)")
+            return .failure(.tokensUnavailable)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import ReactorHosting
+import Synchronization
+
+/// Reads tokens that say what they grant, for the tests of the server's part:
+/// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything. Anything
+/// else is invalid. `down` cannot be verified; a token of a name that begins with `held` waits until
+/// one of the name `release` was verified.
+final class Tokens: Authenticator {
+    private struct Held {
+        var isReleased = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let held = Mutex(Held())
+
+    /// Nil unless the environment has `FIXTURE_TOKENS`.
+    static func fromEnvironment() -> Tokens? {
+        unsafe getenv("FIXTURE_TOKENS") == nil ? nil : Tokens()
+    }
+
+    func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal {
+        if token == "down" { throw .unavailable("the fixture is down") }
+        let parts = token.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 7, let seconds = Int64(parts[6]) else {
+            throw .invalid("the fixture does not know it")
+        }
+        if parts[0].hasPrefix("held") { await waitForRelease() }
+        if parts[0] == "release" { release() }
+        let grants = Grants(
+            verbs: Set(list(parts[1])?.compactMap(Grants.Verb.init) ?? Grants.Verb.allCases),
+            sessions: list(parts[2])?.compactMap(Grants.SessionPattern.init) ?? [.prefix("")],
+            reactors: list(parts[3]).map(Set.init), pulses: list(parts[4]).map(Set.init),
+            actions: list(parts[5]).map(Set.init))
+        return Principal(
+            subject: parts[0], grants: grants, expiresAtSeconds: Int64(time(nil)) + seconds)
+    }
+
+    /// Nil for everything.
+    private func list(_ text: String) -> [String]? {
+        text == "-" ? nil : text.split(separator: ",").map(String.init)
+    }
+
+    private func waitForRelease() async {
+        await withCheckedContinuation { continuation in
+            let isReleased = held.withLock { held in
+                if !held.isReleased { held.waiting.append(continuation) }
+                return held.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+    }
+
+    private func release() {
+        let waiting = held.withLock { held in
+            held.isReleased = true
+            defer { held.waiting = [] }
+            return held.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,298 @@
+import ReactorHosting
+import Testing
+
+@Suite("RFC 6750 — who may do what", .timeLimit(.minutes(5)))
+struct AccessTests {
+    /// A server with an authenticator; see `Tests/FixtureServer/Tokens.swift` for its tokens.
+    private func withTokens(_ body: (ServerProcess) async throws -> Void) async throws {
+        try await withServer(
+            .fixtures, "--admin", "on", environment: ["FIXTURE_TOKENS": "1"], do: body)
+    }
+
+    private static let all = "root;-;-;-;-;-;600"
+
+    /// - Parameter token: Nil to send none.
+    private func send(
+        _ client: Client, _ method: String, _ path: String, _ json: String? = nil, as token: String?
+    ) async throws -> Response {
+        var request = json.map { Request.json(method, path, $0) } ?? Request(path: path)
+        request.method = method
+        if let token { request.fields.append(("Authorization", "Bearer \(token)")) }
+        return try await client.send(request)
+    }
+
+    private func code(_ response: Response) throws -> String? { try response.json["code"]?.string }
+
+    /// A request for each route; `{id}` and `{topic}` are `session`.
+    private func send(
+        _ client: Client, _ route: Route, _ session: String, as token: String?
+    ) async throws -> Response {
+        let path = route.path.replacing("{id}", with: session).replacing("{topic}", with: "none")
+        let bodies = [
+            "postActions": #"{"type":"add","number":1}"#, "putStub": #"{"enabled":false}"#,
+            "publishTopic": "1", "createSession": #"{"reactor":"passing"}"#,
+            "putSession": #"{"reactor":"passing"}"#,
+        ]
+        // HEAD of a stream ends.
+        let isStream = route.operationID.hasPrefix("stream")
+        return try await send(
+            client, isStream ? "HEAD" : route.method, path, bodies[route.operationID], as: token)
+    }
+
+    @Test func `every route refuses a client without a token, or without its verb`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            // Deleted last: the other routes need the session.
+            for route in Route.table.sorted(by: { $1.operationID == "deleteSession" }) {
+                _ = try await send(
+                    client, "PUT", "/v1/sessions/here", #"{"reactor":"passing"}"#, as: Self.all)
+                let anonymous = try await send(client, route, "here", as: nil)
+                guard case .verb(let verb, _) = route.access else {
+                    #expect(anonymous.status == 200, "\(route.operationID)")
+                    continue
+                }
+                #expect(anonymous.status == 401, "\(route.operationID)")
+                #expect(anonymous.head["WWW-Authenticate"]?.hasPrefix("Bearer realm=") == true)
+                let verbs = Grants.Verb.allCases.filter { $0 != verb }.map(\.rawValue)
+                let others = "eve;\(verbs.joined(separator: ","));-;-;-;-;600"
+                let here = try await send(client, route, "here", as: others)
+                let absent = try await send(client, route, "absent", as: others)
+                let elsewhere = "eve;-;other-*;-;-;-;600"
+                #expect(here.status == 403, "\(route.operationID)")
+                #expect(here.head["WWW-Authenticate"]?.contains("insufficient_scope") == true)
+                #expect(here.text == absent.text, "\(route.operationID)")
+                #expect(here.status == absent.status, "\(route.operationID)")
+                if route.concernsSession {
+                    let here = try await send(client, route, "here", as: elsewhere)
+                    let absent = try await send(client, route, "absent", as: elsewhere)
+                    #expect(here.status == 403, "\(route.operationID)")
+                    #expect(here.text == absent.text, "\(route.operationID)")
+                }
+                let admitted = try await send(
+                    client, route, "here", as: "ada;\(verb.rawValue);-;-;-;-;600")
+                #expect(![401, 403].contains(admitted.status), "\(route.operationID)")
+            }
+        }
+    }
+
+    @Test func `a field that is no bearer token is refused`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            let tokens = [
+                "Basic YWRhOmFkYQ==", "Bearer", "Bearer ", "Bearer\t\(Self.all)",
+                "Bear \(Self.all)",
+                "Bearer \(Self.all) x", "Bearer x, Bearer \(Self.all)", "Bearer,\(Self.all)",
+                "Bearer \(String(repeating: "a", count: 8_193))", "Bearer é", "\(Self.all)",
+            ]
+            for token in tokens {
+                let response = try await client.get("/v1/reactors", [("Authorization", token)])
+                #expect(response.status == 401, "\(token.prefix(40))")
+                #expect(response.head["WWW-Authenticate"] != nil, "\(token.prefix(40))")
+            }
+            let two = [("Authorization", "Bearer \(Self.all)"), ("Authorization", "Bearer x")]
+            #expect(try await client.get("/v1/reactors", two).status == 401)
+            for scheme in ["Bearer", "bearer", "BEARER", "Bearer  "] {
+                let field = [("Authorization", "\(scheme) \(Self.all)")]
+                #expect(try await client.get("/v1/reactors", field).status == 200, "\(scheme)")
+            }
+            // Kept from the request before, or verified: the same response.
+            for _ in 0..<2 {
+                let response = try await send(client, "GET", "/v1/reactors", as: "x;;;;;;60")
+                #expect(try response.json == ["reactors": []] || response.status == 403)
+            }
+            #expect(
+                try await send(client, "GET", "/metrics", as: "ada;read;-;-;-;-;60").status == 403)
+            #expect(
+                try await send(client, "GET", "/metrics", as: "ada;admin;-;-;-;-;60").status == 200)
+            #expect(
+                try await send(client, "GET", "/v1/reactors", as: "ada;-;-;-;-;-;0").status == 401)
+            #expect(
+                try await client.send(Request(method: "OPTIONS", path: "/v1/sessions")).status
+                    == 204)
+        }
+    }
+
+    @Test func `a session of a reactor that is not granted does not exist`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            _ = try await send(
+                client, "PUT", "/v1/sessions/a", #"{"reactor":"pulses"}"#, as: Self.all)
+            let token = "ada;-;-;passing;-;-;600"
+            for route in Route.table where route.concernsSession {
+                let response = try await send(client, route, "a", as: token)
+                let isPut = route.operationID == "putSession"
+                #expect(response.status == (isPut ? 409 : 404), "\(route.operationID)")
+                #expect(!response.text.contains("pulses") || route.method == "HEAD")
+            }
+            let other = #"{"reactor":"pulses"}"#
+            #expect(try await send(client, "PUT", "/v1/sessions/b", other, as: token).status == 403)
+            #expect(try await send(client, "POST", "/v1/sessions", other, as: token).status == 403)
+            let reactors = try await send(client, "GET", "/v1/reactors", as: token)
+            #expect(try reactors.json["reactors"]?[0]?["name"] == "passing")
+            #expect(try reactors.json["reactors"]?[1] == nil)
+            #expect(try await send(client, "GET", "/v1/sessions", as: token).status == 403)
+            let list = try await send(client, "GET", "/v1/sessions?reactor=passing", as: token)
+            #expect(list.status == 200)
+            #expect(try await send(client, "GET", "/v1/sessions/a", as: Self.all).status == 200)
+        }
+    }
+
+    @Test func `a client of some pulses sees them alone`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            let body = #"{"reactor":"pulses"}"#
+            _ = try await send(client, "PUT", "/v1/sessions/a", body, as: Self.all)
+            let token = [("Authorization", "Bearer ada;-;-;-;a,value;-;600")]
+            let stream = try await client.open("/v1/sessions/a/pulses", token)
+            let snapshot = try await stream.next()
+            #expect(snapshot.name == "snapshot")
+            #expect(snapshot.data == #"{"value":0,"a":null}"#)
+            for action in [#"{"type":"setBoth","a":1,"b":2}"#, #"{"type":"setA","number":3}"#] {
+                _ = try await send(
+                    client, "POST", "/v1/sessions/a/actions", action, as: Self.all)
+            }
+            #expect(try await stream.next(2).map(\.data) == ["1", "3"])
+            for path in ["a/pulses?pulse=a&pulse=b", "absent/pulses?pulse=b", "a/pulses?pulse=no"] {
+                #expect(
+                    try await client.get("/v1/sessions/\(path)", token).status == 403, "\(path)")
+            }
+            let absent = try await client.get("/v1/sessions/absent/pulses?pulse=a", token)
+            #expect(absent.status == 404)
+            for path in ["a", "a/states", "a/events?only=pulses", "a/activities"] {
+                #expect(
+                    try await client.get("/v1/sessions/\(path)", token).status == 403, "\(path)")
+            }
+            let fork = #"{"reactor":"pulses","from":{"session":"a"}}"#
+            #expect(
+                try await send(client, "POST", "/v1/sessions", fork, as: "ada;-;-;-;a;-;60").status
+                    == 403)
+            #expect(
+                try await send(client, "POST", "/v1/sessions", fork, as: "ada;create;-;-;-;-;60")
+                    .status == 403)
+            #expect(
+                try await send(client, "POST", "/v1/sessions", fork, as: Self.all).status == 201)
+        }
+    }
+
+    @Test func `a client of some action cases posts them alone`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            for (session, reactor) in [("a", "pulses"), ("v", "values")] {
+                _ = try await send(
+                    client, "PUT", "/v1/sessions/\(session)", #"{"reactor":"\#(reactor)"}"#,
+                    as: Self.all)
+            }
+            let posts: [(String, Int)] = [
+                (#"{"type":"setA","number":1}"#, 200), (#"{"type":"setB","number":1}"#, 403),
+                (#"[{"type":"setA","number":1},{"type":"touch"}]"#, 200),
+                (#"[{"type":"setA","number":1},{"type":"setB","number":1}]"#, 403),
+                (#"{"type":"setA","number":1,"type":"setB"}"#, 400),
+                (#"{"type":"setA","t\u0079pe":"setB","number":1}"#, 400),
+                (#"{"t\u0079pe":"setB","number":1}"#, 403), (#"{"setB":{"number":1}}"#, 403),
+                (#"{"number":1}"#, 403), ("7", 403), (#"{"type":7}"#, 403), ("{", 400),
+                (#""setB""#, 403), (#"[[{"type":"setA","number":1}]]"#, 403),
+            ]
+            for (action, status) in posts {
+                let response = try await send(
+                    client, "POST", "/v1/sessions/a/actions", action,
+                    as: "ada;-;-;-;-;setA,touch;600")
+                #expect(response.status == status, "\(action)")
+            }
+            let state = try await send(client, "GET", "/v1/sessions/a", as: Self.all).json
+            #expect(state["version"] == 3)
+            #expect(state["state"]?["b"] == .some(.null))
+        }
+    }
+
+    @Test func `a stream ends with an event when its token expires`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            let body = #"{"reactor":"passing"}"#
+            _ = try await send(client, "PUT", "/v1/sessions/a", body, as: Self.all)
+            let field = [("Authorization", "Bearer ada;read;a;-;-;-;2")]
+            let stream = try await client.open("/v1/sessions/a/states", field)
+            let events = try await stream.rest()
+            #expect(await stream.endedCleanly)
+            #expect(events.map(\.name) == ["snapshot", "problem"])
+            let problem = try JSONValue(text: events.last?.data ?? "")
+            #expect(problem["status"] == 401)
+            #expect(problem["code"] == "token_invalid")
+        }
+    }
+
+    @Test func `a token that cannot be verified is a temporary problem`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            let get = try await send(client, "GET", "/v1/sessions/a", as: "down")
+            #expect(get.status == 503)
+            #expect(get.head["Retry-After"] == "1")
+            #expect(try code(get) == "tokens_unavailable")
+            let stream = try await client.open(
+                "/v1/sessions/a/pulses", [("Authorization", "Bearer down")])
+            #expect(await stream.head.status == 200)
+            #expect(try await stream.rest().map(\.name) == ["problem"])
+        }
+    }
+
+    @Test func `requests behind one that waits for its token keep their order, on any loop`()
+        async throws
+    {
+        try await withTokens { server in
+            let raw = try RawConnection(port: server.port)
+            var requests = ""
+            // Each has a token of its own, so each waits; the sessions are of both loops.
+            for number in 0..<24 {
+                let body = #"{"reactor":"passing"}"#
+                requests += """
+                    PUT /v1/sessions/s\(number) HTTP/1.1\r\nHost: localhost\r\n\
+                    Authorization: Bearer c\(number);-;-;-;-;-;600\r\n\
+                    Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\
+                    \(body)
+                    """
+            }
+            #expect(await raw.send(requests))
+            let answers = await raw.answers(24)
+            #expect(answers.map(\.head.status) == Array(repeating: 201, count: 24))
+            let ids = try answers.map { try JSONValue(text: $0.body)["id"]?.string }
+            #expect(ids == (0..<24).map { "s\($0)" })
+        }
+    }
+
+    @Test func `a client that leaves while its token is verified leaves nothing behind`()
+        async throws
+    {
+        try await withTokens { server in
+            let client = server.client()
+            let get = { (name: String) in
+                """
+                GET /v1/sessions/a HTTP/1.1\r\nHost: localhost\r\n\
+                Authorization: Bearer \(name);-;-;-;-;-;600\r\n\r\n
+                """
+            }
+            var leaving = try (0..<20).map { _ in try RawConnection(port: server.port) }
+            for (number, raw) in leaving.enumerated() { await raw.send(get("held\(number)")) }
+            let staying = try RawConnection(port: server.port)
+            await staying.send(get("held"))
+            try await untilOpen(22, at: client)
+            // Reset: a client that only ends its output still waits for the response.
+            for raw in leaving { raw.makeCloseReset() }
+            leaving = []
+            try await untilOpen(2, at: client)
+            #expect(
+                try await send(client, "GET", "/v1/reactors", as: "release;-;-;-;-;-;60").status
+                    == 200)
+            let answer = await staying.answers(1)
+            #expect(answer.map(\.head.status) == [404])
+            #expect(try await send(client, "GET", "/v1/sessions/a", as: Self.all).status == 404)
+        }
+    }
+
+    /// Waits until the server has that many connections, the one that asks included.
+    private func untilOpen(_ count: Int, at client: Client) async throws {
+        while true {
+            let metrics = try await send(client, "GET", "/metrics", as: Self.all)
+            if metrics.text.contains("reactor_connections \(count)\n") { return }
+            await Task.yield()
+        }
+    }
+}
