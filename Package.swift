@@ -98,7 +98,8 @@ let package = Package(
             name: "SampleReactors", dependencies: ["Reactors", "Cyclers"], swiftSettings: strict),
         .executableTarget(
             name: "reactor-server",
-            dependencies: ["ReactorHosting", "SampleReactors"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting", "ReactorTokens", "SampleReactors"]
+                + inlined.map { .target(name: $0) },
             swiftSettings: strict
         ),
         .executableTarget(

@@ -37,7 +37,9 @@ struct ConfigurationTests {
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json",
-            "auth": "none", "address-connection-limit": "20", "request-rate": "21",
+            "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k", "jwt-jwks-file": "/w",
+            "jwt-issuer": "i", "jwt-audience": "x, y", "jwt-leeway": "20", "jwt-claim": "c",
+            "address-connection-limit": "20", "request-rate": "21",
             "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
             "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
         ]
@@ -53,6 +55,10 @@ struct ConfigurationTests {
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
         (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
         (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
+        (expected.authentication, expected.tokenSecretPath) = (.jwt, "/s")
+        (expected.tokenKeyPath, expected.tokenKeySetPath) = ("/k", "/w")
+        (expected.tokenIssuer, expected.tokenAudiences) = ("i", ["x", "y"])
+        (expected.tokenLeewaySeconds, expected.tokenGrantsClaim) = (20, "c")
         expected.bodyBudgetBytes = 65_537
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
@@ -96,7 +102,8 @@ struct ConfigurationTests {
         ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
         ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
-        ("auth", "jwt"), ("allow-public", "yes"), ("allow-public", ""),
+        ("auth", "JWT"), ("jwt-leeway", "301"), ("jwt-leeway", "-1"), ("jwt-audience", "a,,b"),
+        ("jwt-claim", ""), ("allow-public", "yes"), ("allow-public", ""),
         ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
         ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "proxy"), ("request-rate", "-1"),
         ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),

@@ -25,7 +25,8 @@ extension Configuration {
     var publicRefusal: String {
         """
         other machines can reach \(host), and every client may do everything: listen on 127.0.0.1 \
-        behind a proxy that checks who asks, or start with --auth none --allow-public
+        behind a proxy that checks who asks, or start with --auth jwt, or with --auth none \
+        --allow-public
         """
     }
 

@@ -33,6 +33,20 @@ extension ReactorServer {
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil
     ) async -> Never {
+        await main(hosting: hosted) { _ in authenticator }
+    }
+
+    /// The same, with an authenticator that the settings determine: `--auth jwt`.
+    ///
+    /// - Parameters:
+    ///   - hosted: The reactors, each under a different name.
+    ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
+    ///     program exits with 64.
+    public static func main(
+        hosting hosted: [Hosted],
+        authenticating makeAuthenticator:
+            @Sendable (Configuration) async throws -> (any Authenticator)?
+    ) async -> Never {
         Standard.ignoreStraySignals()
         var command: any ParsableCommand
         do {
@@ -43,7 +57,7 @@ extension ReactorServer {
         if let check = command as? HealthCheckCommand { exit(check.check()) }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted, authenticator)
+        let code = await serve.serve(hosted, makeAuthenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -73,7 +87,10 @@ struct ServerCommand: ParsableCommand {
 
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 
-    func serve(_ hosted: [Hosted], _ authenticator: (any Authenticator)?) async -> Int32 {
+    func serve(
+        _ hosted: [Hosted],
+        _ makeAuthenticator: @Sendable (Configuration) async throws -> (any Authenticator)?
+    ) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let configuration: Configuration
         do {
@@ -94,6 +111,13 @@ struct ServerCommand: ParsableCommand {
         }
         DescriptorLimit.raise()
         FileJournal.catchFaults()
+        let authenticator: (any Authenticator)?
+        do {
+            authenticator = try await makeAuthenticator(configuration)
+        } catch {
+            logger.critical("\(error)")
+            return 64
+        }
         return await Self.serve(hosted, configuration, authenticator)
     }
 

@@ -62,6 +62,10 @@ public struct ReactorServer: Sendable {
         opening open: () throws(StartFailure) -> any Journal
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
+        guard authenticator != nil || configuration.authentication == .none else {
+            throw ConfigurationFailure(
+                sentences: ["--auth is jwt, and this program has no verifier of JSON Web Tokens"])
+        }
         let socket = try RunningServer.bind(configuration)
         guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
             throw ConfigurationFailure(sentences: [configuration.publicRefusal])

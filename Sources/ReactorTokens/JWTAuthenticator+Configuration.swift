@@ -1,0 +1,105 @@
+public import ReactorHosting
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+// The settings `--auth jwt` and `--jwt-…`.
+extension JWTAuthenticator {
+    /// The authenticator that the settings describe; nil unless ``Configuration/authentication`` is
+    /// `jwt`.
+    ///
+    /// ```swift
+    /// await ReactorServer.main(
+    ///     hosting: [Hosted("alerts") { Alerts() }], authenticating: JWTAuthenticator.configured)
+    /// ```
+    ///
+    /// - Throws: ``TokenKeyFailure`` if a file cannot be read, contains no valid key, or there is
+    ///   none; and for a file without `jwt`.
+    public static func configured(
+        by configuration: Configuration
+    ) async throws -> (any Authenticator)? {
+        guard configuration.authentication == .jwt else {
+            let paths = [
+                configuration.tokenSecretPath, configuration.tokenKeyPath,
+                configuration.tokenKeySetPath,
+            ]
+            // A server that serves everyone, against the intention of its operator.
+            guard paths.allSatisfy({ $0 == nil }) else {
+                throw TokenKeyFailure("a key of tokens is set without --auth jwt")
+            }
+            return nil
+        }
+        let keys = try await keys(configuration)
+        guard !keys.isEmpty else {
+            throw TokenKeyFailure(
+                "--auth jwt needs a key: --jwt-secret-file, --jwt-key-file or --jwt-jwks-file")
+        }
+        return try JWTAuthenticator(
+            keys: keys,
+            rules: TokenRules(
+                issuer: configuration.tokenIssuer, audiences: configuration.tokenAudiences,
+                leewaySeconds: configuration.tokenLeewaySeconds,
+                grantsClaim: configuration.tokenGrantsClaim))
+    }
+
+    private static func keys(
+        _ configuration: Configuration
+    ) async throws(TokenKeyFailure) -> [TokenKey] {
+        var keys: [TokenKey] = []
+        if let path = configuration.tokenSecretPath {
+            var secret = try read(path, "--jwt-secret-file")
+            // Editors and echo(1) end a file with a line break.
+            if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
+            keys.append(
+                try await named(path) { () async throws(TokenKeyFailure) in
+                    try await .secret(secret)
+                })
+        }
+        if let path = configuration.tokenKeyPath {
+            let text = String(decoding: try read(path, "--jwt-key-file"), as: UTF8.self)
+            keys.append(
+                try await named(path) { () async throws(TokenKeyFailure) in
+                    try await .pem(text)
+                })
+        }
+        if let path = configuration.tokenKeySetPath {
+            let json = try read(path, "--jwt-jwks-file")
+            keys += try await named(path) { () async throws(TokenKeyFailure) in
+                try await TokenKey.set(json: json)
+            }
+        }
+        return keys
+    }
+
+    /// The maximum size of a file with keys.
+    private static let fileLimitBytes = 1 << 20
+
+    private static func read(
+        _ path: String, _ option: String
+    ) throws(TokenKeyFailure) -> [UInt8] {
+        let bytes: [UInt8]
+        do {
+            bytes = Array(try Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw TokenKeyFailure("\(option): \(path) cannot be read")
+        }
+        guard bytes.count <= fileLimitBytes else {
+            throw TokenKeyFailure("\(option): \(path) is larger than a megabyte")
+        }
+        return bytes
+    }
+
+    /// Adds the file's name to a failure.
+    private static func named<Value: Sendable>(
+        _ path: String, _ make: () async throws(TokenKeyFailure) -> Value
+    ) async throws(TokenKeyFailure) -> Value {
+        do {
+            return try await make()
+        } catch {
+            throw TokenKeyFailure("\(path): \(error)")
+        }
+    }
+}
