@@ -13,3 +13,14 @@ package enum JSONRefusal: Error, Sendable, Equatable {
     /// `/0/number`; the root is the empty text. `reason` is a phrase for a message.
     case mismatch(path: String, reason: String)
 }
+
+extension JSONRefusal {
+    /// The fault as a sentence.
+    package var sentence: String {
+        switch self {
+        case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"
+        case .mismatch(let path, let reason):
+            "does not fit at \(path.isEmpty ? "its root" : path): \(reason)"
+        }
+    }
+}

@@ -3,21 +3,6 @@ internal import Reactors
 
 // Refuses reactors whose sessions could not be restored later.
 extension Registration {
-    /// The pulses of a state with their coding keys, which are their names on the wire (contract §5).
-    /// A pulse that the state does not encode as itself keeps its name in Swift.
-    static func pulses<State: Encodable>(of initial: State) -> [PulseField<State>] {
-        let fields = PulseFields.discover(State.self)
-        guard !fields.isEmpty else { return [] }
-        let keys = JSON.pulseKeys(of: initial)
-        return fields.map { field in
-            let mark = field.mark(in: initial)
-            let found = keys.filter { $0.mark == mark }.map(\.key)
-            // A copy of a pulse has the same mark as the original.
-            guard let key = found.count == 1 ? found[0] : nil else { return field }
-            return field.named(key)
-        }
-    }
-
     /// Whether states can be saved and read back, tested with the initial state.
     static func faults<State: Codable>(inState initial: State) -> [String] {
         if State.self is AnyObject.Type {

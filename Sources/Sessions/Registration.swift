@@ -1,7 +1,7 @@
 internal import JSONCoding
 package import Cyclers
 public import Reactors
-internal import Storage
+package import Storage
 
 /// A hosted reactor: its name, the events of its streams, and a function that makes a machine.
 @usableFromInline
@@ -22,6 +22,8 @@ package struct Registration: Sendable {
     /// Whether the `type` of an action names its case.
     package private(set) var hasTaggedActions = false
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
+    /// Begins to rebuild a state without a session.
+    let makeFold: @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
     let activityPrefixes: [[UInt8]]
@@ -52,7 +54,7 @@ package struct Registration: Sendable {
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         let initial = make().initialState
-        let fields = Self.pulses(of: initial)
+        let fields = JSON.pulses(of: initial)
         try self.init(
             name: name, stateVersion: R.stateVersion, fields: fields, activities: activities,
             examples: examples,
@@ -61,7 +63,10 @@ package struct Registration: Sendable {
                 + Self.faults(inCasesOf: R.Activity.self, "activity")
                 + Self.faults(inCasesOf: R.Action.self, "action")
                 + (R.Mutation.self == R.Action.self
-                    ? [] : Self.faults(inCasesOf: R.Mutation.self, "mutation"))
+                    ? [] : Self.faults(inCasesOf: R.Mutation.self, "mutation")),
+            makeFold: { (snapshot) throws(RecoveryFault) in
+                try ReactorFold(make(), from: snapshot)
+            }
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
                 make(), pulses: fields, session: session, clock: clock, saved: saved,
@@ -110,14 +115,17 @@ package struct Registration: Sendable {
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
         let initial = make().state.value
-        let fields = Self.pulses(of: initial)
+        let fields = JSON.pulses(of: initial)
         try self.init(
             name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
             examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: C.Activity.self, announced: activities)
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
-                + Self.faults(inCasesOf: C.Action.self, "action")
+                + Self.faults(inCasesOf: C.Action.self, "action"),
+            makeFold: { (snapshot) throws(RecoveryFault) in
+                try CyclerFold<C>(make().state.value, from: snapshot)
+            }
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
         }
@@ -128,6 +136,7 @@ package struct Registration: Sendable {
     private init<State>(
         name: String, stateVersion: Int, fields: [PulseField<State>], activities: [String],
         examples: [some Encodable], faults found: [String],
+        makeFold: @escaping @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold,
         makeMachine:
             @escaping @Sendable (Session, SavedSession?) throws(RecoveryFault) ->
             any Machine
@@ -160,6 +169,14 @@ package struct Registration: Sendable {
         self.pulsePrefixes = fields.map { EventFramer.prefix($0.name) }
         self.activityPrefixes = activities.map { EventFramer.prefix($0) }
         self.makeMachine = makeMachine
+        self.makeFold = makeFold
+    }
+
+    /// Rebuilds the state of a session as its load does, and discards it: no effect runs, and no
+    /// source is opened.
+    package func rehearse(_ saved: SavedSession) throws(RecoveryFault) {
+        _ = try Generation(saved: saved.key)
+        try makeFold(saved.snapshot).applyAll(of: saved)
     }
 
     private static func faults(inName name: String) -> [String] {

@@ -80,9 +80,7 @@ struct SessionLoader {
         guard let registration = table.absent.registration(saved.reactor) else {
             throw .notHosted(saved.reactor)
         }
-        guard let generation = Generation(saved.key.generation.utf8) else {
-            throw RecoveryFault(place: "the generation", reason: saved.key.generation)
-        }
+        let generation = try Generation(saved: saved.key)
         let session = try Session(id, registration, generation, table, saved: saved, isNew: false)
         table.sessions.insert(session)
         return session

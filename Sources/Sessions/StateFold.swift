@@ -58,7 +58,7 @@ package struct RecoveryFault: Error, Sendable, Equatable {
         self.reason = reason
     }
 
-    static func notHosted(_ reactor: String) -> RecoveryFault {
+    package static func notHosted(_ reactor: String) -> RecoveryFault {
         RecoveryFault(place: "the reactor", reason: "nothing is hosted here as \(reactor)")
     }
 }
@@ -172,13 +172,12 @@ extension HistoryEntry {
     var isReplacement: Bool { kind == .mutation && content.isEmpty }
 }
 
-extension JSONRefusal {
-    /// The fault as a sentence.
-    var sentence: String {
-        switch self {
-        case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"
-        case .mismatch(let path, let reason):
-            "does not fit at \(path.isEmpty ? "its root" : path): \(reason)"
+extension Generation {
+    /// The generation of a saved session.
+    init(saved key: SessionKey) throws(RecoveryFault) {
+        guard let generation = Generation(key.generation.utf8) else {
+            throw RecoveryFault(place: "the generation", reason: key.generation)
         }
+        self = generation
     }
 }

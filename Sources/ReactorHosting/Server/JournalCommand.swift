@@ -8,17 +8,18 @@ struct JournalCommand: ParsableCommand {
         commandName: "journal",
         abstract: "Looks into a journal's file, copies it, or turns it into text and back.",
         discussion: """
-            check, stats, export and backup are safe while a server uses the file; while they \
+            check, stats, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
             compact is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
-            Check.self, Stats.self, Export.self, Import.self, Compact.self, Backup.self,
+            Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Compact.self,
+            Backup.self,
         ])
 
     /// Converts an error into a sentence and exit status 1.
-    private static func reportFaults(of path: String, _ act: () throws -> Void) throws {
+    static func reportFaults(of path: String, _ act: () throws -> Void) throws {
         do {
             try act()
         } catch let fault as JournalFileFault {
@@ -27,6 +28,18 @@ struct JournalCommand: ParsableCommand {
         } catch let fault as JournalTextFault {
             Standard.error("error: \(fault)\n")
             throw ExitCode(1)
+        }
+    }
+
+    /// Makes a journal from the lines of standard input; leaves no file behind if one is refused.
+    static func importLines(into path: String, acceptsUnmarked: Bool) throws {
+        let importing = try JournalImport(into: path, acceptsUnmarked: acceptsUnmarked)
+        do {
+            while let line = readLine() { try importing.add(Array(line.utf8)) }
+            try importing.finish()
+        } catch {
+            importing.abandon()
+            throw error
         }
     }
 
@@ -111,14 +124,7 @@ struct JournalCommand: ParsableCommand {
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                let importing = try JournalImport(into: file, acceptsUnmarked: acceptUnmarked)
-                do {
-                    while let line = readLine() { try importing.add(Array(line.utf8)) }
-                    try importing.finish()
-                } catch {
-                    importing.abandon()
-                    throw error
-                }
+                try JournalCommand.importLines(into: file, acceptsUnmarked: acceptUnmarked)
             }
         }
     }
@@ -159,7 +165,7 @@ struct JournalCommand: ParsableCommand {
 
 extension ToolProgress {
     /// Overwrites a line on standard error if that is a terminal, once for each percent.
-    fileprivate static func onTerminal(_ verb: String, _ what: String) -> ToolProgress {
+    static func onTerminal(_ verb: String, _ what: String) -> ToolProgress {
         guard Standard.isErrorTerminal else { return .silent }
         let shown = Shown()
         return ToolProgress { done, all in

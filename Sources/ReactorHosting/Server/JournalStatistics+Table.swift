@@ -12,18 +12,7 @@ extension JournalStatistics {
                     reactor.bytes,
                 ].map(String.init)
         }
-        let widths = head.indices.map { column in
-            ([head] + rows).map { $0[column].count }.max() ?? 0
-        }
-        var text = ""
-        for row in [head] + rows {
-            let cells = zip(row, widths).enumerated().map { column, cell in
-                let space = String(repeating: " ", count: cell.1 - cell.0.count)
-                return column == 0 ? cell.0 + space : space + cell.0
-            }
-            text += cells.joined(separator: "  ") + "\n"
-        }
-        return text + rest
+        return TextTable.lines([head] + rows) + "\n" + rest
     }
 
     private var rest: String {

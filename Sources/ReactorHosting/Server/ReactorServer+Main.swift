@@ -55,6 +55,14 @@ extension ReactorServer {
             ServerCommand.exit(withError: error)
         }
         if let check = command as? HealthCheckCommand { exit(check.check()) }
+        if let rehearsal = command as? JournalCommand.Rehearse {
+            do {
+                try rehearsal.run(hosting: hosted)
+                ServerCommand.exit(withError: nil)
+            } catch {
+                ServerCommand.exit(withError: error)
+            }
+        }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
         let code = await serve.serve(hosted, makeAuthenticator)

@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import Storage
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+extension JournalCommand {
+    /// `reactor-server journal rehearse`: the only command on a file that needs the program's
+    /// reactors, so ``ReactorServer/main(hosting:)`` runs it.
+    struct Rehearse: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: """
+                Rebuilds every session with this program's reactors, and writes nothing; exits 1 if \
+                one would be quarantined.
+                """,
+            discussion: """
+                To run before a deployment, with the new program: on the file of the old one, also \
+                while a server uses it, or on an export of it. Reports the sessions that can't be \
+                rebuilt, with the reason (the first \(JournalRehearsal.namedLimit)), the \
+                stateVersion of each snapshot, and how long waking takes. No effect runs, no source \
+                is opened. From an export, a journal is made in the folder for temporary files and \
+                removed at the end. A reduce or migrate that traps ends the rehearsal, too.
+                """)
+
+        @Argument(help: "The journal's file, or an export; - reads an export from standard input.")
+        var file: String
+
+        func run(hosting hosted: [Hosted]) throws {
+            var rehearsal: JournalRehearsal
+            do {
+                rehearsal = JournalRehearsal(try RunningServer.registrations(hosted))
+            } catch {
+                Standard.error("error: \(error)\n")
+                throw ExitCode(64)
+            }
+            try JournalCommand.reportFaults(of: file) {
+                let progress = ToolProgress.onTerminal("rehearsing", "sessions")
+                if try readsExport() {
+                    try TemporaryJournal.withImported { try rehearsal.run(on: $0, progress) }
+                } else {
+                    try rehearsal.run(on: file, progress)
+                }
+            }
+            Standard.out(rehearsal.report)
+            if rehearsal.faultCount > 0 { throw ExitCode(1) }
+        }
+
+        /// Whether standard input is an export now: it was asked for, or the file is one.
+        private func readsExport() throws -> Bool {
+            if file == "-" { return true }
+            let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
+            // The reader of journals reports a file that cannot be opened.
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            let mark = Array(#"{"journal":"#.utf8)
+            var start = [UInt8](repeating: 0, count: mark.count)
+            let count = unsafe pread(descriptor, &start, start.count, 0)
+            guard count == mark.count, start == mark else { return false }
+            guard dup2(descriptor, 0) == 0 else {
+                throw JournalFileFault.unusable("it can't be read as standard input")
+            }
+            return true
+        }
+    }
+}
+
+/// A journal that is made of an export, in a folder of its own that is removed at the end.
+private enum TemporaryJournal {
+    /// Imports the lines of standard input, and passes the journal's path.
+    ///
+    /// - Throws: ``JournalTextFault``, ``JournalFileFault``; errors of `act`.
+    static func withImported(_ act: (String) throws -> Void) throws {
+        let folder = try makeFolder()
+        let path = folder + "/journal.sqlite"
+        defer {
+            for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
+            _ = unsafe rmdir(folder)
+        }
+        try JournalCommand.importLines(into: path, acceptsUnmarked: false)
+        try act(path)
+    }
+
+    private static func makeFolder() throws(JournalFileFault) -> String {
+        let parent = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
+        var template = Array((parent + "/reactor-rehearsal-XXXXXX").utf8CString)
+        guard unsafe mkdtemp(&template) != nil else {
+            throw .unusable("no folder can be made in \(parent) for the export's journal")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
