@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "Reactors", targets: ["Reactors"]),
         .library(name: "Cyclers", targets: ["Cyclers"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
+        .library(name: "ReactorReplay", targets: ["ReactorReplay"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
@@ -44,6 +45,10 @@ let package = Package(
         // Pure machines: bytes in, events out.
         .target(name: "Wire", swiftSettings: strict),
         .target(name: "JSONCoding", dependencies: ["Reactors"], swiftSettings: strict),
+
+        // For tests of users, apart from ReactorTesting: it needs the coder (ADR-0028).
+        .target(
+            name: "ReactorReplay", dependencies: ["Reactors", "JSONCoding"], swiftSettings: strict),
 
         // Floor 1.
         .target(name: "CEpoll"),
@@ -122,7 +127,11 @@ let package = Package(
             dependencies: ["Cyclers", "Reactors", "ReactorTesting", "TestStreams"],
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorTestingTests", dependencies: ["ReactorTesting", "Reactors"],
+            name: "ReactorTestingTests",
+            dependencies: ["ReactorTesting", "ReactorReplay", "Reactors"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorReplayTests", dependencies: ["ReactorReplay", "Reactors"],
             swiftSettings: strict),
         .target(
             name: "TestRandomness", path: "Tests/TestRandomness", swiftSettings: strict),
@@ -168,7 +177,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
-                "ReactorHosting", "SampleReactors", "Storage",
+                "ReactorHosting", "ReactorReplay", "SampleReactors", "Storage",
             ],
             swiftSettings: strict),
         .testTarget(

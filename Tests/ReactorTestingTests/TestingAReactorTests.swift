@@ -1,4 +1,5 @@
 import Foundation
+import ReactorReplay
 import ReactorTesting
 import Reactors
 import Testing
@@ -118,12 +119,53 @@ struct TestingAReactorTests {
         let blocks = page.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)
         }
-        #expect(blocks.count == 6)
+        #expect(blocks.count == 7)
         for block in blocks { #expect(compiled.contains(block), "\(block)") }
     }
 
     private static func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }
+    }
+}
+
+private struct Lamp: Reactor {
+    enum Action: TaggedCodable, Sendable { case turn(level: Int) }
+
+    struct State: Codable, Sendable {
+        var level = 0
+    }
+
+    let initialState = State()
+
+    func reduce(state: inout State, mutation: Action) {
+        switch mutation {
+        case .turn(let level): state.level = level
+        }
+    }
+}
+
+@Suite("Testing a reactor — production's history", .timeLimit(.minutes(5)))
+struct ProductionTests {
+    private let fixture = NSTemporaryDirectory() + "replay-" + UUID().uuidString
+
+    init() throws {
+        let action = #"{"type":"turn","level":3}"#
+        let lines = [
+            #"{"session":"lamp-7","reactor":"lamp","generation":"abcdefgh","created":0,"#
+                + #""keptAfter":0,"keptVersion":0}"#,
+            #"{"record":1,"part":1,"kind":"note","version":0,"action":1,"time":0,"#
+                + #""content":{"kind":"action.received","content":{"received":\#(action)}}}"#,
+            #"{"record":1,"kind":"mutation","version":1,"action":1,"time":0,"content":\#(action)}"#,
+        ]
+        try lines.joined(separator: "\n").write(
+            toFile: fixture, atomically: true, encoding: .utf8)
+    }
+
+    @Test func `a session of production does today what it did`() throws {
+        let export = try String(contentsOfFile: fixture, encoding: .utf8)
+        let session = try ExportedSession("lamp-7", of: export)
+        let difference = try session.replay(with: Lamp())
+        #expect(difference == nil, "\(difference.map(String.init(describing:)) ?? "")")
     }
 }

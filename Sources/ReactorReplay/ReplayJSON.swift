@@ -1,0 +1,62 @@
+internal import JSONCoding
+internal import Reactors
+
+/// Values of a replay as JSON.
+enum ReplayJSON {
+    /// The value; a string that says so for a value without JSON, which differs from every other.
+    static func encoded(_ value: some Encodable) -> [UInt8] {
+        var out: [UInt8] = []
+        do {
+            try JSON.encode(value, into: &out)
+            return out
+        } catch {
+            return Array("\"a value without JSON\"".utf8)
+        }
+    }
+
+    static func text(_ value: some Encodable) -> String {
+        String(decoding: encoded(value), as: UTF8.self)
+    }
+
+    static func bytes(_ value: JSONValue) -> [UInt8] { encoded(value) }
+
+    static func sentence(of error: any Error) -> String {
+        (error as? JSONRefusal)?.sentence ?? String(describing: error)
+    }
+
+    /// Whether two texts are the same value, regardless of the order of members.
+    static func same(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        if left == right { return true }
+        guard let left = try? JSON.decode(JSONValue.self, stored: left),
+            let right = try? JSON.decode(JSONValue.self, stored: right)
+        else { return false }
+        return sorted(left) == sorted(right)
+    }
+
+    private static func sorted(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map(sorted))
+        case .object(let members):
+            .object(
+                members.map { .init(key: $0.key, value: sorted($0.value)) }
+                    .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
+        default: value
+        }
+    }
+}
+
+/// A saved value in the form of the code that saved it.
+struct SavedJSON: SavedValueDecoder {
+    let bytes: [UInt8]
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSON.decode(type, stored: bytes)
+    }
+}
+
+/// The value of a pulse as JSON; empty if it has none.
+struct PulseText: PulseValueVisitor {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func visit<Value: Encodable>(_ value: Value) { bytes = ReplayJSON.encoded(value) }
+}

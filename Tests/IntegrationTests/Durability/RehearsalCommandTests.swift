@@ -1,0 +1,63 @@
+import Foundation
+import ReactorReplay
+import SampleReactors
+import Testing
+
+@Suite(
+    "journal rehearse reads what a server uses, and exits 1 if a session would not wake",
+    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(5)))
+struct RehearsalCommandTests {
+    private func rehearse(_ file: String, prelude: String? = nil) async throws -> ProcessLog.Present
+    {
+        try await ServerProcess.run(.server, ["journal", "rehearse", file], prelude: prelude)
+    }
+
+    @Test func `a file in use, and its export, from a file and from standard input`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start()
+            let session = try await server.client().session("alerts")
+            try await session.alert("poison")
+            let run = try await rehearse(journal.path)
+            #expect(run.exit == .code(0), "\(run.errors)")
+            #expect(run.output.contains("1 sessions: 0 would be quarantined"))
+            #expect(try await session.read()["version"] == 1)
+            // The code is the same, so the replay finds no difference.
+            let present = try await ServerProcess.run(.server, ["journal", "export", journal.path])
+            let exported = try ExportedSession(session.id, of: present.output)
+            #expect(try exported.replay(with: Alerts()) == nil)
+            try await server.murder()
+
+            try await journal.edit(
+                "UPDATE TABLE SET COLUMN = replace(COLUMN, 'setAlertMessage', 'setNoSuchThings') "
+                    + "WHERE COLUMN LIKE '%poison%'")
+            let export = try await ServerProcess.run(.server, ["journal", "export", journal.path])
+            #expect(export.exit == .code(0))
+            let text = journal.path + ".ndjson"
+            try Data(export.output.utf8).write(to: URL(fileURLWithPath: text))
+            for run in [
+                try await rehearse(journal.path), try await rehearse(text),
+                try await rehearse("-", prelude: "exec <'\(text)'"),
+            ] {
+                #expect(run.exit == .code(1), "\(run.errors)")
+                #expect(
+                    run.output.hasPrefix(
+                        "session \(session.id) of alerts would be quarantined: the mutation of "
+                            + "version 1: "))
+                #expect(run.errors == "", "progress without a terminal")
+            }
+            try Data(export.output.utf8.dropLast(30)).write(to: URL(fileURLWithPath: text))
+            let cut = try await rehearse(text)
+            #expect(cut.exit == .code(1))
+            #expect(cut.errors.hasPrefix("error: line "), "\(cut.errors)")
+        }
+    }
+
+    @Test func `a file that is not there is named`() async throws {
+        let folder = TemporaryFolder()
+        let run = try await rehearse(folder.path + "/none.sqlite")
+        #expect(run.exit == .code(1))
+        #expect(
+            run.errors.contains("none.sqlite can't be used as a journal: there is no such file"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+}
