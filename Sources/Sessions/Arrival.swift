@@ -4,6 +4,8 @@ struct Arrival {
     var traceparent: String?
     /// The action as the client sent it, if it was sent alone and on one line.
     var line: ArraySlice<UInt8>?
+    /// The body, and the number of its first action.
+    var posted: (body: [UInt8], first: UInt64)?
     /// The number of times that earlier processes began it.
     var begunBefore = 0
 }

@@ -12,6 +12,8 @@ final class BackgroundQueue {
     /// millisecond.
     private static let limit = 4
 
+    var count: Int { waiting.count }
+
     /// - Parameter schedule: makes a later iteration of the loop call ``run()``.
     init(_ schedule: @escaping () -> Void) { self.schedule = schedule }
 

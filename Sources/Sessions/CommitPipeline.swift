@@ -19,12 +19,18 @@ final class CommitPipeline {
     /// Called when no batch is in flight.
     private var completion: (() -> Void)?
     private var isStopped = false
+    /// The number of steps in each batch.
+    private(set) var sizes = SizeHistogram()
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
         self.journal = journal
         self.limits = limits
         self.hop = hop
     }
+
+    /// Replies that wait for the journal, and the bytes of their bodies.
+    var waitingReplies: Int { unanswered }
+    var waitingBytes: Int { uncommittedBytes }
 
     // MARK: Within a round
 
@@ -94,6 +100,7 @@ final class CommitPipeline {
         table.records.finish()
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
+        sizes.record(batch.count)
         for step in batch { step.isGathering = false }
         var whole = Batch()
         if journal.keepsRecords {

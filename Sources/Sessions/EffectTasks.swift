@@ -6,6 +6,8 @@ internal import Reactors
 /// cancels them: a cancellation handler is user code, which must not run while this value is being
 /// changed.
 struct EffectTasks {
+    /// Invariant: counts the `steps` of all sessions of the reactor.
+    private let count: EffectTally.Count
     private var steps: [RunID: Task<Void, Never>] = [:]
     private var sources: [Task<Void, Never>] = []
     /// The number of `sources` that have not ended.
@@ -14,6 +16,8 @@ struct EffectTasks {
     /// launch ends its subscription.
     private var opened: [SourceLaunch] = []
 
+    init(_ count: EffectTally.Count) { self.count = count }
+
     /// Whether no task is left that may send something to the session.
     var isIdle: Bool { steps.isEmpty && !isListening }
 
@@ -21,15 +25,22 @@ struct EffectTasks {
 
     // MARK: Steps of effects
 
-    mutating func add(_ task: Task<Void, Never>, for run: RunID) { steps[run] = task }
+    mutating func add(_ task: Task<Void, Never>, for run: RunID) {
+        if steps.updateValue(task, forKey: run) == nil { count.running += 1 }
+    }
 
     /// Removes a step that has ended or is to be cancelled.
     @discardableResult
-    mutating func remove(_ run: RunID) -> Task<Void, Never>? { steps.removeValue(forKey: run) }
+    mutating func remove(_ run: RunID) -> Task<Void, Never>? {
+        guard let task = steps.removeValue(forKey: run) else { return nil }
+        count.running -= 1
+        return task
+    }
 
     mutating func removeSteps() -> EffectTasks {
-        var removed = EffectTasks()
+        var removed = EffectTasks(count)
         swap(&removed.steps, &steps)
+        count.running -= removed.steps.count
         return removed
     }
 
@@ -53,7 +64,8 @@ struct EffectTasks {
     // MARK: The end
 
     mutating func removeAll() -> EffectTasks {
-        defer { self = EffectTasks() }
+        count.running -= steps.count
+        defer { self = EffectTasks(count) }
         return self
     }
 

@@ -76,7 +76,7 @@ extension Session {
         fallAsleepAtOnce()
         keys = nil
         // The tasks that are still in it have ended.
-        tasks = EffectTasks()
+        _ = tasks.removeAll()
     }
 
     /// Disconnects the subscribers, because the session in the journal is another one, or none. They

@@ -59,7 +59,7 @@ package final class Session {
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
     var streams = SessionStreams()
-    var tasks = EffectTasks()
+    var tasks: EffectTasks
     var waits = SettledWaits()
     var attempt = Attempt()
     /// Empty unless an action is being received.
@@ -83,6 +83,7 @@ package final class Session {
         self.table = table
         self.records = table.records
         self.keepsRecords = table.journal.keepsRecords
+        self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.key = SessionKey(session: id.text, generation: generation.text)
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
         try restore(saved, isNew: isNew)
@@ -216,7 +217,9 @@ package final class Session {
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         meters.mutation.unchargedBytes = post.body.count
         meters.state.addReceived(post.body.count)
-        beginWork(.action, machine.lastAction + 1)
+        let first = machine.lastAction + 1
+        arrival.posted = (post.body, first)
+        beginWork(.action, first)
         defer {
             endWork()
             arrival = Arrival()

@@ -26,6 +26,9 @@ package struct SessionLimits: Sendable {
     /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
+    /// The time of a turn from which it is reported; default: never.
+    package var slowTurnNanoseconds = Int64.max
+
     /// Bytes of a state's JSON; an action that would exceed it is refused.
     package var stateBytes: Int
 

@@ -12,6 +12,10 @@ package protocol SessionOutput: AnyObject {
     /// Closes the connection of a subscriber that has got everything, because the session has ended.
     func finish(_ subscriber: Subscriber)
 
+    /// Reads the clock again: a call of a reactor's code took so long that the time of this pass is
+    /// no longer the present one.
+    func timeHasPassed()
+
     /// Logs a failure for the operator.
     func report(_ failure: SessionFailure, of session: Session)
 }
@@ -26,6 +30,8 @@ package enum SessionFailure {
     case unnamedActivity(String)
     /// A value was dropped because its effect had ended or was cancelled.
     case dropped(_ what: String)
+    /// A turn took longer than ``SessionLimits/slowTurnNanoseconds``.
+    case slow(Turn, actionCase: String?)
     /// The commit of a step failed; the step was rolled back.
     case commitFailed(String)
     /// The session's data in the journal cannot be read, or today's code cannot use them.

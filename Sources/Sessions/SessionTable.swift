@@ -13,15 +13,14 @@ package final class SessionTable {
     var operations = PendingOperations()
     var reopenings = SourceReopenings()
     let eviction = Eviction()
-    /// Counts subscribers as they come and leave: `/metrics` reads the count, and must not examine
-    /// every stream.
     let subscribers = SubscriberTally()
     /// The large state that was read last.
     var shown: ShownState?
     let buffers = EncodingBuffers()
     let records = RecordWriter()
     /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
-    let crashSlot: CrashSlot
+    let turns: TurnMeter
+    let effects = EffectTally()
     let commits: CommitPipeline
     /// Reads of the journal by streams.
     let background: BackgroundQueue
@@ -35,7 +34,7 @@ package final class SessionTable {
         self.limits = limits
         self.services = services
         absent = AbsentSessions(registrations)
-        crashSlot = journal.takeCrashSlot()
+        turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
         background = BackgroundQueue { _ = hop { $0.background.run() } }

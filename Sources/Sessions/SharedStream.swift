@@ -30,7 +30,7 @@ final class SharedStream {
     private var snapshot: (number: UInt64, block: [UInt8])?
     private(set) var subscribers: [Subscriber] = []
     /// The tally of the loop.
-    private let tally: SubscriberTally
+    let tally: SubscriberTally
     /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
 
@@ -50,7 +50,7 @@ final class SharedStream {
     func add(_ subscriber: Subscriber) {
         subscriber.index = subscribers.count
         subscribers.append(subscriber)
-        tally.count += 1
+        tally.add(subscriber)
     }
 
     func remove(_ subscriber: Subscriber) {
@@ -59,7 +59,7 @@ final class SharedStream {
         subscribers.swapAt(index, subscribers.count - 1)
         subscribers[index].index = index
         subscribers.removeLast()
-        tally.count -= 1
+        tally.remove(subscriber)
     }
 
     /// The offset of the first event after `position`.

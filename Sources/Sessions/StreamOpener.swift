@@ -48,6 +48,7 @@ struct StreamOpener {
             case .success(let position): after = position
             case .failure(let reason):
                 wantsSnapshot = true
+                session.table.subscribers.countReset(reason)
                 opening.block = EventFramer.resetBlock(reason, present)
             }
         }
@@ -69,6 +70,7 @@ struct StreamOpener {
     private func openAnew(_ request: SubscriptionRequest) {
         let (stream, position) = presentStream(request.selection)
         var opening = StreamOpening(isChunked: request.selection.isChunked)
+        session.table.subscribers.countReset(.trimmed)
         opening.block = EventFramer.resetBlock(.trimmed, position)
         let subscriber = Subscriber(
             id: request.token, session: session, stream: stream,
@@ -157,6 +159,7 @@ struct StreamOpener {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(session.generation, stream.framedThrough)
+        stream.tally.countReset(.trimmed)
         opening.block = EventFramer.resetBlock(.trimmed, position)
         guard stream.selection.hasSnapshot else { return opening }
         opening.snapshot = stream.snapshotBlock(at: position.number) {

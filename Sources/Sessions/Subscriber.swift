@@ -32,6 +32,8 @@ package final class Subscriber {
     private var unsent: ArraySlice<UInt8> = []
     /// The index in `stream.subscribers`.
     var index = 0
+    /// The index in the loop's ``SubscriberTally``.
+    var tallyIndex = 0
 
     /// Whether the response's body is chunked.
     package var isChunked: Bool { stream.selection.isChunked }
@@ -52,6 +54,19 @@ package final class Subscriber {
     var isAtRest: Bool { hasAll && !isBlocked && unsent.isEmpty }
 
     var isLive: Bool { if case .live = state { true } else { false } }
+
+    /// Adds the subscriber to the numbers of its loop.
+    func count(in readers: inout SessionCounts.Readers) {
+        readers.all += 1
+        if isBlocked { readers.stalled += 1 }
+        switch state {
+        case .live(let offset), .draining(let offset):
+            readers.lagBytes = max(readers.lagBytes, stream.end - offset + unsent.count)
+        case .catchingUp: readers.catchingUp += 1
+        case .behind: readers.behind += 1
+        case .ended: break
+        }
+    }
 
     // MARK: The connection
 
@@ -186,6 +201,7 @@ package final class Subscriber {
         if let ending = stream.ending {
             state = .draining(ending.offset)
             var opening = StreamOpening(isChunked: isChunked)
+            stream.tally.countReset(.trimmed)
             opening.block = EventFramer.resetBlock(.trimmed, ending.position)
             return send(opening)
         }

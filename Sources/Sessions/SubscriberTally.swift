@@ -1,5 +1,33 @@
-/// The number of subscribers of one loop. A subscriber of an ended session counts until its
-/// connection is closed.
+/// The subscribers of one loop. A subscriber of an ended session counts until its connection is
+/// closed.
+///
+/// Why a list: `/metrics` reads it, and must not examine every session.
 final class SubscriberTally {
-    var count = 0
+    private var all: [Subscriber] = []
+    /// Streams that could not continue at their position.
+    private(set) var resets: [ResetReason: UInt64] = [:]
+
+    var count: Int { all.count }
+
+    func add(_ subscriber: Subscriber) {
+        subscriber.tallyIndex = all.count
+        all.append(subscriber)
+    }
+
+    /// - Precondition: the subscriber was added, and not removed since.
+    func remove(_ subscriber: Subscriber) {
+        let index = subscriber.tallyIndex
+        all.swapAt(index, all.count - 1)
+        all[index].tallyIndex = index
+        all.removeLast()
+    }
+
+    func countReset(_ reason: ResetReason) { resets[reason, default: 0] += 1 }
+
+    /// The present states of all subscribers.
+    var readers: SessionCounts.Readers {
+        var readers = SessionCounts.Readers()
+        for subscriber in all { subscriber.count(in: &readers) }
+        return readers
+    }
 }

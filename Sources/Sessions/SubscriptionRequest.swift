@@ -40,7 +40,7 @@ package struct SubscriptionRequest {
 }
 
 /// Why a stream cannot continue at a position; the `reason` of a `reset` event.
-package enum ResetReason: String, Error, Sendable {
+package enum ResetReason: String, Error, Sendable, CaseIterable {
     /// Events after the position are no longer kept.
     case trimmed
     /// The position belongs to an earlier session of the same id, or to another session.

@@ -65,7 +65,8 @@ package final class ConnectionTable {
     /// Whether the id names a connection that the handler may still use.
     package func isOpen(_ connection: ConnectionID) -> Bool { usable(connection) != nil }
 
-    func readClocks() { roundBegin = ClockReading() }
+    /// Reads the clocks: at the beginning of a pass, and after work that took long.
+    package func readClocks() { roundBegin = ClockReading() }
 
     // MARK: Slots
 

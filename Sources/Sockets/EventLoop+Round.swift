@@ -14,11 +14,19 @@ extension EventLoop {
         table.isInRound = true
         table.isRoundYielded = false
         var passes = 0
-        repeat {
+        table.readClocks()
+        while true {
             passes += 1
-            table.readClocks()
+            let began = table.now
             pass(handler)
-        } while closeRound(handler) && passes < Self.passLimit && !table.isRoundYielded
+            let hadWork = isRoundOpen
+            guard closeRound(handler) else { break }
+            table.readClocks()
+            if hadWork {
+                handler.passEnded(nanoseconds: table.now.nanoseconds - began.nanoseconds)
+            }
+            guard passes < Self.passLimit, !table.isRoundYielded else { break }
+        }
         table.isInRound = false
         // Remaining events cause a wake-up; connections that continue do not.
         if !table.ready.isEmpty { scheduleRound() }

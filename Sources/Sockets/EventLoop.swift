@@ -52,6 +52,9 @@ package actor EventLoop<Handler: LoopHandler> {
     /// The number of connections that the loop holds or is about to get; from any thread.
     package nonisolated var connections: Int { load.connections }
 
+    /// The number of jobs that wait in the inbox; from any thread.
+    package nonisolated var waitingJobs: Int { inbox.count }
+
     /// Makes a loop that runs at once.
     ///
     /// - Parameters:

@@ -32,9 +32,17 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     /// A timer of the loop has passed, by up to 150 ms; it is cleared.
     func timerReached(_ token: UInt64)
 
+    /// A pass with callbacks has taken this time, its `roundEnded` included: meanwhile, everything
+    /// else waited. The default has no effect.
+    func passEnded(nanoseconds: Int64)
+
     /// Called once per round, after all of its events, jobs and timers: the place to flush. Sends,
     /// closes and jobs made here are permitted; their events come in the next round.
     func roundEnded()
+}
+
+extension LoopHandler {
+    package func passEnded(nanoseconds: Int64) {}
 }
 
 /// The reason why a connection ended that the handler did not close.

@@ -60,6 +60,8 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         state.withLock { swap(&$0.items, &items) }
     }
 
+    var count: Int { state.withLock { $0.items.count } }
+
     func close() {
         state.withLock { $0.isClosed = true }
     }

@@ -13,6 +13,8 @@ package struct JournalMetrics: Sendable, Equatable {
     package private(set) var seconds = 0.0
     /// Batches in those commits: a batch is the result of one round of a loop.
     package private(set) var batches: UInt64 = 0
+    /// The number of batches in each commit.
+    package private(set) var sizes = SizeHistogram()
     /// Batches that were not committed.
     package private(set) var failures: UInt64 = 0
     /// Batches that wait for the end of the commit under way.
@@ -31,6 +33,7 @@ package struct JournalMetrics: Sendable, Equatable {
         commits[place] += 1
         seconds += time
         batches += UInt64(count)
+        sizes.record(count)
     }
 
     package mutating func recordFailure(of count: Int) { failures += UInt64(count) }

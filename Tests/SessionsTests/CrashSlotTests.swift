@@ -48,7 +48,7 @@ struct CrashSlotTests {
             try Registration(name: "part", activities: [], examples: [], makePart: { Part() }))
         try rig.act(#"{"type":"forward"}"#, on: part)
         await rig.work { parent.version == 1 }
-        #expect(!rig.table.crashSlot.isBusy)
+        #expect(!rig.table.turns.slot.isBusy)
     }
 
     @Test func `a new session has its sources' present values, and is made`() throws {
@@ -57,6 +57,6 @@ struct CrashSlotTests {
         let rig = Rig(topics: topics)
         let session = try rig.create("s", try whole(hasSource: true))
         #expect(session.version == 1)
-        #expect(!rig.table.crashSlot.isBusy)
+        #expect(!rig.table.turns.slot.isBusy)
     }
 }

@@ -195,6 +195,12 @@ public struct Configuration: Sendable, Equatable {
     public var historyAge: Duration = Setting.time(
         "history-age", default: .seconds(604_800), "how long the journal's file keeps records")
 
+    /// The time of one call of a reactor's code on an event loop from which it is logged and
+    /// counted; meanwhile, all sessions and connections of the loop wait. Default 100 ms. It is
+    /// measured to a tick of the kernel's coarse clock, 1 to 10 ms.
+    public var slowTurn: Duration = Setting.time(
+        "slow-turn", default: .milliseconds(100), "time of a reactor's call that is logged as slow")
+
     /// The time after which an unused session is evicted from memory, if the journal keeps records;
     /// the next request loads it again. Default 5 min.
     public var sessionIdle: Duration = Setting.time(

@@ -24,6 +24,7 @@ struct StormSettings {
         ("history-records", ["60", "10", "1000", "100000"]),
         ("history-bytes", ["65536", "1048576"]),
         ("history-age", ["168h", "1s"]),
+        ("slow-turn", ["100ms", "1ms"]),
         ("session-idle", ["400ms", "100ms", "5m"]),
         ("heartbeat", ["200ms", "20ms", "15s"]),
         ("connection-age", ["1s", "200ms", "10m"]),

@@ -52,6 +52,7 @@ extension Rig {
         output.failures.map { note in
             switch note {
             case .failed(let place, let error): "failed \(place) \(error)"
+            case .slow(let turn, _): "slow \(turn.action)"
             case .unencodable(let what, _): "unencodable \(what)"
             case .unnamedActivity(let text): "unnamedActivity \(text)"
             case .dropped(let what): "dropped \(what)"

@@ -49,6 +49,8 @@ final class RecordingOutput: SessionOutput {
         subscribers[subscriber.id] = nil
     }
 
+    func timeHasPassed() {}
+
     func report(_ failure: SessionFailure, of session: Session) {
         failures.append(failure)
     }

@@ -6,7 +6,7 @@ import Storage
 extension WholeLife {
     func checkCounts() {
         let sessions = Array(rig.table.sessions.all)
-        if rig.table.crashSlot.isBusy { blame("a session is named as the one at work") }
+        if rig.table.turns.slot.isBusy { blame("a session is named as the one at work") }
         let awake = sessions.filter { !$0.isAsleep }
         if rig.table.awakeCount != awake.count {
             blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")

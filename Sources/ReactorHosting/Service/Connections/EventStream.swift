@@ -58,7 +58,7 @@ final class EventStream {
         // No request follows.
         connection.repeatedHead = RepeatedHead()
         loop.counters.streamsOpened += 1
-        loop.counters.count(status: 200)
+        loop.countResponse(to: request, status: 200)
         loop.schedule.count(opening.snapshot.count)
         // The head follows the responses of the same turn, and unsent ones.
         connection.inTurn {

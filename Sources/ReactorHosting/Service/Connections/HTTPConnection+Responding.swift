@@ -24,8 +24,9 @@ extension HTTPConnection {
         loop.schedule.count(response.workBytes)
         output.charge(response.workBytes)
         response.encode(for: request, closes: closes, loop, to: &output)
+        if let code = response.problemCode { loop.counters.refusals.count(code) }
         if case .endedStream = response.body, !request.isHead {
-            loop.counters.count(status: response.status)
+            loop.countResponse(to: request, status: response.status)
             state = .closing
             return
         }
@@ -88,7 +89,7 @@ extension HTTPConnection {
         // The idle time is measured from the response, even if the response is late. (While
         // responses are unsent the connection waits for the peer to accept them.)
         if !hasUnsent { lastProgress = loop.now }
-        loop.counters.count(status: status)
+        loop.countResponse(to: request, status: status)
         logRequest(request, status: status, code: code)
     }
 

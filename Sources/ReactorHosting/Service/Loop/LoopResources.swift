@@ -84,15 +84,29 @@ final class LoopResources {
 
     /// The counters with the current gauges.
     var presentCounters: Counters {
-        var present = counters
-        present.sessions = sessions.awakeCount
-        present.subscribers = sessions.subscriberCount
-        present.connections = table.count
-        return present
+        var counters = counters
+        counters.present = PresentCounts(
+            connections: table.count, postponed: schedule.postponedCount,
+            inbox: peers.waitingJobs(on: index),
+            sessions: sessions.counts)
+        return counters
+    }
+
+    /// Counts a response: at the time at which it is due, which may be before it is sent.
+    func countResponse(to request: RequestContext, status: Int) {
+        counters.responses.record(
+            request.route, status,
+            nanoseconds: now.nanoseconds &- request.since.nanoseconds)
     }
 }
 
 extension Duration {
+    /// Whole nanoseconds; as many as fit for a longer time.
+    var nanoseconds: Int64 {
+        let (seconds, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooLong ? .max : seconds &+ components.attoseconds / 1_000_000_000
+    }
+
     /// Whole milliseconds, rounded down.
     var milliseconds: Int64 {
         components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000

@@ -35,6 +35,8 @@ final class Peers: Sendable {
         }
     }
 
+    func waitingJobs(on index: Int) -> Int { loop(index).waitingJobs }
+
     private func loop(_ index: Int) -> EventLoop<ServerLoop> {
         loops.withLock { $0[index] }
     }

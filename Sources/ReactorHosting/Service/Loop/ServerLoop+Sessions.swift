@@ -22,6 +22,8 @@ extension ServerLoop: SessionOutput {
         connection(ConnectionID(subscriber.id))?.stream?.finish(subscriber)
     }
 
+    func timeHasPassed() { resources.table.readClocks() }
+
     func report(_ failure: SessionFailure, of session: Session) {
         let metadata: Logger.Metadata = [
             "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
@@ -29,7 +31,7 @@ extension ServerLoop: SessionOutput {
         let logger = resources.service.logger
         switch failure {
         case .failed(let place, let error):
-            resources.counters.failures += 1
+            resources.counters.failures.count(session.registration.name)
             logger.warning("\(place) failed: \(error)", metadata: metadata)
         case .unencodable(let what, let error):
             logger.error("\(what) cannot be encoded as JSON: \(error)", metadata: metadata)
@@ -42,9 +44,26 @@ extension ServerLoop: SessionOutput {
             logger.debug("dropped \(what) of an ended effect", metadata: metadata)
         case .unreadable(let what):
             logger.error("stored data cannot be read: \(what)", metadata: metadata)
+        case .slow(let turn, let actionCase): report(turn, actionCase, session)
         case .commitFailed(let detail):
             logger.error("a commit failed, nothing was applied: \(detail)", metadata: metadata)
         }
+    }
+}
+
+extension ServerLoop {
+    /// Logs a turn that occupied the loop for longer than `--slow-turn`.
+    private func report(_ turn: Turn, _ actionCase: String?, _ session: Session) {
+        resources.counters.slowTurns.count(session.registration.name)
+        var metadata: Logger.Metadata = [
+            "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
+            "work": "\(turn.work)",
+            "duration_ms": .stringConvertible(
+                LogMilliseconds(Duration.nanoseconds(turn.nanoseconds))),
+        ]
+        if turn.action > 0 { metadata["action"] = .stringConvertible(turn.action) }
+        if let actionCase { metadata["case"] = "\(actionCase)" }
+        resources.service.logger.warning("slow turn", metadata: metadata)
     }
 }
 

@@ -124,6 +124,10 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { _ in }
     }
 
+    func passEnded(nanoseconds: Int64) {
+        resources.counters.passes.record(nanoseconds: nanoseconds)
+    }
+
     /// Begins the drain in a job, after the requests that have arrived are read: before that, it is
     /// unknown which connections are idle.
     func beginDraining() {
@@ -170,5 +174,6 @@ extension SessionLimits {
                 records: configuration.keptRecords, bytes: configuration.keptBytes),
             stateBytes: configuration.stateLimitBytes,
             snapshotBytes: configuration.historyBytes / 8)
+        slowTurnNanoseconds = configuration.slowTurn.nanoseconds
     }
 }

@@ -23,6 +23,9 @@ final class WorkSchedule {
     /// Whether the current round has used up its budget.
     var isRoundUsedUp: Bool { madeBytes - madeBytesBefore >= Self.roundBytes }
 
+    /// The number of connections that wait for a turn.
+    var postponedCount: Int { postponed.count(.light) + postponed.count(.heavy) }
+
     var isEmpty: Bool { resumable.isEmpty && postponed.isEmpty }
 
     func count(_ bytes: Int) { madeBytes += bytes }

@@ -25,6 +25,11 @@ struct Response {
     /// turn.
     var discardedBytes = 0
 
+    /// The code of the problem in the body or in the stream, for the metrics.
+    var problemCode: String? {
+        if case .endedStream(let problem) = body { problem.code } else { code }
+    }
+
     static func json(
         _ status: Int, _ body: [UInt8], fields: [(String, String)] = []
     ) -> Response {

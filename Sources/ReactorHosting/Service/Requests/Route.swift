@@ -10,6 +10,8 @@ package final class Route: Sendable {
     /// The grant that a client needs, if the server authenticates its clients.
     package let access: Access
     let endpoint: Endpoint
+    /// The index in ``table``, for counters.
+    let index: Int
 
     /// The grant that a route requires (``Grants``).
     package enum Access: Sendable, Equatable {
@@ -32,7 +34,7 @@ package final class Route: Sendable {
     ///
     /// Design: the router checks the paths in this order, so the path with the most requests is the
     /// first one.
-    package static let table: [Route] = [
+    package static let table: [Route] = numbered([
         Route("POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self),
         Route("GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self),
         Route(
@@ -64,7 +66,7 @@ package final class Route: Sendable {
         Route("GET", "/readyz", "readyz", .open, Readiness.self),
         Route("GET", "/metrics", "metrics", .verb(.admin), ReadMetrics.self),
         Route("GET", "/openapi.yaml", "openapi", .open, ReadSpecification.self),
-    ]
+    ])
 
     private init(
         _ method: String, _ path: String, _ operationID: String, _ access: Access,
@@ -75,6 +77,7 @@ package final class Route: Sendable {
         self.operationID = operationID
         self.access = access
         self.endpoint = .service(endpoint)
+        index = 0
     }
 
     private init(
@@ -86,6 +89,20 @@ package final class Route: Sendable {
         self.operationID = operationID
         self.access = access
         self.endpoint = .session(endpoint)
+        index = 0
+    }
+
+    private init(_ route: Route, index: Int) {
+        method = route.method
+        path = route.path
+        operationID = route.operationID
+        access = route.access
+        endpoint = route.endpoint
+        self.index = index
+    }
+
+    private static func numbered(_ routes: [Route]) -> [Route] {
+        routes.enumerated().map { Route($1, index: $0) }
     }
 
     /// Whether the loop that owns the session in the path serves it.

@@ -1,0 +1,68 @@
+internal import Sessions
+internal import Storage
+
+/// The present numbers of one loop, and the counters of its sessions, at the time of a scrape.
+struct PresentCounts: Sendable {
+    var connections = 0
+    /// Connections with requests that wait for a turn.
+    var postponed = 0
+    /// Jobs of other threads that wait for the loop.
+    var inbox = 0
+    var sessions = SessionCounts()
+
+    mutating func add(_ other: PresentCounts) {
+        connections += other.connections
+        postponed += other.postponed
+        inbox += other.inbox
+        sessions.add(other.sessions)
+    }
+
+    func writeGauges(to text: inout PrometheusWriter) {
+        text.gauge("sessions", "Sessions in memory.", sessions.awake)
+        text.gauge(
+            "sessions_asleep", "Sessions of which only the subscribers are in memory.",
+            sessions.asleep)
+        text.gauge("subscribers", "Open event streams.", sessions.readers.all)
+        text.gauge(
+            "subscribers_stalled", "Subscribers whose connection accepts no bytes now.",
+            sessions.readers.stalled)
+        text.gauge(
+            "subscribers_catching_up", "Subscribers that read the journal.",
+            sessions.readers.catchingUp)
+        text.gauge(
+            "subscribers_behind",
+            "Subscribers that are further behind than the events in memory.",
+            sessions.readers.behind)
+        text.gauge(
+            "subscriber_lag_max_bytes",
+            "The most bytes of events in memory that a subscriber has not got.",
+            sessions.readers.lagBytes)
+        text.gauge("connections", "Open connections.", connections)
+        text.gauge(
+            "connections_postponed", "Connections with a request that waits for a turn.", postponed)
+        text.gauge("loop_inbox_jobs", "Jobs of other threads that wait for a loop.", inbox)
+        text.gauge(
+            "replies_waiting", "Replies that wait for the journal.", sessions.waitingReplies)
+        text.gauge(
+            "uncommitted_bytes", "Bytes of posted bodies that wait for the journal.",
+            sessions.uncommittedBytes)
+        text.gauge(
+            "reads_waiting", "Reads of the journal by streams that wait for a turn.",
+            sessions.waitingReads)
+        text.gauges(
+            "effects_running", "Running steps of effects, by reactor.", "reactor",
+            sessions.runningEffects.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    }
+
+    func writeHistograms(to text: inout PrometheusWriter) {
+        text.counters(
+            "resets", "Streams that could not continue at their position, by reason.", "reason",
+            ResetReason.allCases.map { ($0.rawValue, sessions.resets[$0, default: 0]) })
+        text.histogram(
+            "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",
+            sessions.turns)
+        text.histogram(
+            "batch_steps", "Sessions with decisions in a batch that a loop submits.",
+            sessions.batches)
+    }
+}

@@ -1,0 +1,75 @@
+package import Storage
+
+/// The present numbers of a table, and its counters since it began, for monitoring.
+package struct SessionCounts: Sendable {
+    /// Subscribers of all sessions.
+    package struct Readers: Sendable {
+        package var all = 0
+        /// The connection accepts no bytes now.
+        package var stalled = 0
+        package var catchingUp = 0
+        package var behind = 0
+        /// The most bytes of a stream that a subscriber has not got. The events that only the
+        /// journal has do not count: nobody knows their size.
+        package var lagBytes = 0
+    }
+
+    /// Sessions whose state is in memory.
+    package var awake = 0
+    /// Sessions of which only the subscribers are in memory.
+    package var asleep = 0
+    package var readers = Readers()
+    package var waitingReplies = 0
+    package var uncommittedBytes = 0
+    package var waitingReads = 0
+    /// Running steps of effects, by reactor.
+    package var runningEffects: [String: Int] = [:]
+    package var resets: [ResetReason: UInt64] = [:]
+    /// Calls of reactors' code.
+    package var turns = TimeHistogram()
+    /// Steps in each batch.
+    package var batches = SizeHistogram()
+
+    package init() {}
+
+    package mutating func add(_ other: SessionCounts) {
+        awake += other.awake
+        asleep += other.asleep
+        readers.add(other.readers)
+        waitingReplies += other.waitingReplies
+        uncommittedBytes += other.uncommittedBytes
+        waitingReads += other.waitingReads
+        runningEffects.merge(other.runningEffects) { $0 + $1 }
+        resets.merge(other.resets) { $0 + $1 }
+        turns.add(other.turns)
+        batches.add(other.batches)
+    }
+}
+
+extension SessionCounts.Readers {
+    fileprivate mutating func add(_ other: Self) {
+        all += other.all
+        stalled += other.stalled
+        catchingUp += other.catchingUp
+        behind += other.behind
+        lagBytes = max(lagBytes, other.lagBytes)
+    }
+}
+
+extension SessionTable {
+    /// Counts now. It examines every subscriber, about 10 ns each, and no session.
+    package var counts: SessionCounts {
+        var counts = SessionCounts()
+        counts.awake = awakeCount
+        counts.asleep = count - awakeCount
+        counts.readers = subscribers.readers
+        counts.resets = subscribers.resets
+        counts.waitingReplies = commits.waitingReplies
+        counts.uncommittedBytes = commits.waitingBytes
+        counts.batches = commits.sizes
+        counts.waitingReads = background.count
+        counts.runningEffects = effects.running
+        counts.turns = turns.times
+        return counts
+    }
+}

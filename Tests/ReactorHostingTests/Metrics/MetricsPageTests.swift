@@ -1,0 +1,108 @@
+import Foundation
+import Sessions
+import Sockets
+import Storage
+import Testing
+
+@testable import ReactorHosting
+
+@Suite("Metrics — the page, its documentation and its dashboard", .timeLimit(.minutes(5)))
+struct MetricsPageTests {
+    /// A page on which every label has a value.
+    private static func fullPage() throws -> PrometheusPage {
+        var counters = Counters()
+        for route in Route.table.map(Optional.some) + [nil] {
+            for status in ResponseCounts.statuses + [299] {
+                counters.responses.record(route, status, nanoseconds: 3_000_000)
+            }
+        }
+        counters.refusals.count("too_busy")
+        counters.failures.count("alerts")
+        counters.slowTurns.count("alerts")
+        counters.passes.record(nanoseconds: 20_000_000_000)
+        counters.present.sessions.runningEffects["alerts"] = 2
+        counters.present.sessions.batches.record(3)
+        counters.present.sessions.turns.record(nanoseconds: -1)
+        var journal = JournalMetrics()
+        journal.recordCommit(of: 5, .milliseconds(3))
+        return try PrometheusPage(
+            ReadMetrics.page([counters, Counters()], journal, ConnectionGate()))
+    }
+
+    @Test func `a full page obeys the format, and so does an empty one`() throws {
+        let page = try Self.fullPage()
+        #expect(page.value("reactor_resets_total", [("reason", "trimmed")]) == 0)
+        #expect(page.value("reactor_effects_running", [("reactor", "alerts")]) == 2)
+        #expect(page.value("reactor_turn_seconds_bucket", [("le", "0.0005")]) == 1)
+        #expect(page.value("reactor_loop_pass_seconds_bucket", [("le", "10.0")]) == 0)
+        #expect(page.value("reactor_loop_pass_seconds_sum") == 20)
+        #expect(page.value("reactor_batch_steps_bucket", [("le", "2")]) == 0)
+        #expect(page.value("reactor_batch_steps_bucket", [("le", "4")]) == 1)
+        #expect(page.value("reactor_journal_commit_batches_sum") == 5)
+        let empty = try PrometheusPage(
+            ReadMetrics.page([Counters()], JournalMetrics(), ConnectionGate()))
+        #expect(empty.names == page.names)
+    }
+
+    @Test func `responses are counted by route and status`() throws {
+        let page = try Self.fullPage()
+        for route in Route.table.map(\.operationID) + ["none"] {
+            for status in ResponseCounts.statuses.map({ "\($0)" }) + ["other"] {
+                let labels = [(name: "route", value: route), ("status", status)]
+                #expect(page.value("reactor_responses_total", labels) == 1, "\(route) \(status)")
+            }
+            let labels = [(name: "route", value: route)]
+            let count = Double(ResponseCounts.statuses.count + 1)
+            #expect(page.value("reactor_response_seconds_count", labels) == count)
+        }
+    }
+
+    @Test func `every status of the specification and of a problem has a count of its own`() {
+        let text = specification()
+        let declared = text.matches(of: /\n {8}'(\d{3})':/).compactMap { Int($0.1) }
+        #expect(declared.count > 100)
+        #expect(Set(declared).subtracting(ResponseCounts.statuses) == [])
+    }
+
+    @Test(arguments: [
+        "reactor_a 1\n", "# HELP reactor_a A.\nreactor_a 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_b 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a counter\n",
+        "# HELP reactor_a_total A.\n# TYPE reactor_a_total gauge\n",
+        "# HELP reactor_a_ms A.\n# TYPE reactor_a_ms gauge\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a 1\nreactor_a 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a{x=\"1\",x=\"2\"} 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a{x=1} 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a one\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a 1",
+        "# HELP reactor_a A.\n# TYPE reactor_a histogram\nreactor_a_bucket{le=\"1\"} 1\n",
+        "# HELP reactor_a A.\n# TYPE reactor_a histogram\nreactor_a_bucket{le=\"1\"} 2\n"
+            + "reactor_a_bucket{le=\"+Inf\"} 1\nreactor_a_sum 1\nreactor_a_count 1\n",
+    ])
+    func `the reader of these tests refuses a page that breaks a rule`(page: String) {
+        #expect(throws: PrometheusPage.Fault.self) { try PrometheusPage(page) }
+    }
+
+    // MARK: The documentation
+
+    private static let catalog = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../Sources/ReactorHosting/ReactorHosting.docc").standardizedFileURL
+
+    private func specification() -> String {
+        let root = Self.catalog.appending(path: "../../../openapi.yaml").standardizedFileURL
+        return (try? String(contentsOf: root, encoding: .utf8)) ?? ""
+    }
+
+    private static func guide() throws -> String {
+        try String(contentsOf: catalog.appending(path: "Monitoring.md"), encoding: .utf8)
+    }
+
+    @Test func `the guide explains each metric with its type, and no other`() throws {
+        var rows: [String: String] = [:]
+        for row in try Self.guide().matches(of: /\n\| `(reactor_\w+)` \| (\w+) \| [^|\n]+ \|/) {
+            #expect(rows.updateValue(String(row.2), forKey: String(row.1)) == nil, "\(row.1) again")
+        }
+        let kinds = try Self.fullPage().metrics.map { ($0.name, $0.kind) }
+        #expect(rows == Dictionary(uniqueKeysWithValues: kinds))
+    }
+}
