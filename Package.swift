@@ -183,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "ReactorHostingTests",
             dependencies: [
-                "ReactorHosting", "Specification", "Wire", "Sockets", "JSONCoding", "Sessions", "Storage",
+                "ReactorHosting", "Specification", "Wire", "Sockets", "JSONCoding", "Sessions",
+                "Storage",
                 "Reactors", "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -110,6 +110,25 @@ void crash_begin(struct crash_slot *slot, uint64_t work, uint64_t action) {
 
 void crash_end(struct crash_slot *slot) { __atomic_store_n(&slot->work, 0, __ATOMIC_RELEASE); }
 
+// MARK: On other threads
+
+int crash_read(const struct crash_slot *slot, struct crash_slot *copy) {
+    uint64_t head = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
+    uint64_t work = __atomic_load_n(&slot->work, __ATOMIC_ACQUIRE);
+    uint64_t count = __atomic_load_n(&slot->count, __ATOMIC_ACQUIRE);
+    if (!work || !head) return 0;
+    // Word by word: the loop may be writing, and the copy is then dropped.
+    const uint64_t *from = (const uint64_t *)slot;
+    uint64_t *to = (uint64_t *)copy;
+    for (size_t i = 0; i < sizeof *slot / sizeof *from; i++)
+        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return copy->head == head && copy->tail == head && copy->work == work && copy->count == count
+        && __atomic_load_n(&slot->head, __ATOMIC_RELAXED) == head
+        && __atomic_load_n(&slot->work, __ATOMIC_RELAXED) == work
+        && __atomic_load_n(&slot->count, __ATOMIC_RELAXED) == count;
+}
+
 // MARK: Writing
 
 /// Async-signal-safe.

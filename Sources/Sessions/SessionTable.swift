@@ -43,6 +43,9 @@ package final class SessionTable {
     /// Milliseconds since 1970 (UTC).
     var time: Int64 { services.now() }
 
+    /// The call of a reactor's code that is under way, for other threads.
+    package var presentWork: CrashSlotReader { turns.slot.reader }
+
     // MARK: Counts
 
     package var count: Int { sessions.count }

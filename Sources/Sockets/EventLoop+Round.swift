@@ -18,6 +18,7 @@ extension EventLoop {
         while true {
             passes += 1
             let began = table.now
+            self.passes.begin(began)
             pass(handler)
             let hadWork = isRoundOpen
             guard closeRound(handler) else { break }
@@ -31,6 +32,7 @@ extension EventLoop {
         // Remaining events cause a wake-up; connections that continue do not.
         if !table.ready.isEmpty { scheduleRound() }
         armTimer()
+        self.passes.end()
     }
 
     /// Lets the handler flush, if it was called. Returns true if there may be more work.
@@ -135,8 +137,10 @@ extension EventLoop {
         // Events on the queue behind this one belong to the same round: it ends after them.
         table.isInRound = true
         if !isRoundScheduled { table.readClocks() }
+        passes.begin(table.now)
         table.record(event)
         serve(event.id, handler)
+        passes.end()
         table.isInRound = false
         scheduleRound()
     }

@@ -24,6 +24,8 @@ package actor EventLoop<Handler: LoopHandler> {
 
     nonisolated let inbox = LoopInbox<Handler>()
     nonisolated let load = LoopLoad()
+    /// The beginning of the present pass, for other threads.
+    package nonisolated let passes = PassClock()
 
     let table: ConnectionTable
     let readBuffer: ReadBuffer

@@ -37,7 +37,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     }
 
     /// Reads the clock (no system call on Linux: the vDSO provides it).
-    static func read() -> LoopInstant {
+    package static func read() -> LoopInstant {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return LoopInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))

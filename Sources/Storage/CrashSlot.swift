@@ -65,6 +65,9 @@ internal import CCrash
     /// Records the end of the call.
     package func end() { unsafe crash_end(slot) }
 
+    /// Reads the slot on other threads.
+    package var reader: CrashSlotReader { unsafe CrashSlotReader(slot, of: self) }
+
     /// Whether a call has begun and not ended.
     package var isBusy: Bool { unsafe slot.pointee.work != 0 }
 }

@@ -16,6 +16,7 @@ enum Main {
                 Hosted("held") { Held() },
                 Hosted("failing") { Failing() },
                 Hosted("trapping") { Trapping() },
+                Hosted("blocking") { Blocking() },
                 Hosted("feed") { Feed() },
                 Hosted("profile") { Profile() },
                 Hosted("member") { Profile(topic: Topic("member", remembers: true)) },

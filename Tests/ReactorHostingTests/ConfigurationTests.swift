@@ -30,7 +30,7 @@ struct ConfigurationTests {
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
-            "keep-bytes": "9", "session-idle": "17s", "slow-turn": "20s",
+            "keep-bytes": "9", "session-idle": "17s", "slow-turn": "20s", "stuck-limit": "21s",
             "history-records": "18", "history-bytes": "70000", "history-age": "19s",
             "heartbeat": "10s",
             "connection-age": "11s",
@@ -64,7 +64,7 @@ struct ConfigurationTests {
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
         expected.sessionIdle = .seconds(17)
-        expected.slowTurn = .seconds(20)
+        (expected.slowTurn, expected.stuckLimit) = (.seconds(20), .seconds(21))
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
         expected.historyBytes = 70_000

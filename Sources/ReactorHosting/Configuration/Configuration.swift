@@ -201,6 +201,11 @@ public struct Configuration: Sendable, Equatable {
     public var slowTurn: Duration = Setting.time(
         "slow-turn", default: .milliseconds(100), "time of a reactor's call that is logged as slow")
 
+    /// The time of one pass of an event loop from which the loop is stuck: `/readyz` responds with
+    /// 503, and the log names the reactor, the session and the action. Default 10 s.
+    public var stuckLimit: Duration = Setting.time(
+        "stuck-limit", default: .seconds(10), "time of a loop's pass from which it is stuck")
+
     /// The time after which an unused session is evicted from memory, if the journal keeps records;
     /// the next request loads it again. Default 5 min.
     public var sessionIdle: Duration = Setting.time(

@@ -144,6 +144,7 @@ struct RunningServer {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
         peers.introduce(loops)
+        service.watch.start()
     }
 
     static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
@@ -281,6 +282,7 @@ struct RunningServer {
         }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
+        service.watch.stop()
         await service.journal.close()
     }
 }

@@ -87,7 +87,11 @@ internal import Synchronization
 
     /// Nil if there was no work or the record is invalid.
     private static func interrupted(_ bytes: ArraySlice<UInt8>) -> InterruptedWork? {
-        let slot = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) }
+        work(in: unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) })
+    }
+
+    /// Nil if the slot has no work or is invalid.
+    static func work(in slot: crash_slot) -> InterruptedWork? {
         guard slot.head == slot.tail, slot.head != 0, slot.action < HistoryPosition.limit,
             let work = CrashSlot.Work(rawValue: slot.work),
             let session = text(of: slot.session, slot.session_length),

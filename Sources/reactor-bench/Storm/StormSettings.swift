@@ -25,6 +25,7 @@ struct StormSettings {
         ("history-bytes", ["65536", "1048576"]),
         ("history-age", ["168h", "1s"]),
         ("slow-turn", ["100ms", "1ms"]),
+        ("stuck-limit", ["10s"]),
         ("session-idle", ["400ms", "100ms", "5m"]),
         ("heartbeat", ["200ms", "20ms", "15s"]),
         ("connection-age", ["1s", "200ms", "10m"]),

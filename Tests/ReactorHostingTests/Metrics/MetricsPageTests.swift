@@ -26,7 +26,7 @@ struct MetricsPageTests {
         var journal = JournalMetrics()
         journal.recordCommit(of: 5, .milliseconds(3))
         return try PrometheusPage(
-            ReadMetrics.page([counters, Counters()], journal, ConnectionGate()))
+            ReadMetrics.page([counters, Counters()], journal, ConnectionGate(), [(0, .seconds(3))]))
     }
 
     @Test func `a full page obeys the format, and so does an empty one`() throws {
@@ -40,7 +40,7 @@ struct MetricsPageTests {
         #expect(page.value("reactor_batch_steps_bucket", [("le", "4")]) == 1)
         #expect(page.value("reactor_journal_commit_batches_sum") == 5)
         let empty = try PrometheusPage(
-            ReadMetrics.page([Counters()], JournalMetrics(), ConnectionGate()))
+            ReadMetrics.page([Counters()], JournalMetrics(), ConnectionGate(), []))
         #expect(empty.names == page.names)
     }
 
@@ -104,5 +104,60 @@ struct MetricsPageTests {
         }
         let kinds = try Self.fullPage().metrics.map { ($0.name, $0.kind) }
         #expect(rows == Dictionary(uniqueKeysWithValues: kinds))
+    }
+
+    @Test func `the five alerts query metrics of the page`() throws {
+        let rules = try #require(
+            Self.guide().firstMatch(of: /```yaml\n(groups:.*?)```/.dotMatchesNewlines()))
+        #expect(rules.1.matches(of: #/- alert: /#).count == 5)
+        #expect(rules.1.matches(of: #/expr: /#).count == 5)
+        try expectQueries(in: String(rules.1), atLeast: 5)
+    }
+
+    @Test func `each panel of the dashboard queries metrics of the page`() throws {
+        let file = Self.catalog.appending(path: "Resources/grafana-dashboard.json")
+        let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: file))
+        #expect(Set(dashboard.panels.map(\.id)).count == dashboard.panels.count)
+        for panel in dashboard.panels {
+            #expect(!panel.targets.isEmpty, "\(panel.title)")
+            for target in panel.targets { try expectQueries(in: target.expr, atLeast: 1) }
+        }
+        // Every metric is shown, but for those that another one contains.
+        let shown = dashboard.panels.flatMap(\.targets).map(\.expr).joined(separator: " ")
+        let unseen = try Self.fullPage().names.filter { !shown.contains($0) }
+        #expect(
+            unseen.sorted() == [
+                "reactor_connections_closed_total", "reactor_connections_opened_total",
+                "reactor_dropped_total", "reactor_journal_batches_total",
+                "reactor_malformed_total", "reactor_requests_total", "reactor_stalled_total",
+                "reactor_stream_writes_total", "reactor_streams_opened_total",
+                "reactor_uncommitted_bytes",
+            ])
+    }
+
+    private struct Dashboard: Decodable {
+        struct Panel: Decodable {
+            struct Target: Decodable { var expr: String }
+            var id: Int
+            var title: String
+            var targets: [Target]
+        }
+        var panels: [Panel]
+    }
+
+    /// Every name in the text is a sample of the full page, with the labels that the query uses.
+    private func expectQueries(in text: String, atLeast count: Int) throws {
+        let samples = try Self.fullPage().metrics.flatMap(\.samples)
+        let queries = text.matches(of: /(reactor_[a-z_]+)(?:\{([^}]*)\})?/)
+        #expect(queries.count >= count)
+        for query in queries {
+            let known = samples.filter { $0.name == String(query.1) }
+            #expect(!known.isEmpty, "no sample of the page is \(query.1)")
+            for label in (query.2 ?? "").matches(of: /([a-z]+)=/) where label.1 != "instance" {
+                #expect(
+                    known.contains { $0.labels.contains { $0.name == String(label.1) } },
+                    "\(query.0)")
+            }
+        }
     }
 }

@@ -1,14 +1,31 @@
-/// `GET /livez`: the process responds.
+/// `GET /livez`: the process responds. It names the loops that are occupied; that one of them is does
+/// not make the process one to be restarted. Any client may ask, so it names no reactor and no session;
+/// the log does.
 enum Liveness: ServiceEndpoint {
     static var isProbe: Bool { true }
 
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        .json(200, Status(status: "alive"), fields: [connection.loop.heads.durability])
+        let service = connection.loop.service
+        let occupied = service.watch.occupied(for: service.configuration.slowTurn)
+        return .json(
+            200, Status(status: "alive", occupied: occupied.map(Occupied.init)),
+            fields: [connection.loop.heads.durability])
     }
 
     private struct Status: Encodable {
         let status: String
+        let occupied: [Occupied]
+    }
+
+    private struct Occupied: Encodable {
+        let loop: Int
+        let seconds: Double
+
+        init(_ occupied: LoopWatch.Occupied) {
+            loop = occupied.loop
+            seconds = Double(occupied.time.milliseconds) / 1_000
+        }
     }
 }

@@ -1,15 +1,21 @@
 internal import Sockets
 internal import Storage
 
-/// `GET /metrics`: the counters of all loops and the journal's, for Prometheus.
+/// `GET /metrics`: the counters of all loops and the journal's, for Prometheus. A loop that is
+/// occupied is not waited for: its counters are those of its last scrape.
 enum ReadMetrics: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        LoopQuery.ask(for: connection) {
-            $0.presentCounters
+        let service = connection.loop.service
+        let occupied = service.watch.occupied(for: waitLimit(service)).map(\.loop)
+        LoopQuery.ask(for: connection, without: Set(occupied)) {
+            $0.service.lastCounters.store($0.presentCounters, of: $0.index)
         } then: { parts, loop in
-            let page = page(parts, loop.service.journal.figures, loop.service.gate)
+            let service = loop.service
+            let page = page(
+                parts + service.lastCounters.of(occupied.filter { $0 != loop.index }),
+                service.journal.figures, service.gate, service.watch.times())
             return Response(
                 status: 200, fields: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
                 body: .bytes(Array(page.utf8)))
@@ -17,9 +23,18 @@ enum ReadMetrics: ServiceEndpoint {
         return nil
     }
 
-    /// - Parameter parts: One for each loop.
+    /// The time of a pass from which its loop is not waited for: less than the time-out of a scrape,
+    /// and more than a loop with much to do takes.
+    private static func waitLimit(_ service: Service) -> Duration {
+        min(service.watch.limit, .seconds(1))
+    }
+
+    /// - Parameters:
+    ///   - parts: One for each loop.
+    ///   - times: The time of each loop's present pass.
     static func page(
-        _ parts: [Counters], _ journal: JournalMetrics?, _ gate: ConnectionGate
+        _ parts: [Counters], _ journal: JournalMetrics?, _ gate: ConnectionGate,
+        _ times: [(loop: Int, time: Duration)]
     ) -> String {
         var text = PrometheusWriter()
         var sum = Counters()
@@ -28,6 +43,9 @@ enum ReadMetrics: ServiceEndpoint {
         text.counters(
             "connections_refused", "Connections that were reset when they were accepted.",
             "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", gate.count($0)) })
+        text.gauges(
+            "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",
+            times.map { ("\($0.loop)", $0.time / .seconds(1)) })
         journal?.write(to: &text)
         return text.text
     }

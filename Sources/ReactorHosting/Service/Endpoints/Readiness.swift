@@ -9,6 +9,9 @@ enum Readiness: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         let service = connection.loop.service
         guard !service.isDraining else { throw .draining }
+        if let stuck = service.watch.occupied(for: service.watch.limit).first {
+            throw .stuck(stuck, service.watch.limit)
+        }
         if let failure = service.journal.failure {
             throw Problem(
                 503, "journal_unavailable",

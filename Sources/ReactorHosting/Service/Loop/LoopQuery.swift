@@ -15,15 +15,18 @@ final class LoopQuery<Part: Sendable>: Sendable {
     /// Queries all loops, and responds on the connection's own loop when all parts are there.
     ///
     /// - Parameters:
-    ///   - part: Called once on each loop.
+    ///   - left: Loops that are not asked.
+    ///   - part: Called once on each other loop.
     ///   - respond: Called on the connection's loop with all parts, in any order.
     static func ask(
-        for connection: HTTPConnection, _ part: @escaping @Sendable (LoopResources) -> Part,
+        for connection: HTTPConnection, without left: Set<Int> = [],
+        _ part: @escaping @Sendable (LoopResources) -> Part,
         then respond: @escaping @Sendable ([Part], LoopResources) -> Response
     ) {
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
-        let query = LoopQuery(count: peers.count)
-        for index in 0..<peers.count where index != home {
+        let asked = (0..<peers.count).filter { $0 != home && !left.contains($0) }
+        let query = LoopQuery(count: asked.count + 1)
+        for index in asked {
             peers.enqueue(on: index) { other in
                 guard let parts = query.add(part(other.resources)) else { return }
                 peers.enqueue(on: home) { loop in

@@ -34,6 +34,7 @@ final class ServerLoop: LoopHandler {
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
+        service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
     }
 

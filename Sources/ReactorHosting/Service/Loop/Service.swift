@@ -29,6 +29,8 @@ final class Service: Sendable {
     let drain: Drain
     let bodies: BodyBudget
     let topics = TopicBus()
+    let watch: LoopWatch
+    let lastCounters = LastCounters()
 
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
@@ -52,6 +54,7 @@ final class Service: Sendable {
             maximumPerNetwork: configuration.addressConnectionLimit,
             exempt: AddressRange.loopback
                 + configuration.trustedProxies.compactMap { AddressRange($0) })
+        self.watch = LoopWatch(limit: configuration.stuckLimit, logger: logger)
         self.drain = Drain(loops: configuration.loops)
         // There is always room for one body of the maximum size.
         self.bodies = BodyBudget(

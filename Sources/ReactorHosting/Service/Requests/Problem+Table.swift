@@ -219,6 +219,15 @@ extension Problem {
         self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
     }
 
+    /// Any client may ask for it, so it names no reactor and no session; the log does.
+    static func stuck(_ loop: LoopWatch.Occupied, _ limit: Duration) -> Problem {
+        Problem(
+            503, "loop_stuck",
+            "the event loop \(loop.loop) has been occupied for \(loop.time.milliseconds) ms; "
+                + "the limit is \(limit.milliseconds) ms",
+            fields: [("Retry-After", "1")])
+    }
+
     static let draining = Problem(
         503, "draining", "the server is shutting down", fields: [("Retry-After", "1")])
 }

@@ -1,0 +1,105 @@
+import Logging
+import Sockets
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorHosting
+
+@Suite("LoopWatch — occupied loops are found from outside", .timeLimit(.minutes(5)))
+struct LoopWatchTests {
+    private let passes = [PassClock(), PassClock()]
+    private let slots = [CrashSlot(), CrashSlot()]
+    private let lines = Lines()
+    private let watch: LoopWatch
+
+    init() {
+        let lines = lines
+        watch = LoopWatch(
+            limit: .seconds(10), logger: Logger(label: "test") { _ in Recorder(lines: lines) })
+        for loop in 0..<2 { watch.add(loop, passes[loop], slots[loop].reader) }
+    }
+
+    private func second(_ number: Int64) -> LoopInstant {
+        LoopInstant(nanoseconds: number * 1_000_000_000)
+    }
+
+    @Test func `a loop is occupied from the beginning of its pass to the end`() {
+        #expect(watch.occupied(for: .zero, at: second(5)) == [])
+        passes[1].begin(second(5))
+        #expect(watch.occupied(for: .seconds(1), at: second(6)) == [])
+        let occupied = watch.occupied(for: .seconds(1), at: second(7))
+        #expect(occupied.map(\.loop) == [1])
+        #expect(occupied.map(\.time) == [.seconds(2)])
+        #expect(occupied.map(\.work) == [nil])
+        #expect(watch.times(at: second(7)).map(\.time) == [.zero, .seconds(2)])
+        passes[1].end()
+        #expect(watch.occupied(for: .zero, at: second(9)) == [])
+    }
+
+    @Test func `the call of a reactor's code is named while it lasts`() {
+        passes[0].begin(second(1))
+        slots[0].name("alice", "alerts", owner: 7)
+        #expect(watch.occupied(for: .zero, at: second(2)).first?.work == nil)
+        slots[0].begin(.action, action: 3)
+        #expect(
+            watch.occupied(for: .zero, at: second(2)).first?.work
+                == InterruptedWork(
+                    session: "alice", reactor: "alerts", action: 3, trace: .loop(.action)))
+        slots[0].end()
+        #expect(watch.occupied(for: .zero, at: second(2)).first?.work == nil)
+    }
+
+    @Test func `a pass beyond the limit is logged once, and the next one again`() {
+        slots[1].name("bob", "counter", owner: 1)
+        slots[1].begin(.effect, action: 9)
+        for begin: Int64 in [100, 200] {
+            passes[1].begin(second(begin))
+            watch.look(at: second(begin + 10))
+            #expect(lines.all.isEmpty == (begin == 100), "the limit is not exceeded")
+            for second in begin + 11...begin + 15 { watch.look(at: self.second(second)) }
+            #expect(lines.all.count == Int(begin / 100))
+            passes[1].end()
+            watch.look(at: second(begin + 20))
+        }
+        #expect(lines.all.count == 2)
+        #expect(
+            lines.all.first
+                == "a loop is stuck action=9 duration_ms=11000.000 loop=1 reactor=counter "
+                + "session=bob work=effect")
+    }
+
+    @Test func `the counters of a loop that is left out are those of its last scrape`() {
+        let last = LastCounters()
+        var counters = Counters()
+        counters.requests = 4
+        _ = last.store(counters, of: 1)
+        #expect(last.of([0, 1]).map(\.requests) == [4])
+        #expect(last.of([]).isEmpty)
+    }
+}
+
+private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+private struct Recorder: LogHandler {
+    let lines: Lines
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(lines: Lines) { self.lines = lines }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
+        lines.append("\(event.message) " + fields.joined(separator: " "))
+    }
+}
