@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import ReactorHosting
@@ -25,7 +26,11 @@ struct ConfigurationTests {
     }
 
     @Test func `every setting reaches its own value`() throws {
+        let settings = NSTemporaryDirectory() + "settings-\(UUID().uuidString).conf"
+        try "".write(toFile: settings, atomically: false, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: settings) }
         let texts = [
+            "config": settings,
             "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "body-budget": "65537", "state-limit": "2000",
@@ -45,6 +50,7 @@ struct ConfigurationTests {
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
+        expected.configPath = settings
         (expected.host, expected.port, expected.unixPath) = ("h", 81, "/u")
         (expected.loops, expected.poller) = (3, .dispatch)
         (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)

@@ -8,17 +8,36 @@ public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Eq
 }
 
 extension Configuration {
-    /// Reads options and environment variables; an option has precedence. An empty variable counts
-    /// as not set.
+    /// Reads options, environment variables and the file that they name, in this order of
+    /// precedence. An empty variable counts as not set.
     ///
     /// - Throws: ``ConfigurationFailure`` with every refused value.
     package init(
         typed: [String: String], environment: [String: String]
     ) throws(ConfigurationFailure) {
-        let reader = SettingReader(typed: typed, environment: environment)
-        self = reader.read()
-        let sentences = reader.sentences
+        self = try Self.read(typed: typed, environment: environment).configuration
+    }
+
+    /// The configuration, and the settings with their values and origins.
+    package static func read(
+        typed: [String: String], environment: [String: String]
+    ) throws(ConfigurationFailure) -> (configuration: Configuration, values: [SettingValue]) {
+        var sources = SettingSources(options: typed, environment: environment)
+        var sentences: [String] = []
+        if let path = SettingReader(sources).read().configPath {
+            do {
+                let file = try SettingsFile.read(path)
+                sentences = file.sentences
+                sources.file = file
+            } catch {
+                sentences = error.sentences
+            }
+        }
+        let reader = SettingReader(sources)
+        let configuration = reader.read()
+        sentences += reader.sentences
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
+        return (configuration, reader.values)
     }
 
     /// The sentence for a server without authentication that other machines could reach.

@@ -10,6 +10,11 @@ public struct Configuration: Sendable, Equatable {
     // values and help. The option, the environment variable, `--help` and README's table are
     // derived from it (ADR-0021), in this order.
 
+    /// A file of settings, which options and environment variables override. Default none. It is
+    /// read by ``ReactorServer/main(hosting:)`` only.
+    public var configPath: String? = Setting.optionalText(
+        "config", "file", "file of settings, which variables and options override")
+
     /// The address or host name to listen on. Default `127.0.0.1`; `::` is every address of both IP
     /// versions.
     public var host: String = Setting.text(

@@ -18,6 +18,8 @@ package struct Setting: Sendable {
     package let help: String
     /// Whether the option has no value: `--name` is `on`. The variable's value is `on` or `off`.
     package var isFlag = false
+    /// Its value is shown nowhere: not by `config show`, and not in a sentence that refuses it.
+    package var isSecret = false
 
     /// The variable's name: `REACTOR_` and the option's name in upper case, with underscores.
     package var environmentName: String {
@@ -26,9 +28,9 @@ package struct Setting: Sendable {
 
     /// Every setting, in the order of the properties of ``Configuration``.
     package static let table: [Setting] = {
-        let reader = SettingReader(typed: [:], environment: [:])
+        let reader = SettingReader(SettingSources())
         _ = reader.read()
-        return reader.settings
+        return reader.values.map(\.setting)
     }()
 }
 
@@ -39,12 +41,26 @@ extension Setting {
     ) -> String {
         let setting = Setting(
             name: name, placeholder: placeholder, defaultText: standard, help: help)
-        return setting.value(standard, expected: textExpected) { isPrintable($0) ? $0 : nil }
+        return setting.value(standard, expected: textExpected) {
+            isPrintable($0) ? $0 : nil
+        } show: {
+            $0
+        }
     }
 
-    static func optionalText(_ name: String, _ placeholder: String, _ help: String) -> String? {
-        let setting = Setting(name: name, placeholder: placeholder, defaultText: "none", help: help)
-        return setting.value(nil, expected: textExpected) { isPrintable($0) ? .some($0) : nil }
+    /// - Parameter isSecret: Whether the text itself is a secret; the path of a file with one is
+    ///   none.
+    static func optionalText(
+        _ name: String, _ placeholder: String, _ help: String, isSecret: Bool = false
+    ) -> String? {
+        let setting = Setting(
+            name: name, placeholder: placeholder, defaultText: "none", help: help,
+            isSecret: isSecret)
+        return setting.value(nil, expected: textExpected) {
+            isPrintable($0) ? .some($0) : nil
+        } show: {
+            $0
+        }
     }
 
     /// Texts separated by commas, with optional spaces.
@@ -62,6 +78,8 @@ extension Setting {
             let texts = text.split(separator: ",", omittingEmptySubsequences: false)
             let values = texts.compactMap { parse($0.trimming(" ")) }
             return values.count == texts.count && values.count <= listLimit ? values : nil
+        } show: {
+            $0.isEmpty ? nil : $0.joined(separator: ",")
         }
     }
 
@@ -72,7 +90,11 @@ extension Setting {
     static func flag(_ name: String, _ help: String) -> Bool {
         let setting = Setting(
             name: name, placeholder: name, defaultText: "off", help: help, isFlag: true)
-        return setting.value(false, expected: "on or off") { ["on": true, "off": false][$0] }
+        return setting.value(false, expected: "on or off") {
+            ["on": true, "off": false][$0]
+        } show: {
+            $0 ? "on" : "off"
+        }
     }
 
     /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
@@ -86,6 +108,8 @@ extension Setting {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return setting.value(standard, expected: expected) { text in
             Number(text).flatMap { range.contains($0) ? $0 : nil }
+        } show: {
+            String($0)
         }
     }
 
@@ -101,6 +125,8 @@ extension Setting {
             name: name, placeholder: "time", defaultText: DurationText.write(standard), help: help)
         return setting.value(standard, expected: "a time such as 500ms, 15s, 10m or 1h") { text in
             DurationText.parse(text).flatMap { $0 > .zero ? $0 : nil }
+        } show: {
+            DurationText.write($0)
         }
     }
 
@@ -111,7 +137,11 @@ extension Setting {
         let setting = Setting(
             name: name, placeholder: name, defaultText: standard.rawValue, help: "\(help): \(words)"
         )
-        return setting.value(standard, expected: "one of \(words)") { Choice(rawValue: $0) }
+        return setting.value(standard, expected: "one of \(words)") {
+            Choice(rawValue: $0)
+        } show: {
+            $0.rawValue
+        }
     }
 
     static func journal(
@@ -122,6 +152,8 @@ extension Setting {
             help: "\(help): memory, or file:PATH")
         return setting.value(standard, expected: "memory or file:PATH") { text in
             isPrintable(text) ? JournalChoice(text) : nil
+        } show: {
+            $0.description
         }
     }
 
@@ -132,10 +164,14 @@ extension Setting {
     }
 
     /// The active reader's value for this setting, or else `standard`.
+    ///
+    /// - Parameter show: The text of a value, as a user would type it; nil if there is none.
     private func value<Value>(
-        _ standard: Value, expected: String, _ parse: (String) -> Value?
+        _ standard: Value, expected: String, _ parse: (String) -> Value?,
+        show: (Value) -> String?
     ) -> Value {
-        SettingReader.current?.value(of: self, expected: expected, parse) ?? standard
+        guard let reader = SettingReader.current else { return standard }
+        return reader.value(of: self, standard, expected: expected, parse, show)
     }
 }
 

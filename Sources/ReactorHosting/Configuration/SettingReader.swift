@@ -8,24 +8,19 @@ final class SettingReader: Sendable {
     @TaskLocal static var current: SettingReader?
 
     private struct State {
-        var settings: [Setting] = []
+        var values: [SettingValue] = []
         var sentences: [String] = []
     }
 
-    private let typed: [String: String]
-    private let environment: [String: String]
+    private let sources: SettingSources
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - typed: Texts by option name; they have precedence.
-    ///   - environment: Texts by variable name; an empty one counts as not set.
-    init(typed: [String: String], environment: [String: String]) {
-        self.typed = typed
-        self.environment = environment
+    init(_ sources: SettingSources) {
+        self.sources = sources
     }
 
-    /// The settings in the order in which they were read.
-    var settings: [Setting] { state.withLock { $0.settings } }
+    /// The settings with their values, in the order in which they were read.
+    var values: [SettingValue] { state.withLock { $0.values } }
 
     /// One sentence for each refused text.
     var sentences: [String] { state.withLock { $0.sentences } }
@@ -33,16 +28,25 @@ final class SettingReader: Sendable {
     /// Makes a configuration from the texts; a setting with a refused text keeps its default.
     func read() -> Configuration { Self.$current.withValue(self) { Configuration() } }
 
-    /// The value of a setting's text; nil if there is none or it is refused.
+    /// The value of a setting: from the text that is given for it, or `standard` if there is none
+    /// or it is refused.
     func value<Value>(
-        of setting: Setting, expected: String, _ parse: (String) -> Value?
-    ) -> Value? {
-        state.withLock { $0.settings.append(setting) }
-        let variable = environment[setting.environmentName].flatMap { $0.isEmpty ? nil : $0 }
-        guard let text = typed[setting.name] ?? variable else { return nil }
-        if let value = parse(text) { return value }
-        let source = typed[setting.name] != nil ? "--\(setting.name)" : setting.environmentName
-        state.withLock { $0.sentences.append("\(source) is \"\(text)\": expected \(expected)") }
-        return nil
+        of setting: Setting, _ standard: Value, expected: String, _ parse: (String) -> Value?,
+        _ show: (Value) -> String?
+    ) -> Value {
+        let given = sources.text(of: setting)
+        let parsed = given.flatMap { parse($0.text) }
+        let value = parsed ?? standard
+        state.withLock { state in
+            state.values.append(
+                SettingValue(
+                    setting: setting, text: show(value),
+                    source: parsed == nil ? .standard : given?.source ?? .standard))
+            guard let given, parsed == nil else { return }
+            let text = setting.isSecret ? "a secret" : "\"\(SettingValue.masked(given.text))\""
+            state.sentences.append(
+                "\(given.source.sentence(setting)) is \(text): expected \(expected)")
+        }
+        return value
     }
 }

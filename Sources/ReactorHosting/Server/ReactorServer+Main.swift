@@ -87,11 +87,12 @@ struct ServerCommand: ParsableCommand {
         commandName: "reactor-server",
         abstract: "Hosts reactors: POST actions, subscribe to pulses as Server-Sent Events.",
         discussion: """
-            Every option can also be set by the environment variable named at it; the option \
-            wins. Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
+            Every option can also be set by the environment variable named at it, or by a line \
+            such as "retry = 3s" in the file of --config; the option wins, then the variable. \
+            Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
             """,
         version: "reactor-server \(ReactorServer.version)",
-        subcommands: [HealthCheckCommand.self, JournalCommand.self])
+        subcommands: [HealthCheckCommand.self, ConfigCommand.self, JournalCommand.self])
 
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 

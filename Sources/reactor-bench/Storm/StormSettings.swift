@@ -41,10 +41,10 @@ struct StormSettings {
         ("log-format", ["logfmt", "json"]),
     ]
 
-    /// Settings that are not chosen from this table: where the server listens, its file, and its
+    /// Settings that are not chosen from this table: where the server listens, its files, and its
     /// clients: a storm has no tokens.
     static let others: Set<String> = [
-        "host", "port", "unix", "journal", "auth", "allow-public", "jwt-secret-file",
+        "config", "host", "port", "unix", "journal", "auth", "allow-public", "jwt-secret-file",
         "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience", "jwt-leeway", "jwt-claim",
     ]
 

@@ -1,0 +1,92 @@
+/// A setting with its present value and the origin of that.
+package struct SettingValue: Sendable {
+    package let setting: Setting
+    /// The value as a user would type it; nil if there is none.
+    private let text: String?
+    package let source: SettingSource
+
+    init(setting: Setting, text: String?, source: SettingSource) {
+        self.setting = setting
+        self.text = text
+        self.source = source
+    }
+
+    /// The value without secrets: `***` for a setting that is secret, and in place of a password in
+    /// a URL.
+    package var shownText: String? {
+        setting.isSecret ? text.map { _ in Self.mask } : text.map(Self.masked)
+    }
+
+    /// Whether both have the same value.
+    func hasValue(of other: SettingValue) -> Bool { text == other.text }
+
+    private static let mask = "***"
+
+    /// The text without passwords: that of `scheme://user:password@host`, and those in
+    /// `password=…` of a query or a list of words.
+    ///
+    /// Why up to the last `@`: a password that is not percent-encoded, as it should be, may have
+    /// any character.
+    package static func masked(_ text: String) -> String {
+        var rest = text[...]
+        var masked = ""
+        if let scheme = text.firstRange(of: "://") {
+            let start = scheme.upperBound
+            if let end = text[start...].lastIndex(of: "@"),
+                let colon = text[start..<end].firstIndex(of: ":")
+            {
+                masked = text[...colon] + mask
+                rest = text[end...]
+            }
+        }
+        while let name = rest.firstRange(of: "password=") {
+            masked += rest[..<name.upperBound] + mask
+            rest = rest[name.upperBound...].drop { $0 != "&" && $0 != " " }
+        }
+        return masked + rest
+    }
+}
+
+/// The origin of a setting's value.
+package enum SettingSource: Sendable, Equatable {
+    case standard
+    /// A line of the file of `--config`.
+    case file(path: String, line: Int)
+    case environment
+    case option
+
+    /// The origin, as `config show` prints it.
+    package func description(of setting: Setting) -> String {
+        switch self {
+        case .standard: "default"
+        case .file(let path, let line): "\(path):\(line)"
+        case .environment: setting.environmentName
+        case .option: "--\(setting.name)"
+        }
+    }
+
+    /// The subject of a sentence about the setting's text.
+    func sentence(_ setting: Setting) -> String {
+        if case .file = self { return "\(description(of: setting)): \(setting.name)" }
+        return description(of: setting)
+    }
+}
+
+/// The texts that are given for settings.
+struct SettingSources: Sendable {
+    /// Texts by option name.
+    var options: [String: String] = [:]
+    /// Texts by variable name; an empty one counts as not set.
+    var environment: [String: String] = [:]
+    var file: SettingsFile?
+
+    /// The text for a setting: of its option, else of its variable, else of its line in the file.
+    func text(of setting: Setting) -> (text: String, source: SettingSource)? {
+        if let text = options[setting.name] { return (text, .option) }
+        if let text = environment[setting.environmentName], !text.isEmpty {
+            return (text, .environment)
+        }
+        guard let file, let entry = file.entries[setting.name] else { return nil }
+        return (entry.text, .file(path: file.path, line: entry.line))
+    }
+}

@@ -1,0 +1,115 @@
+internal import ArgumentParser
+internal import JSONCoding
+
+/// `reactor-server config …`: the settings that a server would have, without starting one.
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Checks the settings of a server, or shows them.",
+        discussion: """
+            Both commands take the options of the server, and read its environment variables and \
+            the file of --config. Exit status: 0 if all is well, 64 for bad settings.
+            """,
+        subcommands: [Check.self, Show.self])
+
+    /// The settings; prints every fault and exits with 64 if there are any.
+    private static func read(_ arguments: ServerArguments) throws -> [SettingValue] {
+        let environment = ProcessEnvironment.variables
+        for sentence in Configuration.unknownVariables(in: environment) {
+            Standard.error("warning: \(sentence)\n")
+        }
+        do {
+            return try Configuration.read(typed: arguments.typed, environment: environment).values
+        } catch {
+            Standard.error("error: bad settings\n\(error)\n")
+            throw ExitCode(64)
+        }
+    }
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints every fault of the settings at once; exits 64 if it finds one.",
+            discussion: "It neither binds the address nor opens the journal.")
+
+        // See `HealthCheckCommand`.
+        @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+
+        func run() throws {
+            let values = try ConfigCommand.read(arguments)
+            Standard.out("\(values.count) settings, no fault\n")
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints each setting with its value and where that comes from.",
+            discussion: """
+                The origin is "default", a line of the file, a variable or an option. Secrets and \
+                the passwords in URLs are shown as ***.
+                """)
+
+        enum Format: String, ExpressibleByArgument, CaseIterable {
+            case text, json
+        }
+
+        @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+        @Option(help: "text or json.") var format = Format.text
+
+        func run() throws {
+            let values = try ConfigCommand.read(arguments)
+            switch format {
+            case .text: Standard.out(Self.table(values))
+            case .json: _ = Standard.out(JSON.line(ShownSettings(values)))
+            }
+        }
+
+        /// A line for each setting: name, value, origin.
+        private static func table(_ values: [SettingValue]) -> String {
+            let rows = values.map {
+                [$0.setting.name, $0.shownText ?? "none", $0.source.description(of: $0.setting)]
+            }
+            let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
+            return rows.map { row in
+                let cells = zip(row, widths).map { cell, width in
+                    cell + String(repeating: " ", count: width - cell.count)
+                }
+                return (cells + [row[2]]).joined(separator: "  ") + "\n"
+            }.joined()
+        }
+    }
+}
+
+/// The settings as JSON.
+private struct ShownSettings: Encodable {
+    struct Shown: Encodable {
+        let name: String
+        /// Left out if the setting has no value.
+        let value: String?
+        /// `default`, `file`, `environment` or `option`.
+        let source: String
+        /// The line of the file, the variable or the option.
+        let origin: String?
+    }
+
+    let settings: [Shown]
+
+    init(_ values: [SettingValue]) {
+        settings = values.map { value in
+            let origin = value.source.description(of: value.setting)
+            return Shown(
+                name: value.setting.name, value: value.shownText, source: value.source.kind,
+                origin: value.source == .standard ? nil : origin)
+        }
+    }
+}
+
+extension SettingSource {
+    fileprivate var kind: String {
+        switch self {
+        case .standard: "default"
+        case .file: "file"
+        case .environment: "environment"
+        case .option: "option"
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@Suite("reactor-server config", .timeLimit(.minutes(5)))
+struct ConfigCommandTests {
+    private let folder = TemporaryFolder()
+
+    private func file(_ text: String) throws -> String {
+        let path = "\(folder.path)/server.conf"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    @Test func `show prints each value and its origin`() async throws {
+        let path = try file("# the file\nretry = 3s\nport = 1\n")
+        let run = try await ServerProcess.run(
+            .server, ["config", "show", "--config", path, "--port", "81"],
+            environment: ["REACTOR_LOG_LEVEL": "debug"])
+        #expect(run.exit == .code(0), "\(run.errors)")
+        let rows = run.output.split(separator: "\n").map {
+            $0.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
+        }
+        #expect(rows.contains(["retry", "3s", "\(path):2"]))
+        #expect(rows.contains(["port", "81", "--port"]))
+        #expect(rows.contains(["log-level", "debug", "REACTOR_LOG_LEVEL"]))
+        #expect(rows.contains(["heartbeat", "15s", "default"]))
+        #expect(rows.contains(["unix", "none", "default"]))
+        // Every option of the server.
+        let help = try await ServerProcess.run(.server, ["--help"])
+        let options = help.output.split(separator: "\n").filter { $0.hasPrefix("  --") }
+        let names = options.map { String($0.dropFirst(4).prefix { $0 != " " && $0 != "," }) }
+        #expect(rows.map { $0[0] } == names.filter { $0 != "version" && $0 != "help" })
+    }
+
+    @Test func `show prints JSON`() async throws {
+        let path = try file("retry = 3s\n")
+        let run = try await ServerProcess.run(
+            .server, ["--port", "81", "config", "show", "--format", "json"],
+            environment: ["REACTOR_CONFIG": path, "REACTOR_GRACE": "4s"])
+        #expect(run.exit == .code(0), "\(run.errors)")
+        let object = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
+        let settings = try #require(
+            (object as? [String: Any])?["settings"] as? [[String: String]])
+        #expect(
+            settings.first { $0["name"] == "port" } == [
+                "name": "port", "value": "81", "source": "option", "origin": "--port",
+            ])
+        #expect(
+            settings.first { $0["name"] == "retry" } == [
+                "name": "retry", "value": "3s", "source": "file", "origin": "\(path):1",
+            ])
+        #expect(
+            settings.first { $0["name"] == "grace" } == [
+                "name": "grace", "value": "4s", "source": "environment", "origin": "REACTOR_GRACE",
+            ])
+        #expect(settings.first { $0["name"] == "unix" } == ["name": "unix", "source": "default"])
+    }
+
+    @Test(arguments: ["check", "show"])
+    func `every fault is printed at once, and nothing is done`(command: String) async throws {
+        let path = try file("retry = soon\nprot = 1\n")
+        let run = try await ServerProcess.run(
+            .server,
+            [
+                "config", command, "--config", path, "--port", "x", "--journal",
+                "file:\(folder.path)/j",
+            ], environment: ["REACTOR_GRACE": "0s", "REACTOR_PROT": "1"])
+        #expect(run.exit == .code(64))
+        #expect(run.output.isEmpty)
+        for sentence in [
+            "\(path):1: retry is \"soon\"", "\(path):2: there is no setting \"prot\"",
+            "--port is \"x\"", "REACTOR_GRACE is \"0s\"", "warning: REACTOR_PROT",
+        ] {
+            #expect(run.errors.contains(sentence), "\(sentence)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["server.conf"])
+    }
+
+    @Test func `check exits with 0 without a fault`() async throws {
+        let run = try await ServerProcess.run(
+            .server, ["config", "check"], environment: ["REACTOR_RETRY": "1s"])
+        #expect(run.exit == .code(0))
+        #expect(run.output.hasSuffix(" settings, no fault\n"))
+        #expect(run.errors.isEmpty)
+    }
+
+    @Test func `a server and its health check read the file`() async throws {
+        let path = try file("retry = 100ms\nlog-level = critical\n")
+        try await withServer(.server, "--config", path) { server in
+            let session = try await server.client().session("alerts")
+            guard case .retry(let time) = try await session.open("pulses").nextItem() else {
+                Issue.record("no retry")
+                return
+            }
+            #expect(time < 1_000)
+            let check = try file("port = \(server.port)\n")
+            let health = try await ServerProcess.run(.server, ["healthcheck", "--config", check])
+            #expect(health.exit == .code(0), "\(health.errors)")
+        }
+    }
+}
