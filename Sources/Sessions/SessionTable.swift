@@ -3,7 +3,8 @@ package import Storage
 /// The sessions of one loop.
 package final class SessionTable {
     package let journal: any Journal
-    package let limits: SessionLimits
+    /// May change at any time; a session that exceeds new limits is trimmed when it changes.
+    package var limits: SessionLimits
     let services: LoopServices
     // Why implicitly unwrapped: the owner of the table is its output, and sets it at once.
     package unowned var output: (any SessionOutput)!

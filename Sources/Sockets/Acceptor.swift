@@ -1,6 +1,7 @@
 // Accepting runs on the first loop's queue, as a separate actor on the loop's executor: it shares
 // only the thread with the loop.
 import Dispatch
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -21,7 +22,8 @@ actor Acceptor<Handler: LoopHandler> {
 
     private let socket: ListeningSocket
     private let loops: [EventLoop<Handler>]
-    private let maximumConnections: Int
+    /// May change while connections are accepted; open ones are never closed for it.
+    private nonisolated let maximumConnections: Atomic<Int>
     private let gate: ConnectionGate
 
     private let source: any DispatchSourceRead
@@ -50,7 +52,7 @@ actor Acceptor<Handler: LoopHandler> {
         self.gate = gate
         self.socket = socket
         self.loops = loops
-        self.maximumConnections = maximumConnections
+        self.maximumConnections = Atomic(maximumConnections)
         self.reserve = Self.openReserve()
         self.batches = Array(repeating: [], count: loops.count)
         let source = DispatchSource.makeReadSource(
@@ -60,6 +62,10 @@ actor Acceptor<Handler: LoopHandler> {
         source.setCancelHandler { self.assumeIsolated { $0.end() } }
         source.setEventHandler { self.assumeIsolated { $0.accept() } }
         source.activate()
+    }
+
+    nonisolated func limitConnections(to count: Int) {
+        maximumConnections.store(count, ordering: .relaxed)
     }
 
     nonisolated func beginClosing() {
@@ -85,7 +91,8 @@ actor Acceptor<Handler: LoopHandler> {
     /// - Returns: Why accepting ended; `tryNext` if more connections may be waiting.
     private func acceptBatch() -> Verdict {
         defer { handOver() }
-        var room = maximumConnections - loops.reduce(0) { $0 + $1.connections }
+        var room =
+            maximumConnections.load(ordering: .relaxed) - loops.reduce(0) { $0 + $1.connections }
         for _ in 0..<Self.batchLimit {
             switch SocketCalls.accept(socket.descriptor) {
             case .success(let accepted):

@@ -53,6 +53,11 @@ package final class Listener<Handler: LoopHandler>: Sendable {
             socket, loops: loops, maximumConnections: maximumConnections, gate: gate)
     }
 
+    /// Changes the maximum number of connections. Open ones are kept, even if there are more.
+    package func limitConnections(to count: Int) {
+        acceptor.limitConnections(to: count)
+    }
+
     /// Stops listening: accepts connections that the kernel has completed, then refuses. A Unix
     /// socket's file is removed. A second call does nothing.
     package func close() {

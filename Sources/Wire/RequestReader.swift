@@ -32,7 +32,8 @@ package struct RequestReader: Sendable {
     /// The number of bytes copied at a time while the head's end is searched.
     private static let biteBytes = 1_024
 
-    private let limits: RequestLimits
+    /// May change at any time: a request that is being read is refused if it exceeds the new ones.
+    package var limits: RequestLimits
     private var state = State.between
     /// The number of CR LF bytes read before a request line.
     private var leadingBytes: UInt8 = 0

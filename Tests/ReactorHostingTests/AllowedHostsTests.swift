@@ -82,6 +82,14 @@ struct AllowedOriginsTests {
         #expect(!origins.preflight(0, methods: "GET").isEmpty)
     }
 
+    @Test func `an index is replaced by that of the same origin, or by 0`() {
+        let origins = AllowedOrigins(["https://b", "https://c", "https://a"])
+        #expect(
+            origins.indices(replacing: AllowedOrigins(["https://a", "https://x"])) == [0, 3, 0])
+        #expect(AllowedOrigins([]).indices(replacing: origins) == [0, 0, 0, 0])
+        #expect(origins.indices(replacing: AllowedOrigins(["*", "https://a"])) == [0])
+    }
+
     @Test func `each listed origin gets its own fields, and another one only Vary`() throws {
         let origins = AllowedOrigins(["https://a", "https://b:1"])
         #expect(try index(origins, "https://a") == 1)

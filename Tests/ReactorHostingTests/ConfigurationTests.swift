@@ -41,7 +41,7 @@ struct ConfigurationTests {
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
             "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
-            "log-level": "error", "log-format": "json",
+            "log-level": "error", "log-format": "json", "access-log": "on",
             "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k", "jwt-jwks-file": "/w",
             "jwt-issuer": "i", "jwt-audience": "x, y", "jwt-leeway": "20", "jwt-claim": "c",
             "address-connection-limit": "20", "request-rate": "21",
@@ -75,7 +75,7 @@ struct ConfigurationTests {
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
         expected.historyBytes = 70_000
         expected.administration = .on
-        (expected.logLevel, expected.logFormat) = (.error, .json)
+        (expected.logLevel, expected.logFormat, expected.accessLog) = (.error, .json, .on)
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(
             uniqueKeysWithValues: Setting.table.map { ($0.environmentName, texts[$0.name] ?? "") })

@@ -1,6 +1,5 @@
 import Dispatch
 import Glibc
-import Logging
 import Sockets
 import Storage
 import Testing
@@ -16,8 +15,7 @@ struct LoopDrainTests {
         var configuration = Configuration()
         configuration.loops = 1
         let service = Service(
-            configuration: configuration, reactors: [], journal: MemoryJournal(),
-            logger: Logger(label: "drain"))
+            configuration: configuration, reactors: [], journal: MemoryJournal())
         let peers = Peers(count: 1)
         loop = try EventLoop<ServerLoop>(label: "drain") { loop, table in
             ServerLoop(index: 0, service: service, peers: peers, loop: loop, table: table)

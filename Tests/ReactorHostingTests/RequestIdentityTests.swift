@@ -21,7 +21,7 @@ struct RequestIdentityTests {
     func `an id that is 1 to 128 visible ASCII characters is used`(id: String, isUsed: Bool) throws
     {
         var identity = RequestIdentity()
-        identity.record(try HeadOf("GET", "/", "X-Request-Id: \(id)").head)
+        identity.record(try HeadOf("GET", "/", "X-Request-Id: \(id)").head, withLine: false)
         #expect(
             fields(&identity) == ["peer": "local", "request_id": isUsed ? id : "generated"])
     }
@@ -31,7 +31,8 @@ struct RequestIdentityTests {
         var identity = RequestIdentity()
         identity.peer = .ipv4(0x7F00_0001, port: 80)
         identity.record(
-            try HeadOf("GET", "/", "traceparent: \(Self.traceparent)", "X-Request-Id: \(id)").head)
+            try HeadOf("GET", "/", "traceparent: \(Self.traceparent)", "X-Request-Id: \(id)").head,
+            withLine: false)
         for _ in 1...2 {
             #expect(
                 fields(&identity) == [
@@ -47,7 +48,7 @@ struct RequestIdentityTests {
             ("cc-\(Self.trace)-b7ad6b7169203331-01-more", true),
         ] {
             var identity = RequestIdentity()
-            identity.record(try HeadOf("GET", "/", "traceparent: \(field)").head)
+            identity.record(try HeadOf("GET", "/", "traceparent: \(field)").head, withLine: false)
             #expect(fields(&identity)["trace_id"] == (isRead ? Self.trace : nil), "\(field)")
         }
     }
@@ -61,12 +62,12 @@ struct RequestIdentityTests {
                 return "n\(count)"
             }["request_id"].map { "\($0)" }
         }
-        identity.record(try HeadOf("GET", "/").head)
+        identity.record(try HeadOf("GET", "/").head, withLine: false)
         #expect(id() == "n1")
         #expect(id() == "n1")
-        identity.record(try HeadOf("GET", "/").head)
+        identity.record(try HeadOf("GET", "/").head, withLine: false)
         #expect(id() == "n2")
-        identity.record(try HeadOf("GET", "/", "X-Request-Id: own").head)
+        identity.record(try HeadOf("GET", "/", "X-Request-Id: own").head, withLine: false)
         #expect(id() == "own")
         identity.reset()
         #expect(id() == "n3")

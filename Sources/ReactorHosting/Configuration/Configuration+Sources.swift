@@ -19,10 +19,14 @@ extension Configuration {
     }
 
     /// The configuration, and the settings with their values and origins.
+    ///
+    /// - Parameter pinned: The values at the start of the process, by name. In the configuration,
+    ///   but not in the values beside it, a setting that is not reloaded keeps them.
     package static func read(
-        typed: [String: String], environment: [String: String]
+        typed: [String: String], environment: [String: String],
+        pinned: [String: SettingValue] = [:]
     ) throws(ConfigurationFailure) -> (configuration: Configuration, values: [SettingValue]) {
-        var sources = SettingSources(options: typed, environment: environment)
+        var sources = SettingSources(options: typed, environment: environment, pinned: pinned)
         var sentences: [String] = []
         if let path = SettingReader(sources).read().configPath {
             do {

@@ -11,7 +11,7 @@ public struct Configuration: Sendable, Equatable {
     // derived from it (ADR-0021), in this order.
 
     /// A file of settings, which options and environment variables override. Default none. It is
-    /// read by ``ReactorServer/main(hosting:)`` only.
+    /// read by ``ReactorServer/main(hosting:authenticator:)`` only.
     public var configPath: String? = Setting.optionalText(
         "config", "file", "file of settings, which variables and options override")
 
@@ -78,7 +78,7 @@ public struct Configuration: Sendable, Equatable {
     /// reaching the server through a name of its own that points here (DNS rebinding).
     public var allowedHosts: [String] = Setting.list(
         "allow-host", "names", expected: "host names without port, or *",
-        "host names of this server, apart from localhost", HostName.parse)
+        "host names of this server, apart from localhost", reloads: true, HostName.parse)
 
     /// The number of event loops, at least 1. Default: half the number of processors. The other
     /// half is for the kernel's work on the connections, effects and the journal; an additional
@@ -98,12 +98,13 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum size of a request's head in bytes; a larger one is refused with 431. Default 16
     /// 384.
     public var headLimitBytes: Int = Setting.bytes(
-        "head-limit", default: 16_384, 1_024...1_048_576, "bytes of a request head")
+        "head-limit", default: 16_384, 1_024...1_048_576, "bytes of a request head", reloads: true)
 
     /// The maximum size of a request's body in bytes; a larger one is refused with 413. Default 1
     /// 048 576.
     public var bodyLimitBytes: Int = Setting.bytes(
-        "body-limit", default: 1_048_576, 2...1_073_741_824, "bytes of a request body")
+        "body-limit", default: 1_048_576, 2...1_073_741_824, "bytes of a request body",
+        reloads: true)
 
     /// The maximum memory in bytes for incomplete bodies, of all connections together. A further
     /// body is refused with 503 and its connection closed. Default 256 MiB: about 128 bodies of the
@@ -111,25 +112,26 @@ public struct Configuration: Sendable, Equatable {
     /// least twice ``bodyLimitBytes``.
     public var bodyBudgetBytes: Int = Setting.bytes(
         "body-budget", default: 268_435_456, 65_536...Int.max / 4,
-        "bytes of all request bodies that are arriving")
+        "bytes of all request bodies that are arriving", reloads: true)
 
     /// The maximum number of actions in one batch; a larger batch is refused with 422. Default
     /// 1000.
     public var batchLimit: Int = Setting.number(
-        "batch-limit", default: 1_000, 1...1_000_000, "actions in one batch")
+        "batch-limit", default: 1_000, 1...1_000_000, "actions in one batch", reloads: true)
 
     /// The maximum size of a state's JSON in bytes. Beyond it an action is refused with 422, and a
     /// mutation of an effect is dropped and recorded as a failure. Default 16 MiB: encoding this
     /// much for one reader occupies a loop for about 50 ms.
     public var stateLimitBytes: Int = Setting.bytes(
-        "state-limit", default: 16_777_216, 1_024...Int.max, "bytes of a state as JSON")
+        "state-limit", default: 16_777_216, 1_024...Int.max, "bytes of a state as JSON",
+        reloads: true)
 
     /// The maximum number of open connections; further ones are refused, old ones never evicted.
     /// Default 65 536. If the process may have fewer descriptors (`RLIMIT_NOFILE`), the limit is
     /// that number minus 64 and minus one for each loop. A warning is logged if that is below 1000
     /// or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
-        "connection-limit", default: 65_536, 1...10_000_000, "open connections")
+        "connection-limit", default: 65_536, 1...10_000_000, "open connections", reloads: true)
 
     /// The maximum number of open connections of one client: an IPv4 address, or an IPv6 network of
     /// 64 bits. Further ones are reset. Default 4096: a browser opens six, and a sixteenth of all
@@ -170,16 +172,18 @@ public struct Configuration: Sendable, Equatable {
     /// with 503. A session that is loaded from the journal replaces the least recently used session
     /// that is not in use; if there is none, the request is refused with 503. Default 1 000 000.
     public var sessionLimit: Int = Setting.number(
-        "session-limit", default: 1_000_000, 1...1_000_000_000, "sessions in memory")
+        "session-limit", default: 1_000_000, 1...1_000_000_000, "sessions in memory", reloads: true)
 
     /// The number of records kept in memory per session to resume from. Default 1000, at least 1.
     public var keptRecords: Int = Setting.number(
-        "keep-records", default: 1_000, 1...100_000_000, "records kept per session to resume from")
+        "keep-records", default: 1_000, 1...100_000_000, "records kept per session to resume from",
+        reloads: true)
 
     /// The bytes of history kept in memory per session: its events and mutations or, for a Cycler,
     /// its states, each measured as JSON. The newest entry is always kept. Default 1 MiB.
     public var keptBytes: Int = Setting.bytes(
-        "keep-bytes", default: 1_048_576, 0...Int.max, "bytes of history kept per session")
+        "keep-bytes", default: 1_048_576, 0...Int.max, "bytes of history kept per session",
+        reloads: true)
 
     /// The number of records kept per session in the journal's file; beyond it the oldest are
     /// removed, up to a snapshot. Default 100 000, at least 1.
@@ -214,41 +218,47 @@ public struct Configuration: Sendable, Equatable {
     /// The time after which an unused session is evicted from memory, if the journal keeps records;
     /// the next request loads it again. Default 5 min.
     public var sessionIdle: Duration = Setting.time(
-        "session-idle", default: .seconds(300), "unused time before a session leaves memory")
+        "session-idle", default: .seconds(300), "unused time before a session leaves memory",
+        reloads: true)
 
     /// The silence on a stream after which a heartbeat is sent. Default 15 s.
     public var heartbeat: Duration = Setting.time(
-        "heartbeat", default: .seconds(15), "silence after which a heartbeat is written")
+        "heartbeat", default: .seconds(15), "silence after which a heartbeat is written",
+        reloads: true)
 
     /// The lifetime of a stream, ± 20 %; it is then closed cleanly, to be resumed. Default 10 min.
     public var connectionAge: Duration = Setting.time(
-        "connection-age", default: .seconds(600), "life of a stream, ±20 %")
+        "connection-age", default: .seconds(600), "life of a stream, ±20 %", reloads: true)
 
     /// The time after which a reader that accepts no byte is disconnected. Default 30 s.
     public var stallTimeout: Duration = Setting.time(
-        "stall-timeout", default: .seconds(30), "how long a reader may accept no byte")
+        "stall-timeout", default: .seconds(30), "how long a reader may accept no byte",
+        reloads: true)
 
     /// The maximum time between two requests of a connection. Default 75 s.
     public var idleTimeout: Duration = Setting.time(
-        "idle-timeout", default: .seconds(75), "how long a connection may be idle")
+        "idle-timeout", default: .seconds(75), "how long a connection may be idle", reloads: true)
 
     /// The maximum time for a request to arrive, from its first byte; then 408. Default 30 s.
     public var requestTimeout: Duration = Setting.time(
-        "request-timeout", default: .seconds(30), "how long a request may take to arrive")
+        "request-timeout", default: .seconds(30), "how long a request may take to arrive",
+        reloads: true)
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(
-        "retry", default: .seconds(2), "reconnection time sent to EventSource, ±25 %")
+        "retry", default: .seconds(2), "reconnection time sent to EventSource, ±25 %", reloads: true
+    )
 
     /// The maximum time after SIGTERM for requests in flight and streams to end. Default 10 s.
     public var grace: Duration = Setting.time(
-        "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress")
+        "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress",
+        reloads: true)
 
     /// The origins of web pages that may use the server in a browser (CORS): each such as
     /// `https://app.example`, or `*` for every page, without credentials. Default none, at most 64.
     public var allowedOrigins: [String] = Setting.list(
         "allow-origin", "origins", expected: "origins such as https://app.example, or *",
-        "browser origins that may call: * or some origins", WebOrigin.parse)
+        "browser origins that may call: * or some origins", reloads: true, WebOrigin.parse)
 
     /// Whether topics can be published to and sessions stubbed over HTTP, by any client that can
     /// reach the server. Default off.
@@ -257,13 +267,17 @@ public struct Configuration: Sendable, Equatable {
 
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel: LogLevel = Setting.choice(
-        "log-level", default: .info, "least severe line that is logged")
+        "log-level", default: .info, "least severe line that is logged", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
     /// ``ReactorServer/main(hosting:authenticator:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         "log-format", default: .logfmt, "form of the log's lines")
+
+    /// Whether each response has a line in the log, at its end and at any ``logLevel``. Default off.
+    public var accessLog: AccessLogChoice = Setting.choice(
+        "access-log", default: .off, "whether each response has a line in the log", reloads: true)
 
     /// The defaults.
     public init() {}
@@ -357,4 +371,12 @@ public enum LogFormat: String, Sendable, CaseIterable {
     case logfmt
     /// A JSON object.
     case json
+}
+
+/// Whether each response has a line in the log.
+public enum AccessLogChoice: String, Sendable, CaseIterable {
+    /// Only the lines that ``LogLevel`` describes.
+    case off
+    /// A line for each response, from the logger `reactor-server.access`.
+    case on
 }

@@ -1,6 +1,7 @@
 // Design: a setting is declared once, as the initial value of its property in `Configuration`:
 //
-//     public var retry: Duration = Setting.time("retry", default: .seconds(2), "reconnection time …")
+//     public var retry: Duration = Setting.time(
+//         "retry", default: .seconds(2), "reconnection time …", reloads: true)
 //
 // Each of these functions returns the property's value. While a `SettingReader` is active, they
 // pass the declaration to the reader, which collects it for `--help` or replaces the default by a
@@ -20,6 +21,8 @@ package struct Setting: Sendable {
     package var isFlag = false
     /// Its value is shown nowhere: not by `config show`, and not in a sentence that refuses it.
     package var isSecret = false
+    /// A running server adopts a changed value when it reloads its settings (ADR-0030).
+    package var isReloaded = false
 
     /// The variable's name: `REACTOR_` and the option's name in upper case, with underscores.
     package var environmentName: String {
@@ -34,7 +37,9 @@ package struct Setting: Sendable {
     }()
 }
 
-// One function for each kind of value.
+// One function for each kind of value. `reloads` marks a setting that a running server adopts; each
+// use of such a setting reads the present configuration of its loop (`LoopResources`), or is brought
+// up to date by `ServerLoop.adopt` or `RunningServer.adopt`.
 extension Setting {
     static func text(
         _ name: String, _ placeholder: String, default standard: String, _ help: String
@@ -51,11 +56,12 @@ extension Setting {
     /// - Parameter isSecret: Whether the text itself is a secret; the path of a file with one is
     ///   none.
     static func optionalText(
-        _ name: String, _ placeholder: String, _ help: String, isSecret: Bool = false
+        _ name: String, _ placeholder: String, _ help: String, isSecret: Bool = false,
+        reloads: Bool = false
     ) -> String? {
         let setting = Setting(
             name: name, placeholder: placeholder, defaultText: "none", help: help,
-            isSecret: isSecret)
+            isSecret: isSecret, isReloaded: reloads)
         return setting.value(nil, expected: textExpected) {
             isPrintable($0) ? .some($0) : nil
         } show: {
@@ -70,9 +76,11 @@ extension Setting {
     ///   - parse: Returns nil for a text that is refused.
     static func list(
         _ name: String, _ placeholder: String, expected: String, _ help: String,
-        _ parse: (Substring) -> String?
+        reloads: Bool = false, _ parse: (Substring) -> String?
     ) -> [String] {
-        let setting = Setting(name: name, placeholder: placeholder, defaultText: "none", help: help)
+        let setting = Setting(
+            name: name, placeholder: placeholder, defaultText: "none", help: help,
+            isReloaded: reloads)
         let expected = "up to \(listLimit) of \(expected), separated by commas"
         return setting.value([], expected: expected) { text in
             let texts = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -100,11 +108,11 @@ extension Setting {
     /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
     static func number<Number: FixedWidthInteger>(
         _ name: String, default standard: Number, _ range: ClosedRange<Number>, _ help: String,
-        placeholder: String = "number", shownDefault: String? = nil
+        placeholder: String = "number", shownDefault: String? = nil, reloads: Bool = false
     ) -> Number {
         let setting = Setting(
             name: name, placeholder: placeholder, defaultText: shownDefault ?? "\(standard)",
-            help: help)
+            help: help, isReloaded: reloads)
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return setting.value(standard, expected: expected) { text in
             Number(text).flatMap { range.contains($0) ? $0 : nil }
@@ -114,15 +122,19 @@ extension Setting {
     }
 
     static func bytes(
-        _ name: String, default standard: Int, _ range: ClosedRange<Int>, _ help: String
+        _ name: String, default standard: Int, _ range: ClosedRange<Int>, _ help: String,
+        reloads: Bool = false
     ) -> Int {
-        number(name, default: standard, range, help, placeholder: "bytes")
+        number(name, default: standard, range, help, placeholder: "bytes", reloads: reloads)
     }
 
     /// The duration is above zero and at most a hundred days.
-    static func time(_ name: String, default standard: Duration, _ help: String) -> Duration {
+    static func time(
+        _ name: String, default standard: Duration, _ help: String, reloads: Bool = false
+    ) -> Duration {
         let setting = Setting(
-            name: name, placeholder: "time", defaultText: DurationText.write(standard), help: help)
+            name: name, placeholder: "time", defaultText: DurationText.write(standard), help: help,
+            isReloaded: reloads)
         return setting.value(standard, expected: "a time such as 500ms, 15s, 10m or 1h") { text in
             DurationText.parse(text).flatMap { $0 > .zero ? $0 : nil }
         } show: {
@@ -131,12 +143,12 @@ extension Setting {
     }
 
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: String, default standard: Choice, _ help: String
+        _ name: String, default standard: Choice, _ help: String, reloads: Bool = false
     ) -> Choice {
         let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
         let setting = Setting(
-            name: name, placeholder: name, defaultText: standard.rawValue, help: "\(help): \(words)"
-        )
+            name: name, placeholder: name, defaultText: standard.rawValue,
+            help: "\(help): \(words)", isReloaded: reloads)
         return setting.value(standard, expected: "one of \(words)") {
             Choice(rawValue: $0)
         } show: {

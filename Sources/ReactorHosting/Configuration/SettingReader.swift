@@ -47,6 +47,7 @@ final class SettingReader: Sendable {
             state.sentences.append(
                 "\(given.source.sentence(setting)) is \(text): expected \(expected)")
         }
-        return value
+        guard let pinned = sources.pinnedText(of: setting) else { return value }
+        return pinned.flatMap(parse) ?? standard
     }
 }

@@ -2,7 +2,7 @@
 package struct SettingValue: Sendable {
     package let setting: Setting
     /// The value as a user would type it; nil if there is none.
-    private let text: String?
+    fileprivate let text: String?
     package let source: SettingSource
 
     init(setting: Setting, text: String?, source: SettingSource) {
@@ -79,6 +79,14 @@ struct SettingSources: Sendable {
     /// Texts by variable name; an empty one counts as not set.
     var environment: [String: String] = [:]
     var file: SettingsFile?
+    /// The values at the start of the process, by name: a setting that is not reloaded keeps them.
+    var pinned: [String: SettingValue] = [:]
+
+    /// The text with which the setting's value began; nil if it may change.
+    func pinnedText(of setting: Setting) -> String?? {
+        guard !setting.isReloaded, let value = pinned[setting.name] else { return nil }
+        return .some(value.text)
+    }
 
     /// The text for a setting: of its option, else of its variable, else of its line in the file.
     func text(of setting: Setting) -> (text: String, source: SettingSource)? {

@@ -12,6 +12,7 @@ final class LogOutput: Sendable {
         var dropped = 0
         var isWriting = false
         var format = LogFormat.logfmt
+        var droppedTotal = 0
     }
 
     static let standardError = LogOutput { Standard.error($0) }
@@ -35,11 +36,15 @@ final class LogOutput: Sendable {
         set { state.withLock { $0.format = newValue } }
     }
 
+    /// The number of lines that were ever dropped.
+    var droppedTotal: Int { state.withLock { $0.droppedTotal } }
+
     /// - Parameter line: A whole line, with the line feed at its end.
     func append(_ line: [UInt8]) {
         let starts = state.withLock { state in
             guard state.waiting.count + line.count <= limitBytes else {
                 state.dropped += 1
+                state.droppedTotal += 1
                 return false
             }
             if let note = Self.removeDroppedLine(&state) { state.waiting += note }

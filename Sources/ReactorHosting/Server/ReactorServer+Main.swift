@@ -101,13 +101,14 @@ struct ServerCommand: ParsableCommand {
         _ makeAuthenticator: @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
-        let configuration: Configuration
+        let settings: (configuration: Configuration, values: [SettingValue])
         do {
-            configuration = try Configuration(typed: arguments.typed, environment: environment)
+            settings = try Configuration.read(typed: arguments.typed, environment: environment)
         } catch {
             Standard.error("error: bad settings\n\(error)\n")
             return 64
         }
+        let configuration = settings.configuration
         // From here on standard error has log lines only.
         LogOutput.standardError.format = configuration.logFormat
         let logger = configuration.logger
@@ -127,26 +128,34 @@ struct ServerCommand: ParsableCommand {
             logger.critical("\(error)")
             return 64
         }
-        return await Self.serve(hosted, configuration, authenticator)
+        let reload = configuration.configPath.map { _ in
+            SettingsReload(typed: arguments.typed, environment: environment, start: settings)
+        }
+        return await Self.serve(hosted, configuration, authenticator, reload)
     }
 
     /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
-    /// was started with it ignored, as nohup(1) does, it stays ignored.
+    /// was started with it ignored, as nohup(1) does, it stays ignored. With a file of settings it
+    /// reloads them instead (ADR-0030).
     private static var endingSignals: [Int32] {
         [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])
     }
 
     private static func serve(
-        _ hosted: [Hosted], _ configuration: Configuration, _ authenticator: (any Authenticator)?
+        _ hosted: [Hosted], _ configuration: Configuration, _ authenticator: (any Authenticator)?,
+        _ reload: SettingsReload?
     ) async -> Int32 {
         let server = ReactorServer(
             hosting: hosted, configuration: configuration, authenticator: authenticator)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
-        let watcher = SignalWatcher(Self.endingSignals) { _ in signalled.finish() }
+        let watched = reload == nil ? Self.endingSignals : [SIGTERM, SIGINT, SIGHUP]
+        let watcher = SignalWatcher(watched) { number in
+            if number == SIGHUP, let reload { reload.request() } else { signalled.finish() }
+        }
         // A reader of the start line may send a signal at once.
         await watcher.untilWatching()
         let serving = Task {
-            try await server.run { address in
+            try await server.run(reloading: reload) { address in
                 Standard.out(
                     "reactor-server listening on \(address) (journal: \(configuration.journal))\n")
             }

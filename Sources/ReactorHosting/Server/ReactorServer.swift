@@ -44,7 +44,16 @@ public struct ReactorServer: Sendable {
     ///   ``StartFailure`` if the journal cannot be opened or the address cannot be bound;
     ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
-        try await run(started: started, closingTime: Self.closingTime) { () throws(StartFailure) in
+        try await run(reloading: nil, started: started)
+    }
+
+    /// As above, with settings that may be reloaded.
+    func run(
+        reloading reload: SettingsReload?, started: @Sendable (String) -> Void
+    ) async throws {
+        try await run(
+            started: started, closingTime: Self.closingTime, reloading: reload
+        ) { () throws(StartFailure) in
             try RunningServer.open(configuration)
         }
     }
@@ -55,10 +64,12 @@ public struct ReactorServer: Sendable {
     /// - Parameters:
     ///   - started: As above.
     ///   - closingTime: The time after the grace time.
+    ///   - reload: Reloads the settings on demand; nil if they never change.
     ///   - open: Opens the journal once the address is bound: a server whose address is in use
     ///     creates no file.
     func run(
         started: @Sendable (String) -> Void = { _ in }, closingTime: Duration,
+        reloading reload: SettingsReload? = nil,
         opening open: () throws(StartFailure) -> any Journal
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
@@ -81,8 +92,13 @@ public struct ReactorServer: Sendable {
             throw error
         }
         started(server.address(of: listener))
+        let reloading = reload.map { reload in
+            Task { await reload.run { await server.adopt($0, listener) } }
+        }
         await untilCancelled()
-        try await server.end(listener, within: configuration.grace + closingTime)
+        reloading?.cancel()
+        let grace = reload?.present.grace ?? configuration.grace
+        try await server.end(listener, grace: grace, within: grace + closingTime)
     }
 
     private func untilCancelled() async {
@@ -115,6 +131,7 @@ public struct StopFailure: Error, CustomStringConvertible, Sendable {
 struct RunningServer {
     private let service: Service
     private let loops: [EventLoop<ServerLoop>]
+    /// The settings of the start.
     private let configuration: Configuration
 
     init(
@@ -124,8 +141,8 @@ struct RunningServer {
         self.configuration = configuration
         let logger = configuration.logger
         let service = Service(
-            configuration: configuration, reactors: registrations,
-            journal: journal, logger: logger, authenticator: authenticator)
+            configuration: configuration, reactors: registrations, journal: journal,
+            authenticator: authenticator)
         self.service = service
         for work in journal.interrupted {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")
@@ -198,20 +215,21 @@ struct RunningServer {
     func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<ServerLoop> {
         do {
             return try Listener(
-                socket, loops: loops, maximumConnections: connectionLimit, gate: service.gate)
+                socket, loops: loops, maximumConnections: connectionLimit(configuration),
+                gate: service.gate)
         } catch {
             throw StartFailure(description: "can't listen: \(error)")
         }
     }
 
     /// The configured limit or less: the process fails without a free descriptor.
-    private var connectionLimit: Int {
+    private func connectionLimit(_ configuration: Configuration) -> Int {
         let descriptors = DescriptorLimit.present
         let room = DescriptorLimit.connections(descriptors: descriptors, loops: loops.count)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
         // The default is an upper bound and not a request; but a very low limit deserves a warning.
         let isAsked = configuration.connectionLimit != Configuration().connectionLimit
-        service.logger.log(
+        configuration.logger.log(
             level: isAsked || room < 1_000 ? .warning : .debug,
             """
             connections are limited to \(room), not \(configuration.connectionLimit): the process \
@@ -228,16 +246,34 @@ struct RunningServer {
         }
     }
 
+    /// Adopts the settings that are reloaded. Returns when each loop uses them.
+    func adopt(_ configuration: Configuration, _ listener: Listener<ServerLoop>) async {
+        listener.limitConnections(to: connectionLimit(configuration))
+        service.bodies.limit(to: configuration.actualBodyBudgetBytes)
+        for loop in loops {
+            await withCheckedContinuation { continuation in
+                let isRunning = loop.enqueue { loop in
+                    loop.adopt(configuration)
+                    continuation.resume()
+                }
+                if !isRunning { continuation.resume() }
+            }
+        }
+    }
+
     /// Drains, saves and closes.
     ///
     /// - Parameters:
+    ///   - grace: The time for requests in flight and streams to end.
     ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
     ///     loops end as soon as they can, and the journal is closed when its disk responds.
-    func end(_ listener: Listener<ServerLoop>?, within limit: Duration) async throws(StopFailure) {
+    func end(
+        _ listener: Listener<ServerLoop>?, grace: Duration = .zero, within limit: Duration
+    ) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
         Task {
-            if let listener { await drain(listener) }
+            if let listener { await drain(listener, grace) }
             await stop()
             outcome.yield(true)
         }
@@ -258,14 +294,14 @@ struct RunningServer {
     }
 
     /// Stops accepting, then waits until the last connection has ended, at most the grace time.
-    private func drain(_ listener: Listener<ServerLoop>) async {
+    private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
         service.beginDraining()
         listener.close()
         await listener.untilClosed()
         for loop in loops { loop.enqueue { $0.beginDraining() } }
         let drain = service.drain
         let timer = Task {
-            try await Task.sleep(for: configuration.grace)
+            try await Task.sleep(for: grace)
             drain.cut()
         }
         await drain.wait()
@@ -284,15 +320,6 @@ struct RunningServer {
         for loop in loops { await loop.stop() }
         service.watch.stop()
         await service.journal.close()
-    }
-}
-
-extension Configuration {
-    /// The logger of a server with this configuration.
-    var logger: Logger {
-        var logger = Logger(label: "reactor-server")
-        logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .info
-        return logger
     }
 }
 

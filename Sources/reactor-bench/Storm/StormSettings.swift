@@ -39,6 +39,7 @@ struct StormSettings {
         ("admin", ["on"]),
         ("log-level", ["critical"]),
         ("log-format", ["logfmt", "json"]),
+        ("access-log", ["off", "on"]),
     ]
 
     /// Settings that are not chosen from this table: where the server listens, its files, and its

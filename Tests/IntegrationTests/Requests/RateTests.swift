@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @Suite("The rate of requests", .timeLimit(.minutes(5)))
@@ -64,6 +65,50 @@ struct RateTests {
                 #expect(statuses.count > 2, "\(address)")
                 #expect(statuses.last == 429, "\(address)")
             }
+        }
+    }
+}
+
+@Suite("The connections of one client", .timeLimit(.minutes(5)))
+struct AddressConnectionTests {
+    /// An IPv4 address of this machine that is not a loopback address; nil if there is none.
+    static let address: String? = {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard unsafe getifaddrs(&first) == 0 else { return nil }
+        defer { unsafe freeifaddrs(first) }
+        var next = unsafe first
+        while let interface = unsafe next?.pointee {
+            unsafe next = interface.ifa_next
+            guard let address = unsafe interface.ifa_addr,
+                unsafe Int32(address.pointee.sa_family) == AF_INET
+            else { continue }
+            let ipv4 = unsafe UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
+            let bits = UInt32(bigEndian: ipv4.sin_addr.s_addr)
+            guard bits >> 24 != 127 else { continue }
+            return (0..<4).map { String(bits >> (24 - 8 * $0) & 0xFF) }.joined(separator: ".")
+        }
+        return nil
+    }()
+
+    private func livez(_ server: ServerProcess, _ host: String) async throws -> RawConnection? {
+        let connection = try RawConnection(port: server.port, host: host)
+        await connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await connection.answers(1).first?.head.status == 200 ? connection : nil
+    }
+
+    @Test(.enabled(if: address != nil))
+    func `beyond the limit they are reset, until another one has ended`() async throws {
+        let host = try #require(Self.address)
+        try await withServer(
+            .server, "--host", host, "--allow-public", "--address-connection-limit", "2"
+        ) { server in
+            // The client that waited for the start has a connection, too.
+            var open: [RawConnection] = []
+            while let connection = try await livez(server, host) { open.append(connection) }
+            #expect((1...2).contains(open.count))
+            open.removeLast()
+            // The server sees the end a moment later.
+            while try await livez(server, host) == nil {}
         }
     }
 }

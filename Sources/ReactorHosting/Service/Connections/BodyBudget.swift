@@ -9,18 +9,23 @@ internal import Synchronization
 /// bodies for which the process has room. The counter is written when a body's memory grows, about
 /// ten times for a body of a megabyte.
 final class BodyBudget: Sendable {
-    private let limitBytes: Int
+    private let limitBytes: Atomic<Int>
     private let used = Atomic<Int>(0)
 
     /// - Parameter limitBytes: ``charge(_:)`` refuses bytes beyond it.
     init(limitBytes: Int) {
-        self.limitBytes = limitBytes
+        self.limitBytes = Atomic(limitBytes)
+    }
+
+    /// Changes the limit. Counted bytes stay, even if there are more.
+    func limit(to bytes: Int) {
+        limitBytes.store(bytes, ordering: .relaxed)
     }
 
     /// Counts bytes; returns false, without counting them, if they would exceed the limit.
     func charge(_ bytes: Int) -> Bool {
         let sum = used.add(bytes, ordering: .relaxed).newValue
-        guard sum > limitBytes else { return true }
+        guard sum > limitBytes.load(ordering: .relaxed) else { return true }
         giveBack(bytes)
         return false
     }

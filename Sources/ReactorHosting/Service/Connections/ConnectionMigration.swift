@@ -82,9 +82,14 @@ enum ConnectionMigration {
     static func finish(_ migrating: MigratingConnection, as connection: HTTPConnection) {
         connection.loop.service.drain.arrived(connection.loop.index)
         connection.reader = migrating.reader
-        connection.state = .waiting(migrating.context, nil)
+        // They may have changed meanwhile, and so may the index of the origin.
+        connection.reader.limits = connection.loop.settings.requestLimits
+        var context = migrating.context
+        context.origin = connection.loop.settings.origins.index(of: migrating.request.head)
+        connection.state = .waiting(context, nil)
         connection.peerIsFinished = migrating.peerIsFinished
-        connection.identity.record(migrating.request.head)
+        connection.identity.record(
+            migrating.request.head, withLine: connection.loop.settings.hasAccessLog)
         if !migrating.rest.isEmpty { connection.keepPending(migrating.rest) }
         var request = migrating.request
         guard case .session(let endpoint)? = request.route?.endpoint,

@@ -16,6 +16,8 @@ final class EventStream {
     /// The end of the client's token; nil without one.
     private let accessEnd: LoopInstant?
     private let request: RequestContext
+    /// The bytes of events that were sent while the access log was on.
+    private var sentBytes = 0
 
     private init(
         _ subscriber: Subscriber, on connection: HTTPConnection, _ request: RequestContext,
@@ -65,7 +67,10 @@ final class EventStream {
             ResponseEncoder.appendStreamHead(
                 status: 200, lines: loop.heads.stream(request), date: loop.date,
                 isChunked: subscriber.isChunked, to: &connection.output.encoded)
+            let head = connection.output.encoded.count
             opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output.encoded)
+            connection.stream?.count(
+                connection.output.encoded.count - head + opening.snapshot.count)
             connection.output.append(opening.snapshot, copyLimitBytes: 4_096)
             connection.flush()
             if connection.hasUnsent {
@@ -77,6 +82,8 @@ final class EventStream {
         }
         connection.rearm()
     }
+
+    func count(_ bytes: Int) { sentBytes += bytes }
 
     /// The kernel has room again.
     func resume() { subscriber?.resume() }
@@ -141,7 +148,7 @@ final class EventStream {
 
     /// The connection has ended, or sends its last bytes.
     func cancel() {
-        connection.logStream(request)
+        connection.logStream(request, bytes: sentBytes)
         subscriber?.cancel()
     }
 

@@ -4,22 +4,40 @@ internal import Sockets
 // The lines of requests in the log.
 extension HTTPConnection {
     /// Logs a request and its response: 5xx as an error, 4xx as information, all others for
-    /// debugging.
+    /// debugging. With `--access-log on`, also a line there.
     ///
-    /// - Parameter code: The code of a problem.
-    func logRequest(_ request: RequestContext, status: Int, code: String?) {
+    /// - Parameters:
+    ///   - code: The code of a problem.
+    ///   - bytes: The length of the response's body.
+    func logRequest(_ request: RequestContext, status: Int, code: String?, bytes: Int) {
+        if loop.settings.hasAccessLog { logAccess(request, status: status, code, bytes: bytes) }
         let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug
-        guard level >= loop.service.logLevel else { return }
+        guard level >= loop.settings.logLevel else { return }
         var metadata = metadata(of: request)
         metadata["status"] = .stringConvertible(status)
         if let code { metadata["code"] = "\(code)" }
-        loop.service.logger.log(level: level, "request", metadata: metadata)
+        loop.settings.logger.log(level: level, "request", metadata: metadata)
     }
 
-    /// Logs a stream at its end, for debugging.
-    func logStream(_ request: RequestContext) {
-        guard .debug >= loop.service.logLevel else { return }
-        loop.service.logger.debug("stream ended", metadata: metadata(of: request))
+    /// Logs a stream at its end: for debugging, and in the access log.
+    ///
+    /// - Parameter bytes: The bytes of events that were sent.
+    func logStream(_ request: RequestContext, bytes: Int) {
+        if loop.settings.hasAccessLog { logAccess(request, status: 200, nil, bytes: bytes) }
+        guard .debug >= loop.settings.logLevel else { return }
+        loop.settings.logger.debug("stream ended", metadata: metadata(of: request))
+    }
+
+    /// Writes a line of the access log.
+    func logAccess(_ request: RequestContext, status: Int, _ code: String?, bytes: Int) {
+        var metadata = metadata(of: request)
+        let line = identity.methodAndPath
+        metadata["method"] = "\(line.method)"
+        metadata["path"] = "\(line.path)"
+        metadata["status"] = .stringConvertible(status)
+        metadata["bytes"] = .stringConvertible(bytes)
+        if let code { metadata["code"] = "\(code)" }
+        loop.settings.accessLogger.info("access", metadata: metadata)
     }
 
     private func metadata(of request: RequestContext) -> Logger.Metadata {

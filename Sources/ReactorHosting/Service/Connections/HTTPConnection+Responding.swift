@@ -25,12 +25,17 @@ extension HTTPConnection {
         output.charge(response.workBytes)
         response.encode(for: request, closes: closes, loop, to: &output)
         if let code = response.problemCode { loop.counters.refusals.count(code) }
-        if case .endedStream = response.body, !request.isHead {
+        if case .endedStream(let problem) = response.body, !request.isHead {
             loop.countResponse(to: request, status: response.status)
+            if loop.settings.hasAccessLog {
+                logAccess(request, status: 200, problem.code, bytes: problem.body.count)
+            }
             state = .closing
             return
         }
-        finish(request, options, status: response.status, closes: closes, code: response.code)
+        finish(
+            request, options, status: response.status, closes: closes, code: response.code,
+            bytes: response.sentBytes(for: request))
     }
 
     /// Responds to a request that was read earlier. The bytes that the client has sent since are
@@ -70,8 +75,9 @@ extension HTTPConnection {
         let turn = id
         let closes = request.closes || loop.service.isDraining
         beginTurn()
-        Response.encodeReceipt(content, for: request, closes: closes, loop, to: &output.encoded)
-        finish(request, options, status: 200, closes: closes, code: nil)
+        let bytes = Response.encodeReceipt(
+            content, for: request, closes: closes, loop, to: &output.encoded)
+        finish(request, options, status: 200, closes: closes, code: nil, bytes: bytes)
         endTurn()
         if id == turn { resumeIfHeld() }
     }
@@ -83,14 +89,14 @@ extension HTTPConnection {
 
     private func finish(
         _ request: RequestContext, _ options: RequestOptions?, status: Int, closes: Bool,
-        code: String?
+        code: String?, bytes: Int
     ) {
         state = closes ? .closing : .reading
         // The idle time is measured from the response, even if the response is late. (While
         // responses are unsent the connection waits for the peer to accept them.)
         if !hasUnsent { lastProgress = loop.now }
         loop.countResponse(to: request, status: status)
-        logRequest(request, status: status, code: code)
+        logRequest(request, status: status, code: code, bytes: bytes)
     }
 
     /// Records options of the current request, for a later response.

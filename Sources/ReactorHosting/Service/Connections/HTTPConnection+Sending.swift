@@ -71,6 +71,7 @@ extension HTTPConnection {
         if accepted > 0 {
             lastProgress = loop.now
             loop.counters.streamBytes += UInt64(accepted)
+            if loop.settings.hasAccessLog { stream?.count(accepted) }
         }
         loop.counters.streamWrites += 1
         return accepted

@@ -50,7 +50,7 @@ final class HTTPConnection {
 
     init(_ loop: LoopResources) {
         self.loop = loop
-        reader = RequestReader(limits: loop.service.limits)
+        reader = RequestReader(limits: loop.settings.requestLimits)
         lastProgress = loop.now
     }
 
@@ -106,7 +106,7 @@ final class HTTPConnection {
         buffers?.discard(loop)
         buffers = nil
         id = ConnectionID(slot: 0, generation: 0)
-        reader = RequestReader(limits: loop.service.limits)
+        reader = RequestReader(limits: loop.settings.requestLimits)
         repeatedHead = RepeatedHead()
         identity = RequestIdentity()
         state = .vacant
@@ -114,6 +114,21 @@ final class HTTPConnection {
         peerIsFinished = false
         loop.openCount -= 1
         loop.reportIfDrained()
+    }
+
+    /// Adopts the present settings of the loop. The slot may be vacant.
+    ///
+    /// - Parameter origins: The present indices of origins, by their earlier ones.
+    func adoptSettings(origins: [AllowedOrigins.Index]) {
+        if case .waiting(var request, let options) = state {
+            request.origin = origins[Int(request.origin)]
+            state = .waiting(request, options)
+        }
+        reader.limits = loop.settings.requestLimits
+        if !loop.settings.hasAccessLog { identity.forgetLine() }
+        // A repeated head would not be measured again.
+        repeatedHead = RepeatedHead()
+        rearm()
     }
 
     func peerFinished() {

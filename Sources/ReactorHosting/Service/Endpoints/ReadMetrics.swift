@@ -46,6 +46,9 @@ enum ReadMetrics: ServiceEndpoint {
         text.gauges(
             "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",
             times.map { ("\($0.loop)", $0.time / .seconds(1)) })
+        text.counter(
+            "log_lines_dropped", "Log lines dropped because the log reader was too slow.",
+            LogOutput.standardError.droppedTotal)
         journal?.write(to: &text)
         return text.text
     }

@@ -12,7 +12,8 @@ final class LoopResources {
     /// The sockets.
     let table: ConnectionTable
     let sessions: SessionTable
-    let heads: ResponseHeads
+    private(set) var heads: ResponseHeads
+    private(set) var settings: LoopSettings
     /// Nil if the server has no authenticator.
     let gate: AccessGate?
     let pool = BufferPool()
@@ -34,14 +35,21 @@ final class LoopResources {
         self.peers = peers
         self.table = table
         self.sessions = sessions
-        heads = ResponseHeads(service)
+        settings = LoopSettings(service.configuration, for: service)
+        heads = ResponseHeads(settings.origins, journalName: service.journalName)
         gate = service.authenticator.map(AccessGate.init)
         heap = HeapTrimmer(table)
     }
 
     var now: LoopInstant { table.now }
 
-    var configuration: Configuration { service.configuration }
+    var configuration: Configuration { settings.configuration }
+
+    /// Replaces the settings.
+    func adopt(_ configuration: Configuration) {
+        settings = LoopSettings(configuration, for: service)
+        heads = ResponseHeads(settings.origins, journalName: service.journalName)
+    }
 
     // MARK: The drain
 

@@ -28,7 +28,7 @@ extension ServerLoop: SessionOutput {
         let metadata: Logger.Metadata = [
             "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
         ]
-        let logger = resources.service.logger
+        let logger = resources.settings.logger
         switch failure {
         case .failed(let place, let error):
             resources.counters.failures.count(session.registration.name)
@@ -63,7 +63,7 @@ extension ServerLoop {
         ]
         if turn.action > 0 { metadata["action"] = .stringConvertible(turn.action) }
         if let actionCase { metadata["case"] = "\(actionCase)" }
-        resources.service.logger.warning("slow turn", metadata: metadata)
+        resources.settings.logger.warning("slow turn", metadata: metadata)
     }
 }
 

@@ -142,6 +142,17 @@ final class ServerLoop: LoopHandler {
         resources.beginDraining()
     }
 
+    /// Replaces the settings: for new requests, and for the limits and deadlines of open
+    /// connections and sessions.
+    func adopt(_ configuration: Configuration) {
+        let earlier = resources.settings.origins
+        resources.adopt(configuration)
+        sessions.limits = SessionLimits(configuration, loops: resources.peers.count)
+        let origins = resources.settings.origins.indices(replacing: earlier)
+        for connection in connections { connection.adoptSettings(origins: origins) }
+        setTick()
+    }
+
     // MARK: Slots
 
     /// Adds a connection that was accepted, or that has arrived from another loop.
@@ -162,19 +173,5 @@ final class ServerLoop: LoopHandler {
         connections = []
         while grown.count <= slot { grown.append(HTTPConnection(resources)) }
         connections = grown
-    }
-}
-
-extension SessionLimits {
-    /// The settings for one of `loops` loops: its share of the limits.
-    fileprivate init(_ configuration: Configuration, loops: Int) {
-        self.init(
-            sessions: max(1, configuration.sessionLimit / max(1, loops)),
-            batch: configuration.batchLimit,
-            retention: Retention(
-                records: configuration.keptRecords, bytes: configuration.keptBytes),
-            stateBytes: configuration.stateLimitBytes,
-            snapshotBytes: configuration.historyBytes / 8)
-        slowTurnNanoseconds = configuration.slowTurn.nanoseconds
     }
 }

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Reactors
 internal import Sessions
 internal import Sockets
@@ -6,24 +5,19 @@ internal import Storage
 internal import Synchronization
 internal import Wire
 
-/// Constant state that all loops share: settings, reactors, routes, the journal.
+/// State that all loops share: the settings of the start, reactors, routes, the journal. The present
+/// settings are those of each loop (``LoopResources``).
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]
     let router = Router()
     let authenticator: (any Authenticator)?
-    let limits: RequestLimits
-    let hosts: AllowedHosts
-    let origins: AllowedOrigins
     let clientAddress: ClientAddress
     /// Nil without a limit.
     let rates: RequestRates?
     let gate: ConnectionGate
     let journal: any Journal
     var journalName: String { journal.name }
-    let logger: Logger
-    /// The logger's level; reading it from the logger costs a copy of the logger.
-    let logLevel: Logger.Level
     /// Invariant: changes only from false to true.
     private let draining = Atomic<Bool>(false)
     let drain: Drain
@@ -34,17 +28,12 @@ final class Service: Sendable {
 
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
-        logger: Logger, authenticator: (any Authenticator)? = nil
+        authenticator: (any Authenticator)? = nil
     ) {
         self.configuration = configuration
         self.reactors = reactors
         self.journal = journal
-        self.logger = logger
         self.authenticator = authenticator
-        self.logLevel = logger.logLevel
-        // A page that reaches the server by a name of its own has no token.
-        self.hosts = AllowedHosts(authenticator == nil ? configuration.allowedHosts : ["*"])
-        self.origins = AllowedOrigins(configuration.allowedOrigins)
         self.clientAddress = ClientAddress(
             behind: configuration.trustedProxies, configuration.clientAddressField)
         self.rates =
@@ -54,15 +43,9 @@ final class Service: Sendable {
             maximumPerNetwork: configuration.addressConnectionLimit,
             exempt: AddressRange.loopback
                 + configuration.trustedProxies.compactMap { AddressRange($0) })
-        self.watch = LoopWatch(limit: configuration.stuckLimit, logger: logger)
+        self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
         self.drain = Drain(loops: configuration.loops)
-        // There is always room for one body of the maximum size.
-        self.bodies = BodyBudget(
-            limitBytes: max(configuration.bodyBudgetBytes, 2 * configuration.bodyLimitBytes))
-        var limits = RequestLimits()
-        limits.headBytes = configuration.headLimitBytes
-        limits.bodyBytes = configuration.bodyLimitBytes
-        self.limits = limits
+        self.bodies = BodyBudget(limitBytes: configuration.actualBodyBudgetBytes)
         // Only administrators can publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }

@@ -131,7 +131,7 @@ final class AccessGate {
         _ loop: LoopResources
     ) -> Result<Access, Problem> {
         let now = loop.table.wallClockMilliseconds
-        let logger = loop.service.logger
+        let logger = loop.settings.logger
         switch outcome {
         case .success(let principal):
             let access = Access(token, principal, at: now)

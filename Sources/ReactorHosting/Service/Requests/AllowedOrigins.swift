@@ -35,6 +35,14 @@ struct AllowedOrigins: Sendable {
             }
     }
 
+    /// The present indices by the indices of earlier origins; 0 for one that is not allowed any more.
+    func indices(replacing earlier: AllowedOrigins) -> [Index] {
+        [0]
+            + earlier.origins.map { origin in
+                origins.firstIndex(of: origin).map { Index($0 + 1) } ?? 0
+            }
+    }
+
     func index(of head: borrowing RequestHead) -> Index {
         guard !origins.isEmpty, let range = head.range(of: .origin) else { return 0 }
         let found = origins.firstIndex { head.matches(range, ignoringCase: $0) }

@@ -44,16 +44,16 @@ struct RequestContext: Sendable {
     let closes: Bool
     let minorVersion: Int
     /// The allowed origin of the page that sent the request.
-    let origin: AllowedOrigins.Index
+    var origin: AllowedOrigins.Index
     /// The time at which the request was complete.
     let since: LoopInstant
 
-    init(_ request: borrowing Request, _ service: Service, since: LoopInstant) {
+    init(_ request: borrowing Request, _ loop: LoopResources, since: LoopInstant) {
         route = request.route
         isHead = request.head.method == .head
-        closes = !request.head.keepsAlive || service.isDraining
+        closes = !request.head.keepsAlive || loop.service.isDraining
         minorVersion = request.head.minorVersion
-        origin = service.origins.index(of: request.head)
+        origin = loop.settings.origins.index(of: request.head)
         self.since = since
     }
 

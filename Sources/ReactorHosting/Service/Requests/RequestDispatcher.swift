@@ -14,10 +14,10 @@ enum RequestDispatcher {
             request.route = route
             request.segment = segment
         }
-        connection.identity.record(request.head)
+        connection.identity.record(request.head, withLine: loop.settings.hasAccessLog)
         connection.state = .waiting(
-            RequestContext(request, loop.service, since: loop.now), nil)
-        guard loop.service.hosts.permits(request.head) else {
+            RequestContext(request, loop, since: loop.now), nil)
+        guard loop.settings.hosts.permits(request.head) else {
             connection.respond(.problem(AllowedHosts.problem(request.head)))
             return nil
         }
@@ -34,7 +34,7 @@ enum RequestDispatcher {
                 connection.respond(.problem(error))
             }
         case .methods(let methods):
-            connection.respond(.methods(methods, request, loop.service.origins))
+            connection.respond(.methods(methods, request, loop.settings.origins))
         case .nothing
         where request.head.method == .options
             && request.head.matches(request.head.path, "*"):

@@ -17,9 +17,14 @@ struct RequestIdentity {
     /// `X-Request-Id` or the generated id, then `traceparent`; both as received.
     private var bytes: [UInt8] = []
     private var idCount = 0
+    /// Method and path with a space between them, as received, for the access log; else empty.
+    private var line: [UInt8] = []
 
     /// Copies the fields of a request, in place of those of the request before.
-    mutating func record(_ head: RequestHead) {
+    ///
+    /// - Parameter withLine: Whether the access log is on.
+    mutating func record(_ head: RequestHead, withLine: Bool) {
+        if withLine { recordLine(head) }
         let id = head.range(of: .xRequestID)
         let trace = head.range(of: .traceparent)
         guard id != nil || trace != nil || !bytes.isEmpty else { return }
@@ -29,10 +34,32 @@ struct RequestIdentity {
         if let trace { bytes.append(contentsOf: head.bytes[trace].prefix(Self.traceLimitBytes)) }
     }
 
+    /// The access log is off: if it is on again before the next request, that must not have the line
+    /// of this one.
+    mutating func forgetLine() { line = [] }
+
+    /// The query is left out, because it may have secrets.
+    private mutating func recordLine(_ head: RequestHead) {
+        line.removeAll(keepingCapacity: true)
+        line.append(contentsOf: head.bytes[head.methodRange])
+        line.append(UInt8(ascii: " "))
+        line.append(contentsOf: head.bytes[head.path].prefix(LogLine.valueLimitBytes + 1))
+    }
+
     /// For bytes that are not a request.
     mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
+        line.removeAll(keepingCapacity: true)
         idCount = 0
+    }
+
+    /// The method and the path of the request; both empty for bytes that are not a request.
+    var methodAndPath: (method: String, path: String) {
+        let end = line.firstIndex(of: UInt8(ascii: " ")) ?? line.endIndex
+        return (
+            String(decoding: line[..<end], as: UTF8.self),
+            String(decoding: line[end...].dropFirst(), as: UTF8.self)
+        )
     }
 
     /// The metadata of each line about the request: `peer`, `request_id`, and `trace_id` if there

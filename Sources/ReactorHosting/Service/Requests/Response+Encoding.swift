@@ -40,6 +40,11 @@ extension Response {
     /// The work of the response, in bytes of bodies that were encoded for it, sent or not.
     var workBytes: Int { bodyBytes + discardedBytes }
 
+    /// The length of the body that is sent.
+    func sentBytes(for request: RequestContext) -> Int {
+        request.isHead || status == 204 || status == 304 ? 0 : bodyBytes
+    }
+
     /// The length of the body for `Content-Length`, whether the body is sent or not.
     private var bodyBytes: Int {
         switch body {
@@ -94,17 +99,21 @@ extension Response {
 
     /// Appends the response to posted actions, from parts that are encoded beforehand. This is the
     /// hot path: it makes no `Response`.
+    ///
+    /// - Returns: The length of the body.
     static func encodeReceipt(
         _ content: Reply.Content, for request: RequestContext, closes: Bool,
         _ loop: LoopResources, to out: inout [UInt8]
-    ) {
+    ) -> Int {
         var body = loop.pool.borrowReceipt()
         content.appendReceipt(to: &body)
+        let count = body.count
         ResponseEncoder.append(
             head: loop.heads.receiptHead(request, at: loop.table.wallClockMilliseconds),
             body: body.span,
             close: closes, minorVersion: request.minorVersion, to: &out)
         loop.pool.recycle(receipt: &body)
+        return count
     }
 }
 

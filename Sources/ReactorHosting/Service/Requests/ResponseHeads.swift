@@ -13,9 +13,9 @@ final class ResponseHeads {
     /// By the index of the request's origin.
     private var receiptHeads: [(second: Int64, bytes: [UInt8])]
 
-    init(_ service: Service) {
-        common = service.origins.fields
-        let durability = ("Durability", service.journalName)
+    init(_ origins: AllowedOrigins, journalName: String) {
+        common = origins.fields
+        let durability = ("Durability", journalName)
         self.durability = durability
         receipts = common.map {
             FieldLines([("Content-Type", "application/json"), durability] + $0)

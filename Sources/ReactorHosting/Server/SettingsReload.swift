@@ -1,0 +1,75 @@
+internal import Logging
+internal import Synchronization
+
+/// Reads the settings again when it is requested to, and has the server adopt those that may change
+/// (ADR-0030).
+final class SettingsReload: Sendable {
+    private let typed: [String: String]
+    private let environment: [String: String]
+    /// The values of the start, by name.
+    private let pinned: [String: SettingValue]
+    private let state: Mutex<(configuration: Configuration, values: [SettingValue])>
+    private let requests = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// - Parameters:
+    ///   - typed: The options of the start; they keep their precedence over the file.
+    ///   - environment: The environment of the start, likewise.
+    ///   - start: The settings of the start.
+    init(
+        typed: [String: String], environment: [String: String],
+        start: (configuration: Configuration, values: [SettingValue])
+    ) {
+        self.typed = typed
+        self.environment = environment
+        pinned = Dictionary(uniqueKeysWithValues: start.values.map { ($0.setting.name, $0) })
+        state = Mutex(start)
+    }
+
+    /// The configuration that the server has now.
+    var present: Configuration { state.withLock { $0.configuration } }
+
+    /// Requests a reload, from any thread. Requests during a reload become one.
+    func request() { requests.continuation.yield() }
+
+    /// Reloads at each request until the task is cancelled.
+    ///
+    /// - Parameter adopt: Returns when the server uses the configuration.
+    func run(adopting adopt: (Configuration) async -> Void) async {
+        for await _ in requests.stream { await reload(adopt) }
+    }
+
+    private func reload(_ adopt: (Configuration) async -> Void) async {
+        let old = state.withLock { $0 }
+        do throws(ConfigurationFailure) {
+            let new = try Configuration.read(
+                typed: typed, environment: environment, pinned: pinned)
+            await adopt(new.configuration)
+            state.withLock { $0 = new }
+            log(new.values, after: old.values, new.configuration.logger)
+        } catch {
+            let logger = old.configuration.logger
+            for sentence in error.sentences {
+                logger.error(
+                    "the settings were not reloaded, and nothing has changed",
+                    metadata: ["fault": "\(sentence)"])
+            }
+        }
+    }
+
+    private func log(_ values: [SettingValue], after old: [SettingValue], _ logger: Logger) {
+        func list(_ values: [SettingValue]) -> Logger.MetadataValue {
+            let texts = values.map { "\($0.setting.name) = \($0.shownText ?? "none")" }
+            return "\(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
+        }
+        let adopted = zip(old, values).filter { $1.setting.isReloaded && !$0.hasValue(of: $1) }
+        logger.notice("the settings were reloaded", metadata: ["changed": list(adopted.map(\.1))])
+        // Not compared with the last reload: they need the restart still.
+        let waiting = values.filter {
+            !$0.setting.isReloaded && !(pinned[$0.setting.name]?.hasValue(of: $0) ?? true)
+        }
+        guard !waiting.isEmpty else { return }
+        logger.warning(
+            "these settings have changed and need a restart", metadata: ["changed": list(waiting)])
+    }
+}
