@@ -140,7 +140,8 @@ struct StalledReaderTests {
     }
 
     @Test func `a reader that accepts no byte is closed; others and posts continue`() async throws {
-        try await withServer(.server, "--stall-timeout", "1s") { server in
+        // Without a deadline of its own, it would be found at the next heartbeat.
+        try await withServer(.server, "--stall-timeout", "1s", "--heartbeat", "10m") { server in
             let session = try await server.client().session("alerts")
             let stalled = try await stall(server, session)
             let reading = try await session.follow("pulses")

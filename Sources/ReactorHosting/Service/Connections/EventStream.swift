@@ -88,6 +88,15 @@ final class EventStream {
     /// The kernel has room again.
     func resume() { subscriber?.resume() }
 
+    /// The peer has not accepted all bytes. The present deadline may be that of the next heartbeat,
+    /// which is later than the stall timeout if that is the shorter one.
+    func becomesBlocked() {
+        let (loop, times) = (connection.loop, connection.loop.configuration)
+        guard times.stallTimeout < times.heartbeat else { return }
+        let stall = connection.lastProgress + times.stallTimeout
+        loop.table.setDeadline(connection.id, min(stall, endsAt))
+    }
+
     /// Between events, so that it cannot split one: no bytes are blocked.
     func writeHeartbeat() {
         guard let subscriber else { return }

@@ -74,6 +74,7 @@ extension HTTPConnection {
             if loop.settings.hasAccessLog { stream?.count(accepted) }
         }
         loop.counters.streamWrites += 1
+        if accepted < bytes.count { stream?.becomesBlocked() }
         return accepted
     }
 }
