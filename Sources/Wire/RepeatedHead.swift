@@ -17,6 +17,9 @@ package struct RepeatedHead {
     package static let limitBytes = 1_024
 
     private var kept: Kept?
+    /// The number of heads that were kept so far. It never starts again: a request that waits may
+    /// still have an earlier number.
+    private var keptCount: UInt64 = 0
     /// The hash of the last parsed head; 0 for none. A collision keeps a head without use.
     private var hash: UInt64 = 0
 
@@ -35,7 +38,17 @@ package struct RepeatedHead {
     package mutating func record(_ head: borrowing RequestHead) {
         let last = hash
         hash = head.bytes.count <= Self.limitBytes ? Self.hash(head.bytes.span) : 0
-        if hash == last, hash != 0 { kept = Kept(copy head) }
+        guard hash == last, hash != 0 else { return }
+        keptCount &+= 1
+        var repeated = copy head
+        repeated.repetition = keptCount
+        kept = Kept(repeated)
+    }
+
+    /// Drops the kept head.
+    package mutating func forget() {
+        kept = nil
+        hash = 0
     }
 
     private static func hash(_ bytes: Span<UInt8>) -> UInt64 {

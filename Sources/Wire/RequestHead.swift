@@ -12,6 +12,9 @@ package struct RequestHead: Sendable {
     package internal(set) var keepsAlive = false
     /// Whether the peer waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     package internal(set) var expectsContinue = false
+    /// Nil for a head that was parsed; otherwise the number of the connection's ``RepeatedHead``
+    /// that it is equal to.
+    package internal(set) var repetition: UInt64?
     var line = RequestLine()
     var fields = FieldTable()
 
@@ -40,6 +43,7 @@ package struct RequestHead: Sendable {
         body = .none
         keepsAlive = false
         expectsContinue = false
+        repetition = nil
     }
 
     /// The value of the first field line with that name, white space trimmed; nil if there is none.

@@ -4,11 +4,12 @@ import Synchronization
 
 /// Reads tokens that say what they grant, for the tests of the server's part:
 /// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything. Anything
-/// else is invalid. `down` cannot be verified; a token of a name that begins with `held` waits until
+/// else is invalid. That of `once` is valid for one verification. `down` cannot be verified; a token of a name that begins with `held` waits until
 /// one of the name `release` was verified.
 final class Tokens: Authenticator {
     private struct Held {
         var isReleased = false
+        var wasUsed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -27,6 +28,13 @@ final class Tokens: Authenticator {
         }
         if parts[0].hasPrefix("held") { await waitForRelease() }
         if parts[0] == "release" { release() }
+        if parts[0] == "once" {
+            let wasUsed = held.withLock { held in
+                defer { held.wasUsed = true }
+                return held.wasUsed
+            }
+            if wasUsed { throw .invalid("it was used") }
+        }
         let grants = Grants(
             verbs: Set(list(parts[1])?.compactMap(Grants.Verb.init) ?? Grants.Verb.allCases),
             sessions: list(parts[2])?.compactMap(Grants.SessionPattern.init) ?? [.prefix("")],

@@ -58,7 +58,7 @@ final class EventStream {
         connection.state = .streaming(
             EventStream(subscriber, on: connection, request, options))
         // No request follows.
-        connection.repeatedHead = RepeatedHead()
+        connection.forgetRepeatedHead()
         loop.counters.streamsOpened += 1
         loop.countResponse(to: request, status: 200)
         loop.schedule.count(opening.snapshot.count)

@@ -41,6 +41,8 @@ extension HTTPConnection {
     }
 
     private func metadata(of request: RequestContext) -> Logger.Metadata {
+        // The next request must not have the id that may be generated for this one.
+        repeatedTarget = nil
         var metadata = identity.metadata { loop.newRequestID() }
         metadata["operation"] = "\(request.route?.operationID ?? "none")"
         metadata["duration_ms"] = .stringConvertible(LogMilliseconds(loop.now - request.since))

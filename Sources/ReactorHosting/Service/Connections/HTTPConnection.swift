@@ -46,6 +46,8 @@ final class HTTPConnection {
     // lines.
     var reader: RequestReader
     var repeatedHead = RepeatedHead()
+    /// Of ``repeatedHead``; allocated for the connection's first repeated request.
+    var repeatedTarget: RepeatedTarget?
     var identity = RequestIdentity()
 
     init(_ loop: LoopResources) {
@@ -107,7 +109,7 @@ final class HTTPConnection {
         buffers = nil
         id = ConnectionID(slot: 0, generation: 0)
         reader = RequestReader(limits: loop.settings.requestLimits)
-        repeatedHead = RepeatedHead()
+        forgetRepeatedHead()
         identity = RequestIdentity()
         state = .vacant
         requestBegan = nil
@@ -126,8 +128,8 @@ final class HTTPConnection {
         }
         reader.limits = loop.settings.requestLimits
         if !loop.settings.hasAccessLog { identity.forgetLine() }
-        // A repeated head would not be measured again.
-        repeatedHead = RepeatedHead()
+        // A repeated head would not be measured and checked again.
+        forgetRepeatedHead()
         rearm()
     }
 
@@ -149,6 +151,24 @@ final class HTTPConnection {
     }
 
     // MARK: Waiting
+
+    /// The request is complete, and its response is due.
+    func beginWaiting(_ request: borrowing Request, origin: AllowedOrigins.Index) {
+        state = .waiting(RequestContext(request, loop, origin: origin, since: loop.now), nil)
+    }
+
+    /// Keeps the target of an admitted request if its head is repeated.
+    func rememberTarget(of request: borrowing Request) {
+        guard request.head.repetition != nil, !loop.settings.hasAccessLog,
+            case .waiting(let context, _) = state
+        else { return }
+        repeatedTarget = RepeatedTarget(request, origin: context.origin)
+    }
+
+    func forgetRepeatedHead() {
+        repeatedHead.forget()
+        repeatedTarget = nil
+    }
 
     /// Ends `?wait=settled` at its timeout: the session replies now.
     func expireWait() {

@@ -22,6 +22,14 @@ struct Request: Sendable {
     /// The bytes of memory that the request takes while it waits.
     var footprintBytes: Int { head.bytes.count + (body.isEmpty ? 0 : body.capacity) }
 
+    /// Adopts the parts that were found for an equal head.
+    mutating func adopt(_ target: RepeatedTarget) {
+        route = target.route
+        segment = target.segment
+        sessionID = target.session
+        access = target.access
+    }
+
     /// Reads the session id in the path.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
@@ -48,12 +56,15 @@ struct RequestContext: Sendable {
     /// The time at which the request was complete.
     let since: LoopInstant
 
-    init(_ request: borrowing Request, _ loop: LoopResources, since: LoopInstant) {
+    init(
+        _ request: borrowing Request, _ loop: LoopResources, origin: AllowedOrigins.Index,
+        since: LoopInstant
+    ) {
         route = request.route
         isHead = request.head.method == .head
         closes = !request.head.keepsAlive || loop.service.isDraining
         minorVersion = request.head.minorVersion
-        origin = loop.settings.origins.index(of: request.head)
+        self.origin = origin
         self.since = since
     }
 

@@ -7,6 +7,10 @@ enum RequestDispatcher {
     /// - Returns: The loop that owns the request's session, if it is another one.
     static func serve(_ request: inout Request, on connection: HTTPConnection) -> Int? {
         let loop = connection.loop
+        if let target = connection.repeatedTarget, target.applies(to: request.head, on: loop) {
+            serve(&request, of: target, on: connection)
+            return nil
+        }
         let match = loop.service.router.match(
             request.head.method, request.head.bytes, request.head.path)
         request.route = nil
@@ -15,8 +19,7 @@ enum RequestDispatcher {
             request.segment = segment
         }
         connection.identity.record(request.head, withLine: loop.settings.hasAccessLog)
-        connection.state = .waiting(
-            RequestContext(request, loop, since: loop.now), nil)
+        connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
         guard loop.settings.hosts.permits(request.head) else {
             connection.respond(.problem(AllowedHosts.problem(request.head)))
             return nil
@@ -44,6 +47,24 @@ enum RequestDispatcher {
                 .problem(Problem(404, "unknown_path", "no resource has this path")))
         }
         return nil
+    }
+
+    /// Serves a request whose head is that of the one before.
+    private static func serve(
+        _ request: inout Request, of target: RepeatedTarget, on connection: HTTPConnection
+    ) {
+        request.adopt(target)
+        connection.beginWaiting(request, origin: target.origin)
+        if let rates = connection.loop.service.rates,
+            let refusal = refusal(request, by: rates, connection)
+        {
+            return connection.respond(refusal)
+        }
+        do throws(Problem) {
+            try serve(&request, target.endpoint, for: target.session, on: connection)
+        } catch {
+            connection.respond(.problem(error))
+        }
     }
 
     /// The refusal of a request whose client has sent too many. EventSource does not return after a
@@ -76,6 +97,7 @@ enum RequestDispatcher {
             let session = try request.readSessionID()
             let owner = session.owner(of: connection.loop.peers.count)
             guard owner == connection.loop.index else { return owner }
+            connection.rememberTarget(of: request)
             try serve(&request, endpoint, for: session, on: connection)
         }
         return nil
