@@ -93,7 +93,7 @@ extension Grants {
     package func permits(_ route: Route, session: String?) -> Bool {
         let shows: Route.Content
         switch route.access {
-        case .open: return true
+        case .open, .client: return true
         case .verb(let verb, let content):
             guard verbs.contains(verb) else { return false }
             shows = content

@@ -125,6 +125,7 @@ struct StormRequests {
             query = stream(route, session, &fields, &random)
         case .listSessions:
             query = ["limit=\(Int.random(in: 0...5, using: &random))", "after=\(session)"]
+        case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .deleteSession, .readStub, .listReactors, .livez, .readyz, .metrics, .openapi: break
         }
         let path = route.path(route == .publishTopic ? "currentUser" : session)

@@ -15,6 +15,7 @@ enum StormRoute: String, CaseIterable {
     case createSession = "POST /v1/sessions"
     case listSessions = "GET /v1/sessions"
     case listReactors = "GET /v1/reactors"
+    case createTicket = "POST /v1/tickets"
     case publishTopic = "POST /v1/topics/{topic}"
     case livez = "GET /livez"
     case readyz = "GET /readyz"
@@ -41,7 +42,7 @@ enum StormRoute: String, CaseIterable {
         case .putSession: 4
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .listSessions, .publishTopic, .metrics: 1
-        case .listReactors, .livez, .readyz, .openapi: 1
+        case .listReactors, .createTicket, .livez, .readyz, .openapi: 1
         }
     }
 

@@ -10,12 +10,14 @@ extension WholeLife {
     enum Operation: String, CaseIterable {
         case listReactors, createSession, listSessions, putSession, readSession, deleteSession
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
-        case putStub, readStub, publishTopic
+        case putStub, readStub, publishTopic, createTicket
         case livez, readyz, metrics, openapi
     }
 
     /// Operations that reach neither a session nor a table of them.
-    static let farFromSessions: Set<Operation> = [.listReactors, .livez, .openapi]
+    static let farFromSessions: Set<Operation> = [
+        .listReactors, .createTicket, .livez, .openapi,
+    ]
 
     /// Carries out any operation of the service's table. A new operation is added here.
     func request(_ operation: Operation, _ id: String) {
@@ -37,7 +39,7 @@ extension WholeLife {
         case .publishTopic: publish()
         case .metrics: _ = (rig.table.count, rig.table.awakeCount, rig.table.subscriberCount)
         case .readyz: _ = rig.journal.failure
-        case .listReactors, .livez, .openapi: break
+        case .listReactors, .createTicket, .livez, .openapi: break
         }
     }
 

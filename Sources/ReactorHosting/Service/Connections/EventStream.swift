@@ -60,6 +60,7 @@ final class EventStream {
         // No request follows.
         connection.forgetRepeatedHead()
         loop.counters.streamsOpened += 1
+        if let ticket = options?.ticket { endEarlierStream(of: ticket, on: connection) }
         loop.countResponse(to: request, status: 200)
         loop.schedule.count(opening.snapshot.count)
         // The head follows the responses of the same turn, and unsent ones.
@@ -81,6 +82,17 @@ final class EventStream {
             }
         }
         connection.rearm()
+    }
+
+    /// A ticket has one stream. The earlier one has ended, but perhaps the server did not see that
+    /// yet; or the ticket is used twice.
+    private static func endEarlierStream(of ticket: Ticket, on connection: HTTPConnection) {
+        let loop = connection.loop
+        let present = TicketConnection(loop: loop.index, id: connection.id)
+        guard let earlier = loop.service.tickets.opened(ticket, by: present) else { return }
+        loop.peers.enqueue(on: earlier.loop) { loop in
+            loop.connection(earlier.id)?.stream?.end(with: .ticketReplaced)
+        }
     }
 
     func count(_ bytes: Int) { sentBytes += bytes }
@@ -116,11 +128,18 @@ final class EventStream {
     /// (contract §3.2).
     func endInTime() {
         let loop = connection.loop
-        guard let accessEnd, loop.now >= accessEnd, let subscriber else {
+        guard let accessEnd, loop.now >= accessEnd else {
             return end(retry: loop.jitteredRetry())
         }
+        end(with: .tokenInvalid)
+    }
+
+    /// Ends the stream with an event that reports a problem.
+    func end(with problem: Problem) {
+        guard let subscriber else { return connection.close(.lingering) }
+        connection.loop.counters.refusals.count(problem.code)
         var bytes: [UInt8] = []
-        Response.appendProblemEvent(.tokenInvalid, to: &bytes)
+        Response.appendProblemEvent(problem, to: &bytes)
         end(of: subscriber, behind: bytes)
     }
 

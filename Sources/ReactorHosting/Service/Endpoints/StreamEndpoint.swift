@@ -37,8 +37,11 @@ extension StreamEndpoint {
             ["text/event-stream", "text/*", "*/*"], "text/event-stream")
         connection.setOptions { $0.wantsStream = true }
         let query = try StreamQuery(Self.self, request, session.registration)
-        if let end = request.access?.end(on: connection.loop) {
-            connection.setOptions { $0.accessEnd = end }
+        if let access = request.access {
+            connection.setOptions {
+                $0.accessEnd = access.end(on: connection.loop)
+                $0.ticket = access.ticket
+            }
         }
         guard request.head.method != .head else { return .streamHead }
         guard !connection.loop.service.isDraining else { return .endedStream(.draining) }

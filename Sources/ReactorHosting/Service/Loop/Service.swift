@@ -12,6 +12,7 @@ final class Service: Sendable {
     let reactors: [Registration]
     let router = Router()
     let authenticator: (any Authenticator)?
+    let tickets = Tickets()
     let clientAddress: ClientAddress
     /// Nil without a limit.
     let rates: RequestRates?

@@ -3,8 +3,9 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// Checks the bearer tokens of one loop's requests (RFC 6750), before anything else is done for
-/// them: before their connection moves, and before their session is looked up.
+/// Checks the bearer tokens of one loop's requests (RFC 6750), and tickets in their place, before
+/// anything else is done for them: before their connection moves, and before their session is looked
+/// up.
 ///
 /// Exists only if the server has an authenticator.
 final class AccessGate {
@@ -29,14 +30,43 @@ final class AccessGate {
     ) throws(Problem) -> Bool {
         request.access = nil
         guard let route = request.route, route.access != .open else { return true }
+        if request.head.query != nil, let text = try Ticket.find(in: request.head) {
+            let (token, ticket) = try redeem(text, for: &request, on: connection.loop)
+            return try admit(&request, token, ticket, on: connection)
+        }
         let token = try Self.token(of: request.head)
+        return try admit(&request, request.head.bytes[token], nil, on: connection)
+    }
+
+    private func admit(
+        _ request: inout Request, _ token: ArraySlice<UInt8>, _ ticket: Ticket?,
+        on connection: HTTPConnection
+    ) throws(Problem) -> Bool {
         let now = connection.loop.table.wallClockMilliseconds
-        guard let access = verified.find(request.head.bytes[token], at: now) else {
-            try verify(&request, token, on: connection)
+        guard let access = verified.find(token, at: now) else {
+            try verify(&request, token, ticket, on: connection)
             return false
         }
-        try Self.check(&request, with: access)
+        try Self.check(&request, with: access.by(ticket))
         return true
+    }
+
+    // MARK: Tickets
+
+    /// - Returns: The token for which the ticket stands.
+    private func redeem(
+        _ text: ArraySlice<UInt8>, for request: inout Request, on loop: LoopResources
+    ) throws(Problem) -> (ArraySlice<UInt8>, Ticket) {
+        guard request.head.method == .get, let route = request.route,
+            case .session(let endpoint) = route.endpoint, endpoint.wantsStream(request)
+        else { throw .ticketNotAccepted }
+        guard request.head.range(of: .authorization) == nil else { throw .ticketBesideToken }
+        guard let ticket = Ticket(text) else { throw .ticketInvalid(.malformed) }
+        let stream = TicketStream(route: route, session: try request.readSessionID())
+        let token = try loop.service.tickets.redeem(
+            ticket, for: stream, query: request.head.bytes[request.head.query ?? 0..<0],
+            at: loop.table.wallClockMilliseconds)
+        return (token, ticket)
     }
 
     // MARK: The grants
@@ -77,9 +107,9 @@ final class AccessGate {
     // MARK: Verification
 
     private func verify(
-        _ request: inout Request, _ range: Range<Int>, on connection: HTTPConnection
+        _ request: inout Request, _ bytes: ArraySlice<UInt8>, _ ticket: Ticket?,
+        on connection: HTTPConnection
     ) throws(Problem) {
-        let bytes = request.head.bytes[range]
         guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .tokenInvalid }
         guard waiting < Self.waitingLimit else {
             return connection.respond(RequestDispatcher.refusal(.tooManyTokens, of: request))
@@ -93,7 +123,7 @@ final class AccessGate {
         let (id, home, peers) = (connection.id, loop.index, loop.peers)
         Self.call(authenticator, for: token) { outcome in
             peers.enqueue(on: home) { loop in
-                loop.resources.gate?.finish(token, outcome, for: id, on: loop)
+                loop.resources.gate?.finish(token, ticket, outcome, for: id, on: loop)
             }
         }
     }
@@ -114,7 +144,7 @@ final class AccessGate {
 
     /// Continues the request of the connection, if the client still waits for it.
     private func finish(
-        _ token: String, _ outcome: Result<Principal, AuthenticationFailure>,
+        _ token: String, _ ticket: Ticket?, _ outcome: Result<Principal, AuthenticationFailure>,
         for id: ConnectionID, on loop: ServerLoop
     ) {
         waiting -= 1
@@ -123,7 +153,7 @@ final class AccessGate {
         guard let connection = loop.connection(id),
             let request = connection.buffers?.removeParked(resources)
         else { return }
-        RequestDispatcher.resume(request, access, on: connection)
+        RequestDispatcher.resume(request, access.map { $0.by(ticket) }, on: connection)
     }
 
     private func access(

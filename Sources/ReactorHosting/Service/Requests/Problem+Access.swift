@@ -24,4 +24,43 @@ extension Problem {
     static let tokensUnavailable = Problem(
         503, "tokens_unavailable", "nothing was applied: tokens cannot be verified at the moment",
         fields: [("Retry-After", "1")])
+
+    static let authenticationOff = Problem(
+        403, "authentication_off",
+        "this server does not authenticate its clients: nothing needs a ticket")
+
+    static let ticketRepeated = Problem(
+        400, "ticket_repeated", "the query has more than one ticket")
+
+    static let ticketBesideToken = Problem(
+        400, "ticket_beside_token", "the request has a ticket and Authorization; send one of them")
+
+    static let ticketNotAccepted = Problem(
+        400, "ticket_not_accepted",
+        "a ticket is accepted by GET of an event stream only; send Authorization: Bearer <token>")
+
+    /// EventSource does not connect again after it.
+    static func ticketInvalid(_ fault: TicketFault) -> Problem {
+        let reason =
+            switch fault {
+            case .malformed: "the ticket is not one of this server's"
+            case .unknown: "the ticket is unknown, has expired, or was not used within 30 s"
+            case .elsewhere: "the ticket is for another stream, or another query of this one"
+            }
+        return Problem(
+            401, "ticket_invalid", "\(reason); POST /v1/tickets makes a new one",
+            fields: [
+                ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"invalid_token\"")
+            ])
+    }
+
+    static let tooManyTickets = Problem(
+        503, "too_many_tickets",
+        "the server has \(TicketTable.limit) tickets, of all clients, and makes no more",
+        fields: [("Retry-After", "30")])
+
+    /// Only for streams, which send it as an event.
+    static let ticketReplaced = Problem(
+        409, "ticket_replaced",
+        "another stream was opened with the ticket of this one; each stream needs its own ticket")
 }

@@ -92,6 +92,8 @@ final class RequestOptions {
     var wantsStream = false
     /// The end of the client's token, after which a stream ends.
     var accessEnd: LoopInstant?
+    /// The ticket by which the stream is opened.
+    var ticket: Ticket?
     var traceparent: String?
 }
 

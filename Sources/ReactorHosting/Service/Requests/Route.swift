@@ -17,6 +17,8 @@ package final class Route: Sendable {
     package enum Access: Sendable, Equatable {
         /// None: anyone may use the route, without a token.
         case open
+        /// A token, whatever it grants.
+        case client
         case verb(Grants.Verb, shows: Content = .part)
     }
 
@@ -61,6 +63,7 @@ package final class Route: Sendable {
             "GET", "/v1/sessions", "listSessions", .verb(.read, shows: .anySession),
             ListSessions.self),
         Route("GET", "/v1/reactors", "listReactors", .verb(.read), ListReactors.self),
+        Route("POST", "/v1/tickets", "createTicket", .client, CreateTicket.self),
         Route("POST", "/v1/topics/{topic}", "publishTopic", .verb(.admin), PublishTopic.self),
         Route("GET", "/livez", "livez", .open, Liveness.self),
         Route("GET", "/readyz", "readyz", .open, Readiness.self),

@@ -56,7 +56,7 @@ struct Origin: Decodable, Equatable, Sendable {
 
 extension Decoder {
     /// - Throws: `dataCorrupted` at the first member that is not among `known`.
-    fileprivate func refuseMembers(besides known: [some CodingKey]) throws {
+    func refuseMembers(besides known: [some CodingKey]) throws {
         let names = known.map(\.stringValue)
         let members = try container(keyedBy: AnyMember.self)
         guard let stranger = members.allKeys.first(where: { !names.contains($0.stringValue) })

@@ -1,0 +1,77 @@
+internal import JSONCoding
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// `POST /v1/tickets`: makes a ticket, with which one stream can be opened within 30 s. It is for
+/// EventSource, which cannot send `Authorization` (ADR-0033).
+enum CreateTicket: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        guard let access = request.access else { throw .authenticationOff }
+        try request.requireJSON()
+        let service = connection.loop.service
+        let stream = try stream(in: request.body, service.router)
+        guard access.grants.permits(stream.route, session: stream.session.text) else {
+            throw .forbidden
+        }
+        let (ticket, expiresAt) = try service.tickets.issue(
+            for: stream, to: access, at: connection.loop.table.wallClockMilliseconds)
+        var time: [UInt8] = []
+        Timestamp.append(milliseconds: expiresAt, to: &time)
+        return .json(
+            201, Created(ticket: ticket.text, expiresAt: String(decoding: time, as: UTF8.self)),
+            fields: [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")])
+    }
+
+    /// The stream that the body names: the part of its session that it shows is chosen by the query
+    /// of its first request.
+    private static func stream(
+        in body: [UInt8], _ router: Router
+    ) throws(Problem) -> TicketStream {
+        let path: [UInt8]
+        do {
+            path = Array(try JSON.decode(Wanted.self, from: body).stream.utf8)
+        } catch {
+            throw Problem(ticket: error)
+        }
+        guard case .route(let route, let segment?) = router.match(.get, path, 0..<path.count),
+            case .session(let endpoint) = route.endpoint, endpoint is any StreamEndpoint.Type,
+            let session = SessionID(path, segment)
+        else { throw .notAStream }
+        return TicketStream(route: route, session: session)
+    }
+
+    /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused, as a restriction that
+    /// would have no effect.
+    private struct Wanted: Decodable {
+        let stream: String
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case stream }
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseMembers(besides: CodingKeys.allCases)
+            stream = try decoder.container(keyedBy: CodingKeys.self)
+                .decode(String.self, forKey: .stream)
+        }
+    }
+
+    private struct Created: Encodable {
+        let ticket: String
+        let expiresAt: String
+    }
+}
+
+extension Problem {
+    /// The fault in the body that names a stream.
+    fileprivate init(ticket refusal: JSONRefusal) {
+        self.init(refusal)
+        if case .mismatch = refusal { code = "not_a_ticket" }
+    }
+
+    fileprivate static let notAStream = Problem(
+        422, "not_a_ticket",
+        "stream is not the path of an event stream without a query, such as "
+            + "/v1/sessions/meeting-7/pulses")
+}
