@@ -4,8 +4,8 @@ import Synchronization
 
 /// Reads tokens that say what they grant, for the tests of the server's part:
 /// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything. Anything
-/// else is invalid. That of `once` is valid for one verification. `down` cannot be verified; a token of a name that begins with `held` waits until
-/// one of the name `release` was verified.
+/// else is invalid. That of `once` or `heldonce` is valid for one verification. `down` cannot be
+/// verified; a token of a name that begins with `held` waits until one of the name `release` was verified.
 final class Tokens: Authenticator {
     private struct Held {
         var isReleased = false
@@ -28,7 +28,7 @@ final class Tokens: Authenticator {
         }
         if parts[0].hasPrefix("held") { await waitForRelease() }
         if parts[0] == "release" { release() }
-        if parts[0] == "once" {
+        if parts[0].hasSuffix("once") {
             let wasUsed = held.withLock { held in
                 defer { held.wasUsed = true }
                 return held.wasUsed

@@ -37,35 +37,38 @@ public struct Configuration: Sendable, Equatable {
     /// With `jwt`: the path of a file with the secret of HS256, 32 bytes at least; a line break at
     /// its end does not count. Default none.
     public var tokenSecretPath: String? = Setting.optionalText(
-        "jwt-secret-file", "path", "file with the secret of HS256, 32 bytes or more")
+        "jwt-secret-file", "path", "file with the secret of HS256, 32 bytes or more",
+        reloads: true)
 
     /// With `jwt`: the path of a PEM file with a public key for RS256, ES256 or EdDSA. Default none.
     public var tokenKeyPath: String? = Setting.optionalText(
-        "jwt-key-file", "path", "PEM file with a public key: RSA, P-256 or Ed25519")
+        "jwt-key-file", "path", "PEM file with a public key: RSA, P-256 or Ed25519",
+        reloads: true)
 
     /// With `jwt`: the path of a JWKS file, 64 keys at most. Default none.
     public var tokenKeySetPath: String? = Setting.optionalText(
-        "jwt-jwks-file", "path", "JWKS file with public keys")
+        "jwt-jwks-file", "path", "JWKS file with public keys", reloads: true)
 
     /// With `jwt`: the required `iss` of tokens. Default none: any.
     public var tokenIssuer: String? = Setting.optionalText(
-        "jwt-issuer", "text", "required iss of tokens")
+        "jwt-issuer", "text", "required iss of tokens", reloads: true)
 
     /// With `jwt`: the names of this server in `aud`, of which a token must contain one. Default
     /// none: a token with `aud` is refused. At most 64.
     public var tokenAudiences: [String] = Setting.list(
-        "jwt-audience", "names", expected: "names", "names of this server in aud of tokens"
+        "jwt-audience", "names", expected: "names", "names of this server in aud of tokens",
+        reloads: true
     ) { $0.isEmpty ? nil : String($0) }
 
     /// With `jwt`: the permitted difference between the issuer's clock and this one, 0 to 300
     /// seconds. Default 30.
     public var tokenLeewaySeconds: Int64 = Setting.number(
         "jwt-leeway", default: 30, 0...300, "seconds by which the issuer's clock may differ",
-        placeholder: "seconds")
+        placeholder: "seconds", reloads: true)
 
     /// With `jwt`: the claim that contains the grants. Default `reactor`.
     public var tokenGrantsClaim: String = Setting.text(
-        "jwt-claim", "name", default: "reactor", "claim with the grants")
+        "jwt-claim", "name", default: "reactor", "claim with the grants", reloads: true)
 
     /// Whether a server without authentication may listen on an address that other machines can
     /// reach. Default false: such an address is refused at start.

@@ -42,10 +42,12 @@ package struct Setting: Sendable {
 // up to date by `ServerLoop.adopt` or `RunningServer.adopt`.
 extension Setting {
     static func text(
-        _ name: String, _ placeholder: String, default standard: String, _ help: String
+        _ name: String, _ placeholder: String, default standard: String, _ help: String,
+        reloads: Bool = false
     ) -> String {
         let setting = Setting(
-            name: name, placeholder: placeholder, defaultText: standard, help: help)
+            name: name, placeholder: placeholder, defaultText: standard, help: help,
+            isReloaded: reloads)
         return setting.value(standard, expected: textExpected) {
             isPrintable($0) ? $0 : nil
         } show: {

@@ -45,7 +45,7 @@ extension ReactorServer {
     public static func main(
         hosting hosted: [Hosted],
         authenticating makeAuthenticator:
-            @Sendable (Configuration) async throws -> (any Authenticator)?
+            @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         Standard.ignoreStraySignals()
         var command: any ParsableCommand
@@ -98,7 +98,7 @@ struct ServerCommand: ParsableCommand {
 
     func serve(
         _ hosted: [Hosted],
-        _ makeAuthenticator: @Sendable (Configuration) async throws -> (any Authenticator)?
+        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let settings: (configuration: Configuration, values: [SettingValue])
@@ -128,15 +128,19 @@ struct ServerCommand: ParsableCommand {
             logger.critical("\(error)")
             return 64
         }
-        let reload = configuration.configPath.map { _ in
-            SettingsReload(typed: arguments.typed, environment: environment, start: settings)
-        }
+        let hasFiles = configuration.configPath != nil || configuration.authentication == .jwt
+        let reload =
+            hasFiles
+            ? SettingsReload(
+                typed: arguments.typed, environment: environment, start: settings,
+                hasAuthenticator: authenticator != nil, makeAuthenticator: makeAuthenticator)
+            : nil
         return await Self.serve(hosted, configuration, authenticator, reload)
     }
 
     /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
-    /// was started with it ignored, as nohup(1) does, it stays ignored. With a file of settings it
-    /// reloads them instead (ADR-0030).
+    /// was started with it ignored, as nohup(1) does, it stays ignored. With a file of settings or of
+    /// keys it reloads them instead (ADR-0030).
     private static var endingSignals: [Int32] {
         [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])
     }

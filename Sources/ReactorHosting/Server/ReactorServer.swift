@@ -93,7 +93,7 @@ public struct ReactorServer: Sendable {
         }
         started(server.address(of: listener))
         let reloading = reload.map { reload in
-            Task { await reload.run { await server.adopt($0, listener) } }
+            Task { await reload.run { await server.adopt($0, $1, listener) } }
         }
         await untilCancelled()
         reloading?.cancel()
@@ -246,14 +246,17 @@ struct RunningServer {
         }
     }
 
-    /// Adopts the settings that are reloaded. Returns when each loop uses them.
-    func adopt(_ configuration: Configuration, _ listener: Listener<ServerLoop>) async {
+    /// Adopts the settings that are reloaded, and the authenticator. Returns when each loop uses them.
+    func adopt(
+        _ configuration: Configuration, _ authenticator: (any Authenticator)?,
+        _ listener: Listener<ServerLoop>
+    ) async {
         listener.limitConnections(to: connectionLimit(configuration))
         service.bodies.limit(to: configuration.actualBodyBudgetBytes)
         for loop in loops {
             await withCheckedContinuation { continuation in
                 let isRunning = loop.enqueue { loop in
-                    loop.adopt(configuration)
+                    loop.adopt(configuration, authenticator)
                     continuation.resume()
                 }
                 if !isRunning { continuation.resume() }

@@ -1,28 +1,38 @@
 internal import Logging
 internal import Synchronization
 
-/// Reads the settings again when it is requested to, and has the server adopt those that may change
-/// (ADR-0030).
+/// Reads the settings and the keys of tokens again when it is requested to, and has the server adopt
+/// those that may change (ADR-0030).
 final class SettingsReload: Sendable {
     private let typed: [String: String]
     private let environment: [String: String]
     /// The values of the start, by name.
     private let pinned: [String: SettingValue]
+    private let makeAuthenticator: MakeAuthenticator
+    private let hasAuthenticator: Bool
     private let state: Mutex<(configuration: Configuration, values: [SettingValue])>
     private let requests = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// Makes the authenticator, or returns nil for none.
+    typealias MakeAuthenticator = @Sendable (Configuration) async throws -> (any Authenticator)?
 
     /// - Parameters:
     ///   - typed: The options of the start; they keep their precedence over the file.
     ///   - environment: The environment of the start, likewise.
     ///   - start: The settings of the start.
+    ///   - hasAuthenticator: Whether there was one at the start.
+    ///   - makeAuthenticator: As at the start. It reads the keys again, also if no setting has changed.
     init(
         typed: [String: String], environment: [String: String],
-        start: (configuration: Configuration, values: [SettingValue])
+        start: (configuration: Configuration, values: [SettingValue]), hasAuthenticator: Bool,
+        makeAuthenticator: @escaping MakeAuthenticator
     ) {
         self.typed = typed
         self.environment = environment
         pinned = Dictionary(uniqueKeysWithValues: start.values.map { ($0.setting.name, $0) })
+        self.makeAuthenticator = makeAuthenticator
+        self.hasAuthenticator = hasAuthenticator
         state = Mutex(start)
     }
 
@@ -34,17 +44,19 @@ final class SettingsReload: Sendable {
 
     /// Reloads at each request until the task is cancelled.
     ///
-    /// - Parameter adopt: Returns when the server uses the configuration.
-    func run(adopting adopt: (Configuration) async -> Void) async {
+    /// - Parameter adopt: Returns when the server uses the configuration and the authenticator.
+    func run(adopting adopt: (Configuration, (any Authenticator)?) async -> Void) async {
         for await _ in requests.stream { await reload(adopt) }
     }
 
-    private func reload(_ adopt: (Configuration) async -> Void) async {
+    private func reload(
+        _ adopt: (Configuration, (any Authenticator)?) async -> Void
+    ) async {
         let old = state.withLock { $0 }
         do throws(ConfigurationFailure) {
             let new = try Configuration.read(
                 typed: typed, environment: environment, pinned: pinned)
-            await adopt(new.configuration)
+            await adopt(new.configuration, try await authenticator(new.configuration))
             state.withLock { $0 = new }
             log(new.values, after: old.values, new.configuration.logger)
         } catch {
@@ -55,6 +67,23 @@ final class SettingsReload: Sendable {
                     metadata: ["fault": "\(sentence)"])
             }
         }
+    }
+
+    /// - Throws: The reason why there is none, as the only sentence.
+    private func authenticator(
+        _ configuration: Configuration
+    ) async throws(ConfigurationFailure) -> (any Authenticator)? {
+        let authenticator: (any Authenticator)?
+        do {
+            authenticator = try await makeAuthenticator(configuration)
+        } catch {
+            throw ConfigurationFailure(sentences: ["\(error)"])
+        }
+        guard (authenticator != nil) == hasAuthenticator else {
+            throw ConfigurationFailure(
+                sentences: ["whether clients are authenticated changes with a restart only"])
+        }
+        return authenticator
     }
 
     private func log(_ values: [SettingValue], after old: [SettingValue], _ logger: Logger) {

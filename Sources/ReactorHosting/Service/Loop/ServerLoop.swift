@@ -146,10 +146,11 @@ final class ServerLoop: LoopHandler {
     }
 
     /// Replaces the settings: for new requests, and for the limits and deadlines of open
-    /// connections and sessions.
-    func adopt(_ configuration: Configuration) {
+    /// connections and sessions. Every token is verified again, by the present authenticator.
+    func adopt(_ configuration: Configuration, _ authenticator: (any Authenticator)?) {
         let earlier = resources.settings.origins
         resources.adopt(configuration)
+        if let authenticator { resources.gate?.adopt(authenticator) }
         sessions.limits = SessionLimits(configuration, loops: resources.peers.count)
         let origins = resources.settings.origins.indices(replacing: earlier)
         for connection in connections { connection.adoptSettings(origins: origins) }

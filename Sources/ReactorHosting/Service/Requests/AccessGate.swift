@@ -12,13 +12,24 @@ final class AccessGate {
     /// The maximum number of requests of the loop that wait for the authenticator; further ones are
     /// refused with 503.
     private static let waitingLimit = 256
+    /// The maximum number of verified tokens that are kept.
+    private static let verifiedLimit = 4_096
 
-    private let authenticator: any Authenticator
-    private var verified = VerifiedTokens(limit: 4_096)
+    private var authenticator: any Authenticator
+    /// The number of authenticators before this one.
+    private var generation = 0
+    private var verified = VerifiedTokens(limit: verifiedLimit)
     private var waiting = 0
 
     init(_ authenticator: any Authenticator) {
         self.authenticator = authenticator
+    }
+
+    /// Replaces the authenticator: no token is accepted because the one before has verified it.
+    func adopt(_ authenticator: any Authenticator) {
+        self.authenticator = authenticator
+        generation += 1
+        verified = VerifiedTokens(limit: Self.verifiedLimit)
     }
 
     /// Admits the request, or has its token verified.
@@ -120,40 +131,40 @@ final class AccessGate {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
         waiting += 1
-        let (id, home, peers) = (connection.id, loop.index, loop.peers)
-        Self.call(authenticator, for: token) { outcome in
-            peers.enqueue(on: home) { loop in
-                loop.resources.gate?.finish(token, ticket, outcome, for: id, on: loop)
-            }
-        }
+        call(for: Verification(token: token, ticket: ticket, id: connection.id), loop)
     }
 
     /// Calls the authenticator outside the loop.
-    private static func call(
-        _ authenticator: any Authenticator, for token: String,
-        then act: @escaping @Sendable (Result<Principal, AuthenticationFailure>) -> Void
-    ) {
-        Task {
+    private func call(for verification: Verification, _ loop: LoopResources) {
+        let (home, peers) = (loop.index, loop.peers)
+        Task { [authenticator, generation] in
+            let outcome: Result<Principal, AuthenticationFailure>
             do throws(AuthenticationFailure) {
-                act(.success(try await authenticator.authenticate(bearer: token)))
+                outcome = .success(try await authenticator.authenticate(bearer: verification.token))
             } catch {
-                act(.failure(error))
+                outcome = .failure(error)
+            }
+            peers.enqueue(on: home) { loop in
+                loop.resources.gate?.finish(verification, outcome, of: generation, on: loop)
             }
         }
     }
 
     /// Continues the request of the connection, if the client still waits for it.
     private func finish(
-        _ token: String, _ ticket: Ticket?, _ outcome: Result<Principal, AuthenticationFailure>,
-        for id: ConnectionID, on loop: ServerLoop
+        _ verification: Verification, _ outcome: Result<Principal, AuthenticationFailure>,
+        of generation: Int, on loop: ServerLoop
     ) {
-        waiting -= 1
         let resources = loop.resources
-        let access = access(token, outcome, resources)
-        guard let connection = loop.connection(id),
+        // The keys have changed meanwhile.
+        guard generation == self.generation else { return call(for: verification, resources) }
+        waiting -= 1
+        let access = access(verification.token, outcome, resources)
+        guard let connection = loop.connection(verification.id),
             let request = connection.buffers?.removeParked(resources)
         else { return }
-        RequestDispatcher.resume(request, access.map { $0.by(ticket) }, on: connection)
+        RequestDispatcher.resume(
+            request, access.map { $0.by(verification.ticket) }, on: connection)
     }
 
     private func access(
@@ -177,4 +188,11 @@ final class AccessGate {
             return .failure(.tokensUnavailable)
         }
     }
+}
+
+/// A token that the authenticator verifies, for the request that the connection has parked.
+private struct Verification: Sendable {
+    let token: String
+    let ticket: Ticket?
+    let id: ConnectionID
 }
