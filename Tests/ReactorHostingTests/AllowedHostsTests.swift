@@ -104,4 +104,16 @@ struct AllowedOriginsTests {
         #expect(origins.preflight(0, methods: "GET").isEmpty)
         #expect(!origins.preflight(1, methods: "GET").isEmpty)
     }
+
+    @Test func `responses that depend on a cookie say so to caches`() {
+        for list in [[], ["*"]] {
+            let origins = AllowedOrigins(list, hasCookies: true)
+            #expect(names(origins, 0)["Vary"] == "Cookie")
+            #expect(names(origins, 0)["Access-Control-Allow-Credentials"] == nil)
+        }
+        let origins = AllowedOrigins(["https://a"], hasCookies: true)
+        for index in [0, 1] as [AllowedOrigins.Index] {
+            #expect(names(origins, index)["Vary"] == "Origin, Cookie")
+        }
+    }
 }

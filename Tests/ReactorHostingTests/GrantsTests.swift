@@ -12,10 +12,10 @@ struct GrantsTests {
         "streamEvents": .read, "readLog": .log, "putStub": .admin, "readStub": .admin,
         "createSession": .create, "listSessions": .read, "listReactors": .read,
         "publishTopic": .admin, "metrics": .admin, "livez": nil, "readyz": nil, "openapi": nil,
-        "createTicket": nil,
+        "createTicket": nil, "setCookie": nil, "removeCookie": nil,
     ]
     /// The routes without a verb that require a token all the same.
-    private static let clients: Set = ["createTicket"]
+    private static let clients: Set = ["createTicket", "setCookie"]
     /// The routes that show every pulse of a session.
     private static let states: Set = [
         "readSession", "streamStates", "streamActivities", "streamEvents",

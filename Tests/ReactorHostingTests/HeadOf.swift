@@ -17,8 +17,10 @@ struct HeadOf {
         try self.init(method, target, fields)
     }
 
-    init(_ method: String, _ target: String, _ fields: [String]) throws {
-        let lines = ["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]
+    /// - Parameter host: Nil if it is among the fields.
+    init(_ method: String, _ target: String, _ fields: [String], host: String? = "h") throws {
+        let hosts = host.map { ["Host: \($0)"] } ?? []
+        let lines = ["\(method) \(target) HTTP/1.1"] + hosts + fields + ["", ""]
         let text = Array(lines.joined(separator: "\r\n").utf8)
         var reader = RequestReader(limits: RequestLimits())
         var head = RequestHead()

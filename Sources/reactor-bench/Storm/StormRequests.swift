@@ -126,7 +126,9 @@ struct StormRequests {
         case .listSessions:
             query = ["limit=\(Int.random(in: 0...5, using: &random))", "after=\(session)"]
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
-        case .deleteSession, .readStub, .listReactors, .livez, .readyz, .metrics, .openapi: break
+        case .setCookie, .removeCookie, .deleteSession, .readStub, .listReactors, .livez, .readyz,
+            .metrics, .openapi:
+            break
         }
         let path = route.path(route == .publishTopic ? "currentUser" : session)
         let target = query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"

@@ -16,6 +16,8 @@ enum StormRoute: String, CaseIterable {
     case listSessions = "GET /v1/sessions"
     case listReactors = "GET /v1/reactors"
     case createTicket = "POST /v1/tickets"
+    case setCookie = "PUT /v1/cookie"
+    case removeCookie = "DELETE /v1/cookie"
     case publishTopic = "POST /v1/topics/{topic}"
     case livez = "GET /livez"
     case readyz = "GET /readyz"
@@ -42,7 +44,7 @@ enum StormRoute: String, CaseIterable {
         case .putSession: 4
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .listSessions, .publishTopic, .metrics: 1
-        case .listReactors, .createTicket, .livez, .readyz, .openapi: 1
+        case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
         }
     }
 

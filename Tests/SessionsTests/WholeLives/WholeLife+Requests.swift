@@ -10,13 +10,14 @@ extension WholeLife {
     enum Operation: String, CaseIterable {
         case listReactors, createSession, listSessions, putSession, readSession, deleteSession
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
-        case putStub, readStub, publishTopic, createTicket
+        case putStub, readStub, publishTopic
+        case createTicket, setCookie, removeCookie
         case livez, readyz, metrics, openapi
     }
 
     /// Operations that reach neither a session nor a table of them.
     static let farFromSessions: Set<Operation> = [
-        .listReactors, .createTicket, .livez, .openapi,
+        .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi,
     ]
 
     /// Carries out any operation of the service's table. A new operation is added here.
@@ -39,7 +40,7 @@ extension WholeLife {
         case .publishTopic: publish()
         case .metrics: _ = (rig.table.count, rig.table.awakeCount, rig.table.subscriberCount)
         case .readyz: _ = rig.journal.failure
-        case .listReactors, .createTicket, .livez, .openapi: break
+        case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi: break
         }
     }
 

@@ -24,7 +24,8 @@ struct LoopSettings {
         // A page that reaches the server by a name of its own has no token.
         hosts = AllowedHosts(
             service.authenticator == nil ? configuration.allowedHosts : ["*"])
-        origins = AllowedOrigins(configuration.allowedOrigins)
+        origins = AllowedOrigins(
+            configuration.allowedOrigins, hasCookies: service.authenticator != nil)
         logger = configuration.logger
         logLevel = logger.logLevel
         accessLogger = configuration.accessLogger

@@ -3,8 +3,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// Checks the bearer tokens of one loop's requests (RFC 6750), and tickets in their place, before
-/// anything else is done for them: before their connection moves, and before their session is looked
+/// Checks the bearer tokens of one loop's requests (RFC 6750), and tickets and cookies in their place,
+/// before anything else is done for them: before their connection moves, and before their session is looked
 /// up.
 ///
 /// Exists only if the server has an authenticator.
@@ -45,7 +45,15 @@ final class AccessGate {
             let (token, ticket) = try redeem(text, for: &request, on: connection.loop)
             return try admit(&request, token, ticket, on: connection)
         }
-        let token = try Self.token(of: request.head)
+        let token: Range<Int>
+        if request.head.range(of: .authorization) == nil,
+            let cookie = try TokenCookie.find(in: request.head)
+        {
+            try TokenCookie.checkOrigin(of: request, connection.loop.settings.origins)
+            token = cookie
+        } else {
+            token = try Self.token(of: request.head)
+        }
         return try admit(&request, request.head.bytes[token], nil, on: connection)
     }
 

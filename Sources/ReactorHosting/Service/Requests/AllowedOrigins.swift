@@ -17,14 +17,16 @@ struct AllowedOrigins: Sendable {
 
     /// - Parameter origins: As browsers send them; `*` for every origin. At most
     ///   ``Setting/listLimit``.
-    init(_ origins: [String]) {
+    /// - Parameter hasCookies: Whether responses depend on a cookie.
+    init(_ origins: [String], hasCookies: Bool = false) {
         permitsAll = origins.contains("*")
         let listed = permitsAll ? [] : origins.prefix(Setting.listLimit)
         self.origins = listed.map { Array($0.utf8) }
-        // Without `Vary` a cache would give one origin the response for another.
-        let varies = listed.isEmpty ? [] : [("Vary", "Origin")]
+        // Without `Vary` a cache would give one origin, or one client, the response for another.
+        let names = (listed.isEmpty ? [] : ["Origin"]) + (hasCookies ? ["Cookie"] : [])
+        let varies = names.isEmpty ? [] : [("Vary", names.joined(separator: ", "))]
         let exposed = ("Access-Control-Expose-Headers", Self.exposedHeaders)
-        let other = permitsAll ? [("Access-Control-Allow-Origin", "*"), exposed] : varies
+        let other = permitsAll ? [("Access-Control-Allow-Origin", "*"), exposed] + varies : varies
         fields =
             [other]
             + listed.map { origin in

@@ -27,7 +27,26 @@ extension Problem {
 
     static let authenticationOff = Problem(
         403, "authentication_off",
-        "this server does not authenticate its clients: nothing needs a ticket")
+        "this server does not authenticate its clients: nothing needs a ticket or a cookie")
+
+    /// - Parameter fault: The predicate of the sentence.
+    static func cookieInvalid(_ fault: String) -> Problem {
+        Problem(
+            401, "cookie_invalid",
+            "the cookie __Host-reactor \(fault); PUT /v1/cookie sets it",
+            fields: [
+                ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"invalid_token\"")
+            ])
+    }
+
+    static let originNotAllowed = Problem(
+        403, "origin_not_allowed",
+        "with a cookie, Origin must be https:// and this server's Host, or one of --allow-origin "
+            + "other than *")
+
+    static let tokenNotForCookie = Problem(
+        422, "token_not_for_cookie",
+        "the token is longer than a cookie, or has a character that no cookie has")
 
     static let ticketRepeated = Problem(
         400, "ticket_repeated", "the query has more than one ticket")

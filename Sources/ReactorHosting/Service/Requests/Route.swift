@@ -64,6 +64,8 @@ package final class Route: Sendable {
             ListSessions.self),
         Route("GET", "/v1/reactors", "listReactors", .verb(.read), ListReactors.self),
         Route("POST", "/v1/tickets", "createTicket", .client, CreateTicket.self),
+        Route("PUT", "/v1/cookie", "setCookie", .client, SetCookie.self),
+        Route("DELETE", "/v1/cookie", "removeCookie", .open, RemoveCookie.self),
         Route("POST", "/v1/topics/{topic}", "publishTopic", .verb(.admin), PublishTopic.self),
         Route("GET", "/livez", "livez", .open, Liveness.self),
         Route("GET", "/readyz", "readyz", .open, Readiness.self),

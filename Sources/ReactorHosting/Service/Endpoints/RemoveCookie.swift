@@ -1,0 +1,11 @@
+internal import Wire
+
+/// `DELETE /v1/cookie`: has the browser remove the cookie. It needs no token, because that may have
+/// expired, and it gives nothing.
+enum RemoveCookie: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        .noContent(fields: [TokenCookie.removal, ("Cache-Control", "no-store")])
+    }
+}
