@@ -15,41 +15,66 @@ package final class ConnectionGate: Sendable {
         case descriptors
     }
 
+    private let maximum: Int
     private let maximumPerNetwork: Int
     private let exempt: [AddressRange]
+    /// The number of open connections, if there is a limit for all of them.
+    private let openCount = Atomic<Int>(0)
     private let counts = Mutex<[AddressNetwork: Int]>([:])
     private let refusals = Mutex<InlineArray<3, UInt64>>(.init(repeating: 0))
 
     /// - Parameters:
+    ///   - maximum: The limit for all connections together, wherever they are; the listener has one
+    ///     for those on its loops.
     ///   - maximumPerNetwork: The limit for an IPv4 address or an IPv6 network of 64 bits.
     ///   - exempt: Networks without that limit: proxies, which connect for many clients.
-    package init(maximumPerNetwork: Int = .max, exempt: [AddressRange] = []) {
+    package init(
+        maximum: Int = .max, maximumPerNetwork: Int = .max, exempt: [AddressRange] = []
+    ) {
+        self.maximum = maximum
         self.maximumPerNetwork = maximumPerNetwork
         self.exempt = exempt
     }
 
     /// Counts a connection.
     ///
-    /// - Returns: Whether its network has room; if not, it is not counted.
+    /// - Returns: Whether there is room for it; if not, it is not counted.
     func admit(_ peer: PeerAddress) -> Bool {
+        guard maximum == .max || openCount.add(1, ordering: .relaxed).newValue <= maximum else {
+            openCount.subtract(1, ordering: .relaxed)
+            refused(.limit)
+            return false
+        }
+        guard admitToNetwork(peer) else {
+            uncount()
+            refused(.address)
+            return false
+        }
+        return true
+    }
+
+    private func admitToNetwork(_ peer: PeerAddress) -> Bool {
         guard let network = counted(peer) else { return true }
-        let isAdmitted = counts.withLock { counts in
+        return counts.withLock { counts in
             let count = counts[network] ?? 0
             guard count < maximumPerNetwork else { return false }
             counts[network] = count + 1
             return true
         }
-        if !isAdmitted { refused(.address) }
-        return isAdmitted
     }
 
     /// A connection that was admitted has ended.
     package func ended(_ peer: PeerAddress) {
+        uncount()
         guard let network = counted(peer) else { return }
         counts.withLock { counts in
             guard let count = counts[network] else { return }
             counts[network] = count > 1 ? count - 1 : nil
         }
+    }
+
+    private func uncount() {
+        if maximum < .max { openCount.subtract(1, ordering: .relaxed) }
     }
 
     func refused(_ why: Refusal) {

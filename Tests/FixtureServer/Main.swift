@@ -17,6 +17,7 @@ enum Main {
                 Hosted("failing") { Failing() },
                 Hosted("trapping") { Trapping() },
                 Hosted("blocking") { Blocking() },
+                Hosted("listening") { Listening() },
                 Hosted("feed") { Feed() },
                 Hosted("profile") { Profile() },
                 Hosted("member") { Profile(topic: Topic("member", remembers: true)) },

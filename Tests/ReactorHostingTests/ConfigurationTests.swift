@@ -31,7 +31,8 @@ struct ConfigurationTests {
         defer { try? FileManager.default.removeItem(atPath: settings) }
         let texts = [
             "config": settings,
-            "host": "h", "port": "81", "unix": "/u", "loops": "3", "poller": "dispatch",
+            "host": "h", "port": "81", "unix": "/u", "ops-listen": "[::1]:9", "loops": "3",
+            "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
@@ -52,6 +53,7 @@ struct ConfigurationTests {
         var expected = Configuration()
         expected.configPath = settings
         (expected.host, expected.port, expected.unixPath) = ("h", 81, "/u")
+        expected.operationsAddress = .tcp(host: "::1", port: 9)
         (expected.loops, expected.poller) = (3, .dispatch)
         (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)
         (expected.batchLimit, expected.connectionLimit, expected.sessionLimit) = (5, 6, 7)
@@ -113,6 +115,10 @@ struct ConfigurationTests {
         ("jwt-claim", ""), ("allow-public", "yes"), ("allow-public", ""),
         ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
         ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "proxy"), ("request-rate", "-1"),
+        ("ops-listen", "9090"), ("ops-listen", ":9090"), ("ops-listen", "::1:9090"),
+        ("ops-listen", "[::1]"), ("ops-listen", "a:65536"), ("ops-listen", "a:+1"),
+        ("ops-listen", "a:"), ("ops-listen", "[a]:1"), ("ops-listen", "[]:1"),
+        ("ops-listen", "http://a:1"), ("ops-listen", "unix:"), ("ops-listen", ""),
         ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),
     ])
     func `a value out of range is refused`(name: String, text: String) {
@@ -154,6 +160,32 @@ struct ConfigurationTests {
         #expect("\(six.probeAddress)".contains("::1"))
         let unix = try Configuration(typed: ["unix": "/tmp/u"], environment: [:])
         #expect("\(unix.probeAddress)".contains("/tmp/u"))
+        let operations = try Configuration(
+            typed: ["unix": "/tmp/u", "ops-listen": "[::]:9"], environment: [:])
+        #expect("\(operations.probeAddress)" == "[::1]:9")
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:9090", OperationsAddress.tcp(host: "127.0.0.1", port: 9_090)),
+        ("[::]:0", .tcp(host: "::", port: 0)),
+        ("ops.example:1", .tcp(host: "ops.example", port: 1)),
+        ("unix:/run/a b:1", .unix(path: "/run/a b:1")),
+    ])
+    func `an operations address is read and shown alike`(text: String, address: OperationsAddress) {
+        #expect(OperationsAddress(text) == address)
+        #expect(address.description == text)
+    }
+
+    @Test func `the operations address is not the clients' one`() throws {
+        for (typed, isRefused) in [
+            (["ops-listen": "127.0.0.1:8080"], true), (["ops-listen": "127.0.0.1:8081"], false),
+            (["ops-listen": "127.0.0.1:0", "port": "0"], false),
+            (["ops-listen": "unix:/u", "unix": "/u"], true),
+            (["ops-listen": "127.0.0.1:8080", "unix": "/u"], false),
+        ] {
+            let read = try Configuration(typed: typed, environment: [:])
+            #expect((read.operationsRefusal != nil) == isRefused, "\(typed)")
+        }
     }
 }
 

@@ -103,7 +103,7 @@ struct CountersTests {
 @Suite("Draining waits for every loop, up to the grace time", .timeLimit(.minutes(5)))
 struct DrainTests {
     @Test func `draining ends when every loop has reported, however often`() async {
-        let drain = Drain(loops: 3)
+        let drain = Drain(loops: 0..<3)
         drain.report(0)
         drain.report(0)
         drain.report(2)
@@ -112,7 +112,7 @@ struct DrainTests {
     }
 
     @Test func `draining waits for a connection that is moving to another loop`() async {
-        let drain = Drain(loops: 2)
+        let drain = Drain(loops: 0..<2)
         drain.departed()
         drain.report(0)
         drain.report(1)
@@ -124,7 +124,7 @@ struct DrainTests {
     }
 
     @Test func `draining does not wait for a connection lost while moving`() async {
-        let drain = Drain(loops: 1)
+        let drain = Drain(loops: 0..<1)
         drain.departed()
         drain.report(0)
         drain.wasLost()
@@ -132,13 +132,13 @@ struct DrainTests {
     }
 
     @Test func `a cut before the wait counts`() async {
-        let drain = Drain(loops: 1)
+        let drain = Drain(loops: 0..<1)
         drain.cut()
         await drain.wait()
     }
 
     @Test func `a cut ends a wait`() async {
-        let drain = Drain(loops: 1)
+        let drain = Drain(loops: 0..<1)
         async let wait: Void = drain.wait()
         drain.cut()
         await wait

@@ -28,6 +28,20 @@ struct RouterTests {
         #expect(Set(Route.table.map { "\($0.method) \($0.path)" }).count == Route.table.count)
     }
 
+    @Test func `with an operations address each route is served at one of the two`() {
+        let operations = Route.operations.map(\.operationID)
+        #expect(
+            operations.sorted() == [
+                "livez", "metrics", "openapi", "publishTopic", "putStub", "readStub", "readyz",
+            ])
+        let clients = Route.clients.map(\.operationID)
+        #expect(Set(operations).intersection(clients) == ["openapi"])
+        #expect(Set(operations).union(clients) == Set(Route.table.map(\.operationID)))
+        let path = Array("/v1/sessions/x/stub".utf8)
+        let router = Router(routes: Route.clients)
+        #expect(router.match(.get, path, 0..<path.count) == .nothing, "no 405 that gives it away")
+    }
+
     @Test func `RFC 9110 §9.3.2: HEAD is served wherever GET is`() {
         for route in Route.table where route.method == "GET" {
             let path = Array(route.path.replacing("{id}", with: "x").utf8)

@@ -46,6 +46,23 @@ struct AddressRangeTests {
 struct ConnectionGateTests {
     private let one = PeerAddress.ipv4(0xC000_0201, port: 1)
 
+    @Test func `a limit for all holds wherever their connections are`() {
+        let gate = ConnectionGate(maximum: 2)
+        let peers: [PeerAddress] = [.local, .ipv4(0xC000_0201, port: 1), .local]
+        #expect(peers.map { gate.admit($0) } == [true, true, false])
+        #expect(gate.count(.limit) == 1)
+        gate.ended(.local)
+        #expect(gate.admit(one))
+        #expect(!gate.admit(.local))
+    }
+
+    @Test func `a connection of a network without room does not count for all`() {
+        let gate = ConnectionGate(maximum: 2, maximumPerNetwork: 1)
+        #expect([one, one, one].map { gate.admit($0) } == [true, false, false])
+        #expect(gate.admit(.local))
+        #expect(gate.count(.address) == 2)
+    }
+
     @Test func `beyond the limit a connection is refused, until another one has ended`() {
         let gate = ConnectionGate(maximumPerNetwork: 2)
         let admitted = (0..<3).map { gate.admit(.ipv4(0xC000_0201, port: $0)) }

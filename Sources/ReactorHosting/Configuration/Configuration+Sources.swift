@@ -45,9 +45,11 @@ extension Configuration {
     }
 
     /// The sentence for a server without authentication that other machines could reach.
-    var publicRefusal: String {
+    ///
+    /// - Parameter address: The host name or address that they could reach.
+    func publicRefusal(_ address: String) -> String {
         """
-        other machines can reach \(host), and every client may do everything: listen on 127.0.0.1 \
+        other machines can reach \(address), and every client may do everything: listen on 127.0.0.1 \
         behind a proxy that checks who asks, or start with --auth jwt, or with --auth none \
         --allow-public
         """

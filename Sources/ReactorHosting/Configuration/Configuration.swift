@@ -28,6 +28,13 @@ public struct Configuration: Sendable, Equatable {
     public var unixPath: String? = Setting.optionalText(
         "unix", "path", "listen on a Unix socket instead")
 
+    /// An address of its own for `/livez`, `/readyz`, `/metrics` and administration, which the
+    /// clients' address does not serve then. It is served beside the event loops: it responds when
+    /// all of them are blocked. The same rule as for ``host`` decides whether other machines may
+    /// reach it. It has at most 64 connections; further ones are reset. Default none.
+    public var operationsAddress: OperationsAddress? = Setting.operationsAddress(
+        "ops-listen", "own address of probes, metrics and administration")
+
     /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
     /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
     /// ``AuthenticationChoice/jwt`` the program needs the product `ReactorTokens`.

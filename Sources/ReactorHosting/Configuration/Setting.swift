@@ -171,6 +171,18 @@ extension Setting {
         }
     }
 
+    static func operationsAddress(_ name: String, _ help: String) -> OperationsAddress? {
+        let setting = Setting(
+            name: name, placeholder: "address", defaultText: "none",
+            help: "\(help): ADDRESS:PORT or unix:PATH")
+        let expected = "ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090, or unix:PATH"
+        return setting.value(nil, expected: expected) { text in
+            isPrintable(text) ? OperationsAddress(text).map(Optional.some) : nil
+        } show: {
+            $0?.description
+        }
+    }
+
     private static let textExpected = "text without control characters"
 
     private static func isPrintable(_ text: String) -> Bool {

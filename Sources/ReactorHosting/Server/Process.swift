@@ -94,9 +94,11 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The number of connections that a process with `descriptors` can have; at least one.
-    static func connections(descriptors: Int, loops: Int) -> Int {
-        max(1, descriptors - kept - loops)
+    /// The number of connections that clients of a process with `descriptors` can have; at least one.
+    ///
+    /// - Parameter operations: The number of connections of the operations address.
+    static func connections(descriptors: Int, loops: Int, operations: Int = 0) -> Int {
+        max(1, descriptors - kept - loops - operations)
     }
 }
 

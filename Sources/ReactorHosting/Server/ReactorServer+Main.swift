@@ -159,9 +159,14 @@ struct ServerCommand: ParsableCommand {
         // A reader of the start line may send a signal at once.
         await watcher.untilWatching()
         let serving = Task {
-            try await server.run(reloading: reload) { address in
+            try await server.run(reloading: reload) { addresses in
+                let operations = addresses.operations.map { ", operations: \($0)" } ?? ""
                 Standard.out(
-                    "reactor-server listening on \(address) (journal: \(configuration.journal))\n")
+                    """
+                    reactor-server listening on \(addresses.main) \
+                    (journal: \(configuration.journal)\(operations))
+
+                    """)
             }
         }
         let ending = Task {
@@ -197,7 +202,7 @@ struct HealthCheckCommand: ParsableCommand {
     @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
 
     private static var addressLines: String {
-        Setting.table.filter { ["host", "port", "unix"].contains($0.name) }.map {
+        Setting.table.filter { ["host", "port", "unix", "ops-listen"].contains($0.name) }.map {
             """
             --\($0.name) <\($0.placeholder)> \($0.help) (\($0.environmentName); \
             default: \($0.defaultText))
@@ -220,14 +225,5 @@ struct HealthCheckCommand: ParsableCommand {
             Standard.error("not ready: \(error)\n")
             return 1
         }
-    }
-}
-
-extension Configuration {
-    /// The address on this machine at which a server with this configuration responds.
-    var probeAddress: ListenAddress {
-        if let unixPath { return .unix(path: unixPath) }
-        let anyAddress = ["0.0.0.0": "127.0.0.1", "::": "::1"]
-        return .tcp(host: anyAddress[host] ?? host, port: port)
     }
 }

@@ -44,12 +44,12 @@ public struct ReactorServer: Sendable {
     ///   ``StartFailure`` if the journal cannot be opened or the address cannot be bound;
     ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
-        try await run(reloading: nil, started: started)
+        try await run(reloading: nil) { started($0.main) }
     }
 
     /// As above, with settings that may be reloaded.
     func run(
-        reloading reload: SettingsReload?, started: @Sendable (String) -> Void
+        reloading reload: SettingsReload?, started: @Sendable (ServerAddresses) -> Void
     ) async throws {
         try await run(
             started: started, closingTime: Self.closingTime, reloading: reload
@@ -68,7 +68,7 @@ public struct ReactorServer: Sendable {
     ///   - open: Opens the journal once the address is bound: a server whose address is in use
     ///     creates no file.
     func run(
-        started: @Sendable (String) -> Void = { _ in }, closingTime: Duration,
+        started: @Sendable (ServerAddresses) -> Void = { _ in }, closingTime: Duration,
         reloading reload: SettingsReload? = nil,
         opening open: () throws(StartFailure) -> any Journal
     ) async throws {
@@ -77,28 +77,43 @@ public struct ReactorServer: Sendable {
             throw ConfigurationFailure(
                 sentences: ["--auth is jwt, and this program has no verifier of JSON Web Tokens"])
         }
-        let socket = try RunningServer.bind(configuration)
-        guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
-            throw ConfigurationFailure(sentences: [configuration.publicRefusal])
+        let socket = try bind(configuration.publicAddress)
+        var operations: BoundSocket?
+        if let address = configuration.operationsAddress {
+            if let refusal = configuration.operationsRefusal {
+                throw ConfigurationFailure(sentences: [refusal])
+            }
+            operations = try bind(address.listenAddress)
         }
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open(),
             authenticator: authenticator)
-        let listener: Listener<ServerLoop>
+        let listeners: Listeners
         do {
-            listener = try server.listen(socket)
+            listeners = try await server.listen(socket, operations: operations.take())
         } catch {
             try await server.end(nil, within: closingTime)
             throw error
         }
-        started(server.address(of: listener))
+        started(listeners.addresses)
         let reloading = reload.map { reload in
-            Task { await reload.run { await server.adopt($0, $1, listener) } }
+            Task { await reload.run { await server.adopt($0, $1, listeners.main) } }
         }
         await untilCancelled()
         reloading?.cancel()
         let grace = reload?.present.grace ?? configuration.grace
-        try await server.end(listener, grace: grace, within: grace + closingTime)
+        try await server.end(listeners, grace: grace, within: grace + closingTime)
+    }
+
+    /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without
+    ///   permission, ``StartFailure`` for one that cannot be bound.
+    private func bind(_ address: ListenAddress) throws -> BoundSocket {
+        let socket = try RunningServer.bind(address)
+        guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
+            let host = if case .tcp(let host, _) = address { host } else { "\(address)" }
+            throw ConfigurationFailure(sentences: [configuration.publicRefusal(host)])
+        }
+        return socket
     }
 
     private func untilCancelled() async {
@@ -130,7 +145,10 @@ public struct StopFailure: Error, CustomStringConvertible, Sendable {
 /// The loops of a server and their shared objects.
 struct RunningServer {
     private let service: Service
+    /// The loops with sessions.
     private let loops: [EventLoop<ServerLoop>]
+    /// The loop of the operations address; nil without one.
+    private let operations: EventLoop<ServerLoop>?
     /// The settings of the start.
     private let configuration: Configuration
 
@@ -148,21 +166,27 @@ struct RunningServer {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")
         }
         let peers = Peers(count: configuration.loops)
+        func makeLoop(_ index: Int, _ name: String) throws(SystemFailure) -> EventLoop<ServerLoop> {
+            try EventLoop<ServerLoop>(
+                label: "reactor-server.\(name)", poller: configuration.poller.kind
+            ) { loop, table in
+                ServerLoop(index: index, service: service, peers: peers, loop: loop, table: table)
+            }
+        }
         do throws(SystemFailure) {
             loops = try (0..<configuration.loops).map { index throws(SystemFailure) in
-                try EventLoop<ServerLoop>(
-                    label: "reactor-server.loop-\(index)", poller: configuration.poller.kind
-                ) { loop, table in
-                    ServerLoop(
-                        index: index, service: service, peers: peers, loop: loop, table: table)
-                }
+                try makeLoop(index, "loop-\(index)")
             }
+            let hasOperations = configuration.operationsAddress != nil
+            operations = hasOperations ? try makeLoop(configuration.loops, "operations") : nil
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
-        peers.introduce(loops)
+        peers.introduce(allLoops)
         service.watch.start()
     }
+
+    private var allLoops: [EventLoop<ServerLoop>] { loops + (operations.map { [$0] } ?? []) }
 
     static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
         switch configuration.journal {
@@ -201,10 +225,7 @@ struct RunningServer {
         return registrations
     }
 
-    static func bind(_ configuration: Configuration) throws(StartFailure) -> BoundSocket {
-        let address: ListenAddress =
-            configuration.unixPath.map { .unix(path: $0) }
-            ?? .tcp(host: configuration.host, port: configuration.port)
+    static func bind(_ address: ListenAddress) throws(StartFailure) -> BoundSocket {
         do {
             return try BoundSocket(address)
         } catch {
@@ -212,12 +233,28 @@ struct RunningServer {
         }
     }
 
-    func listen(_ socket: consuming BoundSocket) throws(StartFailure) -> Listener<ServerLoop> {
+    /// Listens at both addresses, or at none.
+    func listen(
+        _ socket: consuming BoundSocket, operations bound: consuming BoundSocket?
+    ) async throws(StartFailure) -> Listeners {
+        let main: Listener<ServerLoop>
         do {
-            return try Listener(
+            main = try Listener(
                 socket, loops: loops, maximumConnections: connectionLimit(configuration),
-                gate: service.gate)
+                gate: service.gate(of: .main))
         } catch {
+            throw StartFailure(description: "can't listen: \(error)")
+        }
+        guard let operations, let bound = bound.take() else { return Listeners(main: main) }
+        do {
+            // The limit is the gate's: connections of administrators move to the session loops.
+            let listener = try Listener(
+                bound, loops: [operations], maximumConnections: .max,
+                gate: service.gate(of: .operations))
+            return Listeners(main: main, operations: listener)
+        } catch {
+            main.close()
+            await main.untilClosed()
             throw StartFailure(description: "can't listen: \(error)")
         }
     }
@@ -225,7 +262,9 @@ struct RunningServer {
     /// The configured limit or less: the process fails without a free descriptor.
     private func connectionLimit(_ configuration: Configuration) -> Int {
         let descriptors = DescriptorLimit.present
-        let room = DescriptorLimit.connections(descriptors: descriptors, loops: loops.count)
+        let room = DescriptorLimit.connections(
+            descriptors: descriptors, loops: allLoops.count,
+            operations: operations == nil ? 0 : Service.operationsConnectionLimit)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
         // The default is an upper bound and not a request; but a very low limit deserves a warning.
         let isAsked = configuration.connectionLimit != Configuration().connectionLimit
@@ -238,14 +277,6 @@ struct RunningServer {
         return room
     }
 
-    func address(of listener: Listener<ServerLoop>) -> String {
-        switch listener.boundAddress {
-        case .tcp(let host, let port):
-            "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
-        case .unix(let path, _): "unix:\(path)"
-        }
-    }
-
     /// Adopts the settings that are reloaded, and the authenticator. Returns when each loop uses them.
     func adopt(
         _ configuration: Configuration, _ authenticator: (any Authenticator)?,
@@ -253,7 +284,8 @@ struct RunningServer {
     ) async {
         listener.limitConnections(to: connectionLimit(configuration))
         service.bodies.limit(to: configuration.actualBodyBudgetBytes)
-        for loop in loops {
+        // The operations address first: it does not wait for a session loop that is blocked.
+        for loop in allLoops.reversed() {
             await withCheckedContinuation { continuation in
                 let isRunning = loop.enqueue { loop in
                     loop.adopt(configuration, authenticator)
@@ -271,13 +303,14 @@ struct RunningServer {
     ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
     ///     loops end as soon as they can, and the journal is closed when its disk responds.
     func end(
-        _ listener: Listener<ServerLoop>?, grace: Duration = .zero, within limit: Duration
+        _ listeners: Listeners?, grace: Duration = .zero, within limit: Duration
     ) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
         Task {
-            if let listener { await drain(listener, grace) }
+            if let listeners { await drain(listeners.main, grace) }
             await stop()
+            await stopOperations(listeners?.operations)
             outcome.yield(true)
         }
         let timer = Task {
@@ -299,10 +332,16 @@ struct RunningServer {
     /// Stops accepting, then waits until the last connection has ended, at most the grace time.
     private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
         service.beginDraining()
+        await close(listener, loops, service.drain, grace)
+    }
+
+    private func close(
+        _ listener: Listener<ServerLoop>, _ loops: [EventLoop<ServerLoop>], _ drain: Drain,
+        _ grace: Duration
+    ) async {
         listener.close()
         await listener.untilClosed()
         for loop in loops { loop.enqueue { $0.beginDraining() } }
-        let drain = service.drain
         let timer = Task {
             try await Task.sleep(for: grace)
             drain.cut()
@@ -324,6 +363,21 @@ struct RunningServer {
         service.watch.stop()
         await service.journal.close()
     }
+
+    /// Ends the operations address, after everything that it reports.
+    ///
+    /// - Parameter listener: Nil if the server does not listen.
+    private func stopOperations(_ listener: Listener<ServerLoop>?) async {
+        guard let operations else { return }
+        if let listener {
+            await close(listener, [operations], service.operationsDrain, Self.operationsGrace)
+        }
+        operations.enqueue { $0.sessions.stop() }
+        await operations.stop()
+    }
+
+    /// The time for a last response at the operations address.
+    private static let operationsGrace = Duration.seconds(1)
 }
 
 extension PollerChoice {

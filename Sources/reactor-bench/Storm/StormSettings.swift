@@ -45,7 +45,8 @@ struct StormSettings {
     /// Settings that are not chosen from this table: where the server listens, its files, and its
     /// clients: a storm has no tokens.
     static let others: Set<String> = [
-        "config", "host", "port", "unix", "journal", "auth", "allow-public", "jwt-secret-file",
+        "config", "host", "port", "unix", "ops-listen", "journal", "auth", "allow-public",
+        "jwt-secret-file",
         "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience", "jwt-leeway", "jwt-claim",
     ]
 

@@ -1,5 +1,3 @@
-import Dispatch
-import Foundation
 import Glibc
 import Testing
 
@@ -13,7 +11,7 @@ struct StuckLoopTests {
             // On different loops: connections are spread in turn. One of them stays free.
             let probes = try (0..<2).map { _ in try RawConnection(port: server.port) }
             for probe in probes { #expect(await probe.get("/livez")?.head.status == 200) }
-            let pipe = try Pipe()
+            let pipe = try NamedPipe()
             async let posted = session.post(#"{"type":"block","pipe":"\#(pipe.path)"}"#)
             let writer = await pipe.open()
             let probe = try #require(await firstToAnswer(probes))
@@ -67,34 +65,5 @@ struct StuckLoopTests {
         }
         for await probe in answers { return probe }
         return nil
-    }
-}
-
-/// A named pipe.
-private struct Pipe {
-    let path: String
-
-    init() throws {
-        path = TemporaryFolder.shared.path + "/\(UUID().uuidString)"
-        guard unsafe mkfifo(path, 0o600) == 0 else {
-            throw SystemCallFailure(call: "mkfifo", code: errno)
-        }
-    }
-
-    /// Returns a descriptor for writing, as soon as there is a reader.
-    func open() async -> Int32 {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [path] in
-                continuation.resume(returning: unsafe Glibc.open(path, O_WRONLY))
-            }
-        }
-    }
-}
-
-extension RawConnection {
-    /// Nil if the connection ends without a response.
-    fileprivate func get(_ path: String) async -> RawAnswer? {
-        await send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return await answers(1).first
     }
 }

@@ -44,7 +44,8 @@ struct LocalServer: Sendable {
             defer { started.finish() }
             let server = ReactorServer(hosting: hosted, configuration: configuration)
             try await server.run(
-                started: { started.yield($0) }, closingTime: .seconds(30), opening: { journal })
+                started: { started.yield($0.main) }, closingTime: .seconds(30), opening: { journal }
+            )
         }
         guard let address = await addresses.first(where: { _ in true }),
             let port = address.split(separator: ":").last.flatMap({ UInt16($0) })

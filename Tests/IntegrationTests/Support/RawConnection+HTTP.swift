@@ -12,6 +12,19 @@ extension RawConnection {
         return RawConnection.split(received.bytes)
     }
 
+    /// Requests a path; nil if the connection ends without a response.
+    func get(_ path: String) async -> RawAnswer? {
+        await send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await answers(1).first
+    }
+
+    /// Sends JSON without waiting for the response.
+    func send(_ method: String, _ path: String, _ json: String) async {
+        await send(
+            "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)")
+    }
+
     /// Reads everything to the end of the connection, as responses.
     func answersToTheEnd() async -> (answers: [RawAnswer], ending: Ending?) {
         let received = await receiveAll()

@@ -25,6 +25,8 @@ final class ServerProcess: Sendable {
     let pid: pid_t
     /// `http://127.0.0.1:8080`, or `unix:/path`.
     let address: String
+    /// Likewise; nil without `--ops-listen`.
+    let operationsAddress: String?
 
     /// Starts a server and waits until it reports that it is ready.
     ///
@@ -41,8 +43,9 @@ final class ServerProcess: Sendable {
         guard line.hasPrefix("reactor-server listening on "), line.contains(" (journal: ")
         else { throw NotStarted(log: process.log.present) }
         let address = String(line.split(separator: " ")[3])
-        let server = ServerProcess(process.pid, process.log, address)
-        let answer = try await server.client().get("/readyz")
+        let operations = line.split(separator: "operations: ").dropFirst().first?.dropLast()
+        let server = ServerProcess(process.pid, process.log, address, operations.map(String.init))
+        let answer = try await (server.operationsClient ?? server.client()).get("/readyz")
         guard answer.status == 200 else { throw UnexpectedAnswer(response: answer) }
         return server
     }
@@ -59,10 +62,13 @@ final class ServerProcess: Sendable {
         return owner.log.present
     }
 
-    private init(_ pid: pid_t, _ log: ProcessLog, _ address: String) {
+    private init(
+        _ pid: pid_t, _ log: ProcessLog, _ address: String, _ operationsAddress: String? = nil
+    ) {
         self.pid = pid
         self.log = log
         self.address = address
+        self.operationsAddress = operationsAddress
     }
 
     deinit {
@@ -70,7 +76,12 @@ final class ServerProcess: Sendable {
     }
 
     /// A new client with its own connections.
-    func client() -> Client {
+    func client() -> Client { Self.client(of: address) }
+
+    /// A new client of the operations address; nil without one.
+    var operationsClient: Client? { operationsAddress.map { Self.client(of: $0) } }
+
+    private static func client(of address: String) -> Client {
         guard address.hasPrefix("unix:") else { return Client(base: address) }
         return Client(base: "http://localhost", unixPath: String(address.dropFirst(5)))
     }
@@ -87,6 +98,11 @@ final class ServerProcess: Sendable {
 
     /// The port, for a bare socket.
     var port: UInt16 { UInt16(address.split(separator: ":").last ?? "") ?? 0 }
+
+    /// The port of the operations address; 0 without one.
+    var operationsPort: UInt16 {
+        operationsAddress.flatMap { UInt16($0.split(separator: ":").last ?? "") } ?? 0
+    }
 
     private static func launch(
         _ program: Program, _ options: [String], environment: [String: String],

@@ -26,7 +26,7 @@ struct MetricsPageTests {
         var journal = JournalMetrics()
         journal.recordCommit(of: 5, .milliseconds(3))
         return try PrometheusPage(
-            ReadMetrics.page([counters, Counters()], journal, ConnectionGate(), [(0, .seconds(3))]))
+            ReadMetrics.page([counters, Counters()], journal, [(0, .seconds(3))]) { _ in 0 })
     }
 
     @Test func `a full page obeys the format, and so does an empty one`() throws {
@@ -40,7 +40,7 @@ struct MetricsPageTests {
         #expect(page.value("reactor_batch_steps_bucket", [("le", "4")]) == 1)
         #expect(page.value("reactor_journal_commit_batches_sum") == 5)
         let empty = try PrometheusPage(
-            ReadMetrics.page([Counters()], JournalMetrics(), ConnectionGate(), []))
+            ReadMetrics.page([Counters()], JournalMetrics(), []) { _ in 0 })
         #expect(empty.names == page.names)
     }
 

@@ -10,6 +10,7 @@ struct MigratingConnection: Sendable {
     var rest: ArraySlice<UInt8>
     var peerIsFinished: Bool
     var peer: PeerAddress
+    var listener: ListenerRole
 }
 
 /// Moves a connection to the loop that owns the session of its request. A connection is served on
@@ -66,14 +67,15 @@ enum ConnectionMigration {
         let loop = connection.loop
         let migrating = MigratingConnection(
             context: context, reader: connection.reader, request: request, rest: rest,
-            peerIsFinished: connection.peerIsFinished, peer: connection.identity.peer)
+            peerIsFinished: connection.peerIsFinished, peer: connection.identity.peer,
+            listener: connection.listener)
         guard let socket = loop.table.detach(connection.id) else {
             return connection.close(.lingering)
         }
         loop.service.drain.departed()
         connection.release()
         if !loop.peers.adopt(socket, on: owner, migrating) {
-            loop.service.gate.ended(migrating.peer)
+            loop.service.gate(of: migrating.listener).ended(migrating.peer)
             loop.service.drain.wasLost()
         }
     }

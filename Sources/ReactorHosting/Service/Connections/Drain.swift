@@ -24,8 +24,8 @@ final class Drain: Sendable {
 
     private let state: Mutex<State>
 
-    init(loops: Int) {
-        state = Mutex(State(missing: Set(0..<loops)))
+    init(loops: Range<Int>) {
+        state = Mutex(State(missing: Set(loops)))
     }
 
     /// Reports a draining loop without connections; may be called repeatedly.

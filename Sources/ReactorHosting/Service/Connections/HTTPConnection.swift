@@ -73,11 +73,15 @@ final class HTTPConnection {
         if buffers?.isIdle ?? false, !hasUnsent { buffers = nil }
     }
 
+    /// The listener that accepted the connection, perhaps on another loop.
+    var listener: ListenerRole { identity.listener }
+
     // MARK: Life
 
     /// Starts a new connection in the slot.
-    func begin(_ id: ConnectionID, peer: PeerAddress) {
+    func begin(_ id: ConnectionID, peer: PeerAddress, from listener: ListenerRole) {
         self.id = id
+        identity.listener = listener
         identity.peer = peer
         state = .reading
         lastProgress = loop.now
@@ -97,7 +101,7 @@ final class HTTPConnection {
         case .waiting(_, let options): waitingSession(options)?.forget(id.token)
         case .reading, .closing: break
         }
-        loop.service.gate.ended(identity.peer)
+        loop.service.gate(of: listener).ended(identity.peer)
         release()
         loop.counters.connectionsClosed += 1
     }
@@ -154,7 +158,7 @@ final class HTTPConnection {
 
     /// The request is complete, and its response is due.
     func beginWaiting(_ request: borrowing Request, origin: AllowedOrigins.Index) {
-        state = .waiting(RequestContext(request, loop, origin: origin, since: loop.now), nil)
+        state = .waiting(RequestContext(request, on: self, origin: origin), nil)
     }
 
     /// Keeps the target of an admitted request if its head is repeated.
@@ -170,10 +174,11 @@ final class HTTPConnection {
         repeatedTarget = nil
     }
 
-    /// Ends `?wait=settled` at its timeout: the session replies now.
+    /// Ends `?wait=settled`, or a query to all loops, at its timeout: the response is due now.
     func expireWait() {
         guard case .waiting(_, let options?) = state else { return }
         options.waitDeadline = nil
+        options.endQuery?(self)
         waitingSession(options)?.stopWaiting(id.token)
     }
 

@@ -13,10 +13,32 @@ enum PublishTopic: ServiceEndpoint {
         try service.requireAdministration()
         try request.requireJSON()
         let topic = try request.head.decoded(request.segment ?? 0..<0)
-        guard let delivery = try publish(request.body, to: topic, in: service) else {
-            throw .unknownTopic(topic)
-        }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
+        guard connection.loop.role == .operations else {
+            let delivery = try delivery(of: request.body, to: topic, in: service)
+            respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
+            return nil
+        }
+        // The listener's type decodes the value. Its code is the author's and may block, so it does
+        // not run on the loop of the operations address.
+        let body = request.body
+        let isPosted = peers.enqueue(on: 0) { _ in
+            do throws(Problem) {
+                let delivery = try delivery(of: body, to: topic, in: service)
+                respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
+            } catch {
+                let problem = error
+                peers.enqueue(on: home) { $0.connection(id)?.respond(.problem(problem)) }
+            }
+        }
+        guard isPosted else { throw .draining }
+        return nil
+    }
+
+    private static func respond(
+        to id: ConnectionID, on home: Int, of peers: Peers, when delivery: TopicDelivery,
+        isAppliedTo topic: String
+    ) {
         // The value is already queued, in its order; only the response waits here.
         Task {
             let count = await delivery.applied()
@@ -31,7 +53,15 @@ enum PublishTopic: ServiceEndpoint {
                         : .problem(.unknownTopic(topic)))
             }
         }
-        return nil
+    }
+
+    private static func delivery(
+        of body: [UInt8], to topic: String, in service: Service
+    ) throws(Problem) -> TopicDelivery {
+        guard let delivery = try publish(body, to: topic, in: service) else {
+            throw .unknownTopic(topic)
+        }
+        return delivery
     }
 
     private static func publish(

@@ -2,20 +2,25 @@ internal import Sockets
 internal import Storage
 
 /// `GET /metrics`: the counters of all loops and the journal's, for Prometheus. A loop that is
-/// occupied is not waited for: its counters are those of its last scrape.
+/// occupied is waited for a second: its counters are those of its last scrape.
 enum ReadMetrics: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let service = connection.loop.service
-        let occupied = service.watch.occupied(for: waitLimit(service)).map(\.loop)
-        LoopQuery.ask(for: connection, without: Set(occupied)) {
-            $0.service.lastCounters.store($0.presentCounters, of: $0.index)
+        let limit = waitLimit(service)
+        let occupied = service.watch.occupied(for: limit).map(\.loop)
+        LoopQuery.ask(for: connection, without: Set(occupied), within: limit) { loop in
+            (
+                index: loop.index,
+                counters: loop.service.lastCounters.store(loop.presentCounters, of: loop.index)
+            )
         } then: { parts, loop in
             let service = loop.service
+            let missing = Set(0..<loop.peers.count).subtracting(parts.map(\.index))
             let page = page(
-                parts + service.lastCounters.of(occupied.filter { $0 != loop.index }),
-                service.journal.figures, service.gate, service.watch.times())
+                parts.map(\.counters) + service.lastCounters.of(Array(missing)),
+                service.journal.figures, service.watch.times(), service.refusedConnections)
             return Response(
                 status: 200, fields: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
                 body: .bytes(Array(page.utf8)))
@@ -32,9 +37,10 @@ enum ReadMetrics: ServiceEndpoint {
     /// - Parameters:
     ///   - parts: One for each loop.
     ///   - times: The time of each loop's present pass.
+    ///   - refused: The number of refused connections, by the reason.
     static func page(
-        _ parts: [Counters], _ journal: JournalMetrics?, _ gate: ConnectionGate,
-        _ times: [(loop: Int, time: Duration)]
+        _ parts: [Counters], _ journal: JournalMetrics?, _ times: [(loop: Int, time: Duration)],
+        _ refused: (ConnectionGate.Refusal) -> UInt64
     ) -> String {
         var text = PrometheusWriter()
         var sum = Counters()
@@ -42,7 +48,7 @@ enum ReadMetrics: ServiceEndpoint {
         sum.write(to: &text)
         text.counters(
             "connections_refused", "Connections that were reset when they were accepted.",
-            "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", gate.count($0)) })
+            "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", refused($0)) })
         text.gauges(
             "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",
             times.map { ("\($0.loop)", $0.time / .seconds(1)) })

@@ -5,21 +5,29 @@ internal import Synchronization
 ///
 /// Why a lock: loops add their parts on their own threads, in any order.
 final class LoopQuery<Part: Sendable>: Sendable {
-    private let count: Int
-    private let parts = Mutex<[Part]>([])
-
-    private init(count: Int) {
-        self.count = count
+    private struct State {
+        var parts: [Part] = []
+        /// The number of loops whose part is missing; 0 once the query is complete.
+        var missing: Int
     }
 
-    /// Queries all loops, and responds on the connection's own loop when all parts are there.
+    private let state: Mutex<State>
+
+    private init(count: Int) {
+        state = Mutex(State(missing: count))
+    }
+
+    /// Queries all session loops and the connection's own loop, and responds there when all parts
+    /// are there. A loop that has stopped has no part.
     ///
     /// - Parameters:
     ///   - left: Loops that are not asked.
+    ///   - limit: The time after which the response has the parts that are there. Nil: a loop that
+    ///     is blocked is waited for.
     ///   - part: Called once on each other loop.
-    ///   - respond: Called on the connection's loop with all parts, in any order.
+    ///   - respond: Called on the connection's loop with the parts, in any order.
     static func ask(
-        for connection: HTTPConnection, without left: Set<Int> = [],
+        for connection: HTTPConnection, without left: Set<Int> = [], within limit: Duration? = nil,
         _ part: @escaping @Sendable (LoopResources) -> Part,
         then respond: @escaping @Sendable ([Part], LoopResources) -> Response
     ) {
@@ -27,22 +35,50 @@ final class LoopQuery<Part: Sendable>: Sendable {
         let asked = (0..<peers.count).filter { $0 != home && !left.contains($0) }
         let query = LoopQuery(count: asked.count + 1)
         for index in asked {
-            peers.enqueue(on: index) { other in
+            let isAsked = peers.enqueue(on: index) { other in
                 guard let parts = query.add(part(other.resources)) else { return }
                 peers.enqueue(on: home) { loop in
                     loop.connection(id)?.respond(respond(parts, loop.resources))
                 }
             }
+            // The connection's own part is missing, so this one is not the last.
+            if !isAsked { query.omit() }
         }
-        guard let parts = query.add(part(connection.loop)) else { return }
-        connection.respond(respond(parts, connection.loop))
+        if let parts = query.add(part(connection.loop)) {
+            return connection.respond(respond(parts, connection.loop))
+        }
+        guard let limit else { return }
+        connection.setOptions { options in
+            options.waitDeadline = connection.loop.now + limit
+            options.endQuery = { connection in
+                guard let parts = query.end() else { return }
+                connection.respond(respond(parts, connection.loop))
+            }
+        }
+        connection.rearm()
     }
 
-    /// Adds a part; returns all parts if this is the last one.
+    /// Adds a part; returns all parts if this is the last one. A part that comes after the end is
+    /// dropped.
     private func add(_ part: Part) -> [Part]? {
-        parts.withLock { parts in
-            parts.append(part)
-            return parts.count == count ? parts : nil
+        state.withLock { state in
+            guard state.missing > 0 else { return nil }
+            state.parts.append(part)
+            state.missing -= 1
+            return state.missing == 0 ? state.parts : nil
+        }
+    }
+
+    private func omit() {
+        state.withLock { $0.missing -= 1 }
+    }
+
+    /// Ends the query; returns the parts, or nil if it is complete already.
+    private func end() -> [Part]? {
+        state.withLock { state in
+            guard state.missing > 0 else { return nil }
+            state.missing = 0
+            return state.parts
         }
     }
 }

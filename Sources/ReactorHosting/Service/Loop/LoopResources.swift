@@ -43,6 +43,9 @@ final class LoopResources {
 
     var now: LoopInstant { table.now }
 
+    /// The loop of the operations address has no session and is behind the session loops.
+    var role: ListenerRole { index < peers.count ? .main : .operations }
+
     var configuration: Configuration { settings.configuration }
 
     /// Replaces the settings.
@@ -61,14 +64,18 @@ final class LoopResources {
     }
 
     func reportIfDrained() {
-        if openCount == 0, isDraining { service.drain.report(index) }
+        guard openCount == 0, isDraining else { return }
+        (role == .main ? service.drain : service.operationsDrain).report(index)
     }
 
     /// The value of `Date`.
     var date: [UInt8] { heads.date(at: table.wallClockMilliseconds) }
 
     /// A new session id, which this loop owns.
+    ///
+    /// - Precondition: The loop has sessions; the routes of the operations address create none.
     func newSessionID() -> SessionID {
+        precondition(role == .main, "the loop of the operations address owns no session")
         var id = SessionID.random(using: &randomness)
         while id.owner(of: peers.count) != index { id = SessionID.random(using: &randomness) }
         return id

@@ -6,6 +6,8 @@ internal import Synchronization
 /// The loops are created one after the other, and can reach each other once all exist; no request
 /// is served before that.
 final class Peers: Sendable {
+    /// The number of loops with sessions. The loop of the operations address, if there is one, has
+    /// this index.
     let count: Int
     private let loops = Mutex<[EventLoop<ServerLoop>]>([])
 
@@ -31,7 +33,8 @@ final class Peers: Sendable {
         _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
     ) -> Bool {
         loop(index).adopt(socket) { loop, id in
-            ConnectionMigration.finish(migrating, as: loop.occupy(id, peer: migrating.peer))
+            ConnectionMigration.finish(
+                migrating, as: loop.occupy(id, peer: migrating.peer, from: migrating.listener))
         }
     }
 

@@ -20,10 +20,13 @@ final class ServerLoop: LoopHandler {
         table: ConnectionTable
     ) {
         self.loop = loop
+        // The loop of the operations address has no session; a journal of its own keeps it
+        // independent of the disk.
+        let hasSessions = index < peers.count
         let sessions = SessionTable(
-            journal: service.journal,
+            journal: hasSessions ? service.journal : MemoryJournal(),
             limits: SessionLimits(service.configuration, loops: peers.count),
-            registrations: service.reactors,
+            registrations: hasSessions ? service.reactors : [],
             services: LoopServices(
                 now: { [unowned table] in table.wallClockMilliseconds },
                 hop: { job in loop.enqueue { job($0.sessions) } },
@@ -52,7 +55,7 @@ final class ServerLoop: LoopHandler {
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         resources.counters.connectionsOpened += 1
-        occupy(id, peer: peer)
+        occupy(id, peer: peer, from: resources.role)
         resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
     }
 
@@ -160,12 +163,16 @@ final class ServerLoop: LoopHandler {
     // MARK: Slots
 
     /// Adds a connection that was accepted, or that has arrived from another loop.
+    ///
+    /// - Parameter listener: The listener that accepted it, perhaps on another loop.
     @discardableResult
-    func occupy(_ id: ConnectionID, peer: PeerAddress) -> HTTPConnection {
+    func occupy(
+        _ id: ConnectionID, peer: PeerAddress, from listener: ListenerRole = .main
+    ) -> HTTPConnection {
         let slot = Int(id.slot)
         if connections.count <= slot { makeConnections(through: slot) }
         let connection = connections[slot]
-        connection.begin(id, peer: peer)
+        connection.begin(id, peer: peer, from: listener)
         resources.openCount += 1
         return connection
     }

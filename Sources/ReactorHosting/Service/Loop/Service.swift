@@ -10,18 +10,25 @@ internal import Wire
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]
-    let router = Router()
+    /// The routes of the clients' address: all of them without an operations address.
+    let router: Router
+    private let operationsRouter = Router(routes: Route.operations)
     let authenticator: (any Authenticator)?
     let tickets = Tickets()
     let clientAddress: ClientAddress
     /// Nil without a limit.
     let rates: RequestRates?
-    let gate: ConnectionGate
+    /// The gates of the clients' listener and of the operations listener.
+    private let gate: ConnectionGate
+    private let operationsGate = ConnectionGate(maximum: Service.operationsConnectionLimit)
     let journal: any Journal
     var journalName: String { journal.name }
     /// Invariant: changes only from false to true.
     private let draining = Atomic<Bool>(false)
+    /// The drain of the session loops.
     let drain: Drain
+    /// The drain of the loop of the operations address, which is the last.
+    let operationsDrain: Drain
     let bodies: BodyBudget
     let topics = TopicBus()
     let watch: LoopWatch
@@ -45,11 +52,38 @@ final class Service: Sendable {
             exempt: AddressRange.loopback
                 + configuration.trustedProxies.compactMap { AddressRange($0) })
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
-        self.drain = Drain(loops: configuration.loops)
+        self.router = Router(
+            routes: configuration.operationsAddress == nil ? Route.table : Route.clients)
+        self.drain = Drain(loops: 0..<configuration.loops)
+        self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
         self.bodies = BodyBudget(limitBytes: configuration.actualBodyBudgetBytes)
         // Only administrators can publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
+    }
+
+    /// The maximum number of connections of the operations address: some scrapers, load balancers and
+    /// administrators.
+    static let operationsConnectionLimit = 64
+
+    func gate(of listener: ListenerRole) -> ConnectionGate {
+        switch listener {
+        case .main: gate
+        case .operations: operationsGate
+        }
+    }
+
+    /// The number of connections that were refused at either address.
+    func refusedConnections(_ why: ConnectionGate.Refusal) -> UInt64 {
+        gate.count(why) + operationsGate.count(why)
+    }
+
+    /// Finds the route of a request that arrived at this listener.
+    func match(_ head: borrowing RequestHead, at listener: ListenerRole) -> Router.Match {
+        switch listener {
+        case .main: router.match(head.method, head.bytes, head.path)
+        case .operations: operationsRouter.match(head.method, head.bytes, head.path)
+        }
     }
 
     /// Whether the server accepts no new work and completes its current work.

@@ -57,15 +57,18 @@ struct RequestContext: Sendable {
     let since: LoopInstant
 
     init(
-        _ request: borrowing Request, _ loop: LoopResources, origin: AllowedOrigins.Index,
-        since: LoopInstant
+        _ request: borrowing Request, on connection: HTTPConnection, origin: AllowedOrigins.Index
     ) {
+        let loop = connection.loop
         route = request.route
         isHead = request.head.method == .head
-        closes = !request.head.keepsAlive || loop.service.isDraining
+        // A connection of the operations address does not stay on a session's loop: its next probe
+        // must not wait for that loop.
+        let leaves = connection.listener == .operations && request.route?.concernsSession ?? false
+        closes = !request.head.keepsAlive || loop.service.isDraining || leaves
         minorVersion = request.head.minorVersion
         self.origin = origin
-        self.since = since
+        since = loop.now
     }
 
     /// For bytes that are not a request: the beginning of the next request is unknown.
@@ -81,9 +84,11 @@ struct RequestContext: Sendable {
 
 /// Rarely used options of a request, for later responses. Allocated only if there are any.
 final class RequestOptions {
-    /// The end of `?wait=settled`, and its session.
+    /// The end of `?wait=settled`, and its session; or the end of a query to all loops.
     var waitDeadline: LoopInstant?
     var waitingIn: SessionID?
+    /// Responds without the loops that have not replied to the query.
+    var endQuery: ((HTTPConnection) -> Void)?
     /// `If-None-Match`: the states that the client has.
     var knownTags: EntityTags?
     /// `?ping=events`.

@@ -11,8 +11,7 @@ enum RequestDispatcher {
             serve(&request, of: target, on: connection)
             return nil
         }
-        let match = loop.service.router.match(
-            request.head.method, request.head.bytes, request.head.path)
+        let match = loop.service.match(request.head, at: connection.listener)
         request.route = nil
         if case .route(let route, let segment) = match {
             request.route = route
@@ -31,6 +30,11 @@ enum RequestDispatcher {
         switch match {
         case .route(let route, _):
             do throws(Problem) {
+                if connection.listener == .operations, loop.service.isDraining,
+                    !route.isServedWhileDraining
+                {
+                    throw .draining
+                }
                 if let gate = loop.gate, try !gate.admit(&request, on: connection) { return nil }
                 return try serve(&request, route.endpoint, connection)
             } catch {
@@ -72,6 +76,8 @@ enum RequestDispatcher {
     private static func refusal(
         _ request: Request, by rates: RequestRates, _ connection: HTTPConnection
     ) -> Response? {
+        // A crowd behind the operator's own address must not keep the operator from looking at it.
+        guard connection.listener == .main else { return nil }
         let (loop, endpoint) = (connection.loop, request.route?.endpoint)
         if case .service(let endpoint)? = endpoint, endpoint.isProbe { return nil }
         let client = loop.service.clientAddress.find(request.head, peer: connection.identity.peer)
@@ -184,8 +190,8 @@ enum RequestDispatcher {
             return false
         }
         guard
-            case .route(let route, _) = connection.loop.service.router.match(
-                request.head.method, request.head.bytes, request.head.path),
+            case .route(let route, _) = connection.loop.service.match(
+                request.head, at: connection.listener),
             case .service(let endpoint) = route.endpoint
         else { return false }
         return endpoint.isProbe

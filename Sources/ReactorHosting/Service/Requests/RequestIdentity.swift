@@ -14,6 +14,8 @@ struct RequestIdentity {
     private static let traceLimitBytes = 56
 
     var peer = PeerAddress.local
+    /// The listener that accepted the connection.
+    var listener = ListenerRole.main
     /// `X-Request-Id` or the generated id, then `traceparent`; both as received.
     private var bytes: [UInt8] = []
     private var idCount = 0

@@ -97,6 +97,32 @@ package final class Route: Sendable {
         index = 0
     }
 
+    /// The routes of the operations address (`--ops-listen`), and what describes them.
+    package static let operations = table.filter { $0.isForOperations || $0.isForBoth }
+
+    /// The routes of the clients' address if there is an operations address.
+    package static let clients = table.filter { !$0.isForOperations }
+
+    /// Whether the route is for operators: a probe, or for administrators. With an operations address
+    /// it is served only there.
+    ///
+    /// Design: derived, so that a new route for administrators cannot be left at the clients' address.
+    package var isForOperations: Bool { isProbe || access == .verb(.admin) }
+
+    /// The specification describes both.
+    private var isForBoth: Bool { operationID == "openapi" }
+
+    private var isProbe: Bool {
+        switch endpoint {
+        case .service(let endpoint): endpoint.isProbe
+        case .session: false
+        }
+    }
+
+    /// Whether the operations address serves the route while the server drains: it reads the server
+    /// alone, and needs no session.
+    var isServedWhileDraining: Bool { method == "GET" && !concernsSession }
+
     private init(_ route: Route, index: Int) {
         method = route.method
         path = route.path
