@@ -55,6 +55,33 @@ struct SpecificationTests {
         #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
     }
 
+    @Test func `the codes of problems equal those of the page about the protocol`() throws {
+        let text = String(decoding: Specification.openapi, as: UTF8.self)
+        let start = try #require(text.firstRange(of: "[malformed_json, not_an_action,"))
+        let end = try #require(text[start.lowerBound...].firstIndex(of: "]"))
+        let lines = text[start.lowerBound..<end].split(separator: "\n").filter {
+            !$0.contains("#")
+        }
+        let specified = lines.joined().split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        #expect(Set(specified).count == specified.count)
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let path = "/\(root)/Sources/ReactorHosting/ReactorHosting.docc/Protocol.md"
+        let page = String(decoding: try bytes(of: path), as: UTF8.self)
+        let errors = page[try #require(page.firstRange(of: "## Errors")).upperBound...]
+        // Each second piece is between backquotes; the codes of the tables are those with a status.
+        var told: Set<Substring> = []
+        for line in errors.split(separator: "\n")
+        where line.hasPrefix("| 4") || line.hasPrefix("| 5") || line.hasPrefix("Only in") {
+            let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
+            for index in pieces.indices where index % 2 == 1 {
+                let isCode = pieces[index].allSatisfy { $0.isLowercase || $0.isNumber || $0 == "_" }
+                if isCode { told.insert(pieces[index]) }
+            }
+        }
+        #expect(told.subtracting(specified) == [], "told and not specified")
+        #expect(Set(specified).subtracting(told) == [], "specified and not told")
+    }
+
     /// The relevant lines, by indentation: a path at 2, a method at 4, `operationId` at 6.
     private func operations(in text: String) throws -> Set<String> {
         let methods: Set<String> = ["get", "put", "post", "delete", "patch", "head", "options"]
