@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "ReactorReplay", targets: ["ReactorReplay"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
+        .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
     ],
@@ -33,6 +34,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.11.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.0.0"),
     ],
@@ -96,6 +98,14 @@ let package = Package(
             name: "ReactorTokens",
             dependencies: [
                 "ReactorHosting", "JSONCoding", .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            swiftSettings: strict
+        ),
+        // Likewise: a host without swift-metrics compiles none of it (ADR-0032).
+        .target(
+            name: "ReactorMetrics",
+            dependencies: [
+                "ReactorHosting", .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
         ),
@@ -195,6 +205,13 @@ let package = Package(
             dependencies: [
                 "ReactorTokens", "ReactorHosting", "JSONCoding",
                 .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorMetricsTests",
+            dependencies: [
+                "ReactorMetrics", "ReactorHosting", "Sockets",
+                .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -11,7 +11,7 @@ public struct Configuration: Sendable, Equatable {
     // derived from it (ADR-0021), in this order.
 
     /// A file of settings, which options and environment variables override. Default none. It is
-    /// read by ``ReactorServer/main(hosting:authenticator:)`` only.
+    /// read by ``ReactorServer/main(hosting:authenticator:metrics:)`` only.
     public var configPath: String? = Setting.optionalText(
         "config", "file", "file of settings, which variables and options override")
 
@@ -280,7 +280,7 @@ public struct Configuration: Sendable, Equatable {
         "log-level", default: .info, "least severe line that is logged", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:authenticator:)`` uses it: a program that calls
+    /// ``ReactorServer/main(hosting:authenticator:metrics:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         "log-format", default: .logfmt, "form of the log's lines")

@@ -30,20 +30,23 @@ extension ReactorServer {
     ///   - hosted: The reactors, each under a different name.
     ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
     ///     request.
+    ///   - metrics: More metrics for `/metrics`. Default none.
     public static func main(
-        hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil
+        hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
+        metrics: (any MetricsSource)? = nil
     ) async -> Never {
-        await main(hosting: hosted) { _ in authenticator }
+        await main(hosting: hosted, metrics: metrics) { _ in authenticator }
     }
 
     /// The same, with an authenticator that the settings determine: `--auth jwt`.
     ///
     /// - Parameters:
     ///   - hosted: The reactors, each under a different name.
+    ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
     ///     program exits with 64.
     public static func main(
-        hosting hosted: [Hosted],
+        hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
@@ -65,7 +68,7 @@ extension ReactorServer {
         }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted, makeAuthenticator)
+        let code = await serve.serve(hosted, metrics, makeAuthenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -97,7 +100,7 @@ struct ServerCommand: ParsableCommand {
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 
     func serve(
-        _ hosted: [Hosted],
+        _ hosted: [Hosted], _ metrics: (any MetricsSource)?,
         _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
@@ -135,7 +138,10 @@ struct ServerCommand: ParsableCommand {
                 typed: arguments.typed, environment: environment, start: settings,
                 hasAuthenticator: authenticator != nil, makeAuthenticator: makeAuthenticator)
             : nil
-        return await Self.serve(hosted, configuration, authenticator, reload)
+        let server = ReactorServer(
+            hosting: hosted, configuration: configuration, authenticator: authenticator,
+            metrics: metrics)
+        return await Self.serve(server, configuration, reload)
     }
 
     /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
@@ -146,11 +152,8 @@ struct ServerCommand: ParsableCommand {
     }
 
     private static func serve(
-        _ hosted: [Hosted], _ configuration: Configuration, _ authenticator: (any Authenticator)?,
-        _ reload: SettingsReload?
+        _ server: ReactorServer, _ configuration: Configuration, _ reload: SettingsReload?
     ) async -> Int32 {
-        let server = ReactorServer(
-            hosting: hosted, configuration: configuration, authenticator: authenticator)
         let (signals, signalled) = AsyncStream<Void>.makeStream()
         let watched = reload == nil ? Self.endingSignals : [SIGTERM, SIGINT, SIGHUP]
         let watcher = SignalWatcher(watched) { number in

@@ -9,11 +9,12 @@ internal import Storage
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:authenticator:)`` does the same with options, environment and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:metrics:)`` does the same with options, environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     private let hosted: [Hosted]
     private let configuration: Configuration
     private let authenticator: (any Authenticator)?
+    private let metrics: (any MetricsSource)?
 
     /// Describes a server; it starts with ``run(started:)``.
     ///
@@ -22,10 +23,12 @@ public struct ReactorServer: Sendable {
     ///   - configuration: Default: 127.0.0.1:8080, and the file `reactor.sqlite`.
     ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
     ///     request.
+    ///   - metrics: More metrics for `/metrics`. Default none.
     public init(
         hosting hosted: [Hosted], configuration: Configuration = Configuration(),
-        authenticator: (any Authenticator)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
     ) {
+        self.metrics = metrics
         self.hosted = hosted
         self.configuration = configuration
         self.authenticator = authenticator
@@ -87,7 +90,7 @@ public struct ReactorServer: Sendable {
         }
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open(),
-            authenticator: authenticator)
+            authenticator: authenticator, metrics: metrics)
         let listeners: Listeners
         do {
             listeners = try await server.listen(socket, operations: operations.take())
@@ -154,13 +157,13 @@ struct RunningServer {
 
     init(
         registrations: [Registration], configuration: Configuration, journal: any Journal,
-        authenticator: (any Authenticator)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
         let service = Service(
             configuration: configuration, reactors: registrations, journal: journal,
-            authenticator: authenticator)
+            authenticator: authenticator, metrics: metrics)
         self.service = service
         for work in journal.interrupted {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")

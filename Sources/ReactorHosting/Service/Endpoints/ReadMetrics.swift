@@ -23,7 +23,7 @@ enum ReadMetrics: ServiceEndpoint {
                 service.journal.figures, service.watch.times(), service.refusedConnections)
             return Response(
                 status: 200, fields: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
-                body: .bytes(Array(page.utf8)))
+                body: .bytes(Array((page + (service.metrics?.page ?? "")).utf8)))
         }
         return nil
     }

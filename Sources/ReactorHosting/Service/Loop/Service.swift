@@ -14,6 +14,8 @@ final class Service: Sendable {
     let router: Router
     private let operationsRouter = Router(routes: Route.operations)
     let authenticator: (any Authenticator)?
+    /// The program's own metrics; nil without any.
+    let metrics: (any MetricsSource)?
     let tickets = Tickets()
     let clientAddress: ClientAddress
     /// Nil without a limit.
@@ -36,8 +38,9 @@ final class Service: Sendable {
 
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
-        authenticator: (any Authenticator)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
     ) {
+        self.metrics = metrics
         self.configuration = configuration
         self.reactors = reactors
         self.journal = journal
