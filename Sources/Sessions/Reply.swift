@@ -41,6 +41,8 @@ extension Reply {
         case subscribed(Subscriber, StreamOpening)
         /// The session has as many streams of different selections as it may.
         case tooManySelections(limit: Int)
+        /// The session has as many subscribers as it may.
+        case tooManySubscribers(limit: Int)
         case ended
         /// The commit failed, and the decision was undone.
         case failed(JournalFailure)

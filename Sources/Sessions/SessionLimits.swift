@@ -16,6 +16,9 @@ package struct SessionLimits: Sendable {
     /// Streams of different selections of one session. At the limit a stream of another selection is
     /// refused, and its client retries. Each commit is framed once for every stream.
     package var selections = 256
+    /// Subscribers of one session. At the limit a stream is refused, and its client retries. Each
+    /// commit is written to every subscriber, in one pass of the loop.
+    package var subscribers = 32_768
     /// Waiting actions of a session's Cycler. At the limit an action is refused with 503, or with a
     /// failure record if no request sent it. The same number as the limit of a reactor's running steps,
     /// for the same reason: each is a task, about a kilobyte, and a row in the journal.

@@ -30,10 +30,8 @@ struct StreamOpener {
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
     ///   nil, the record is the newest committed one.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
-        let limit = session.table.limits.selections
-        guard session.streams.hasRoom(for: request.selection, limit: limit) else {
-            return session.table.output.reply(
-                session.content(.tooManySelections(limit: limit)), to: request.token)
+        if let refusal = refusal(of: request.selection) {
+            return session.table.output.reply(session.content(refusal), to: request.token)
         }
         var opening = StreamOpening(isChunked: request.selection.isChunked)
         let present = present(request, number)
@@ -63,6 +61,18 @@ struct StreamOpener {
             id: request.token, session: session, stream: stream,
             at: stream.offset(after: after.inHistory))
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
+    }
+
+    /// The reply if the session may have no further subscriber of this selection.
+    private func refusal(of selection: Selection) -> Reply.Kind? {
+        let limits = session.table.limits
+        guard session.streams.subscriberCount < limits.subscribers else {
+            return .tooManySubscribers(limit: limits.subscribers)
+        }
+        guard session.streams.hasRoom(for: selection, limit: limits.selections) else {
+            return .tooManySelections(limit: limits.selections)
+        }
+        return nil
     }
 
     /// Opens a stream as if the history had been trimmed, because the stream may not keep so much of it.

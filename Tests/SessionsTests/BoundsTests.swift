@@ -65,6 +65,47 @@ struct RunningActionsTests {
     }
 }
 
+@Suite("The subscribers of a session are bounded", .timeLimit(.minutes(5)))
+struct SubscriberLimitTests {
+    @Test func `one beyond the limit is refused until another leaves, whatever it selects`() throws
+    {
+        let rig = Rig(subscribers: 2)
+        let session = try rig.create("s", .ledger())
+        let first = rig.subscribe(session, try .part("/x1"))
+        rig.subscribe(session, try .part("/x2"))
+        for path in ["/x1", "/x3"] {
+            let surplus = rig.subscribe(session, try .part(path))
+            #expect(rig.line(surplus) == "tooManySubscribers 2 v0 n0")
+        }
+        rig.output.disconnect(first)
+        #expect(rig.line(rig.subscribe(session, try .part("/x3"))) == "subscribed v0 n0")
+        let other = try rig.create("t", .ledger())
+        #expect(rig.line(rig.subscribe(other, try .part("/x1"))) == "subscribed v0 n0")
+    }
+
+    @Test func `subscribers that wait for the same commit are counted too`() throws {
+        let rig = Rig(slow: true, subscribers: 2)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        let readers = try (0..<3).map { _ in rig.subscribe(session, try .part("/x")) }
+        rig.settleAll()
+        #expect(readers.prefix(2).allSatisfy { rig.line($0) == "subscribed v1 n1" })
+        #expect(rig.line(readers[2]) == "tooManySubscribers 2 v1 n1")
+    }
+
+    @Test func `a lower limit ends no stream and admits none`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        let readers = try (0..<3).map { _ in rig.subscribe(session, try .part("/x")) }
+        rig.table.limits.subscribers = 2
+        #expect(readers.allSatisfy { rig.line($0) == "subscribed v0 n0" })
+        rig.output.disconnect(readers[0])
+        let surplus = rig.subscribe(session, try .part("/x"))
+        #expect(rig.line(surplus) == "tooManySubscribers 2 v0 n0")
+    }
+}
+
 @Suite(
     "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(5)))
 struct SelectionLimitTests {

@@ -184,6 +184,14 @@ public struct Configuration: Sendable, Equatable {
     public var sessionLimit: Int = Setting.number(
         "session-limit", default: 1_000_000, 1...1_000_000_000, "sessions in memory", reloads: true)
 
+    /// The maximum number of event streams of one session. A further one is refused with
+    /// `event: problem`, and its client retries after about 10 s. Default 32 768, half of all
+    /// connections: a commit is written to each of them, which occupies the session's loop for about
+    /// 50 ms at the limit.
+    public var subscriberLimit: Int = Setting.number(
+        "subscriber-limit", default: 32_768, 1...10_000_000, "event streams of one session",
+        reloads: true)
+
     /// The number of records kept in memory per session to resume from. Default 1000, at least 1.
     public var keptRecords: Int = Setting.number(
         "keep-records", default: 1_000, 1...100_000_000, "records kept per session to resume from",

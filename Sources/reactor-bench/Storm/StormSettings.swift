@@ -19,6 +19,7 @@ struct StormSettings {
         ("trusted-proxies", ["127.0.0.1", "10.0.0.0/8"]),
         ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
+        ("subscriber-limit", ["32768", "40"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),
         ("keep-bytes", ["4096", "0", "65536", "1048576"]),
         ("history-records", ["60", "10", "1000", "100000"]),

@@ -36,6 +36,29 @@ struct UnavailableTests {
         }
     }
 
+    @Test func `a subscriber beyond the limit of its session is asked to return in 10 s`()
+        async throws
+    {
+        try await LocalServer.with(MemoryJournal()) {
+            $0.subscriberLimit = 1
+            $0.retry = .milliseconds(1)
+        } _: { server in
+            #expect(try await server.create("x", of: "alerts") == 201)
+            let (first, second) = (try server.connect(), try server.connect())
+            await first.send(Self.stream + "\r\n")
+            _ = await first.receive(until: "event: snapshot")
+            await second.send(Self.stream + "\r\n")
+            let refused = await second.receiveAll()
+            expectProblem(refused, "too_many_subscribers")
+            let retry = refused.text.split(separator: "retry: ").last?.prefix { $0.isNumber }
+            #expect(7_500...12_500 ~= Int(retry ?? "") ?? 0, "\(refused.text)")
+            let scrape = try server.connect()
+            await scrape.send("GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let metrics = await scrape.receiveAll().text
+            #expect(metrics.contains(#"reactor_refusals_total{code="too_many_subscribers"} 1"#))
+        }
+    }
+
     @Test func `a subscription during draining gets a problem event`() async throws {
         try await LocalServer.with(MemoryJournal()) { server in
             let idle = try server.connect()

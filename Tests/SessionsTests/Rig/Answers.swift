@@ -21,6 +21,7 @@ extension Reply.Content {
         case .logPage(let page): "page \(String(decoding: page, as: UTF8.self))"
         case .subscribed: "subscribed"
         case .tooManySelections(let limit): "tooManySelections \(limit)"
+        case .tooManySubscribers(let limit): "tooManySubscribers \(limit)"
         case .ended: "ended"
         case .failed(let failure): "failed \(failure.reason)"
         case .gone: "gone"

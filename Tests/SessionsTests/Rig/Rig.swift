@@ -26,6 +26,7 @@ final class Rig {
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
+        subscribers: Int = 32_768,
         uncommittedBytes: Int = 64 << 20,
         stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus()
     ) {
@@ -41,6 +42,7 @@ final class Rig {
         limits.remembered = remembered
         limits.snapshotEvery = snapshotEvery
         limits.runningActions = runningActions
+        limits.subscribers = subscribers
         limits.uncommittedBytes = uncommittedBytes
         limits.stateBytes = stateBytes
         limits.snapshotBytes = snapshotBytes

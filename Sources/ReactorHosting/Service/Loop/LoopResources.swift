@@ -93,8 +93,13 @@ final class LoopResources {
 
     /// Milliseconds until a client reconnects: the setting ± 25 %, so that clients that lost their
     /// connections together do not reconnect together.
-    func jitteredRetry() -> Int {
-        Int(Double(configuration.retry.milliseconds) * random(in: 0.75...1.25))
+    ///
+    /// - Parameter problem: The reason for the end of a stream. If its `Retry-After` is longer than
+    ///   the setting, that counts: EventSource reads no fields.
+    func jitteredRetry(after problem: Problem? = nil) -> Int {
+        let asked = problem?.fields.first { $0.name == "Retry-After" }.flatMap { Int64($0.value) }
+        let milliseconds = max(configuration.retry.milliseconds, (asked ?? 0) * 1_000)
+        return Int(Double(milliseconds) * random(in: 0.75...1.25))
     }
 
     /// The counters with the current gauges.

@@ -70,5 +70,6 @@ extension SessionLimits {
             stateBytes: configuration.stateLimitBytes,
             snapshotBytes: configuration.historyBytes / 8)
         slowTurnNanoseconds = configuration.slowTurn.nanoseconds
+        subscribers = configuration.subscriberLimit
     }
 }

@@ -204,6 +204,14 @@ extension Problem {
             "the session already has \(limit) distinct selections; use one of them")
     }
 
+    /// Only for streams, which send it as an event.
+    static func tooManySubscribers(_ limit: Int) -> Problem {
+        Problem(
+            503, "too_many_subscribers",
+            "the session already has \(limit) subscribers, as many as --subscriber-limit permits",
+            fields: [("Retry-After", "10")])
+    }
+
     static let tooManyBodies = Problem(
         503, "too_many_bodies",
         "nothing was applied: incoming requests use all of --body-budget",

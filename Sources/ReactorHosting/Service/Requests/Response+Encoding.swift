@@ -17,8 +17,8 @@ extension Response {
         case .endedStream(let problem) where !request.isHead:
             encodeStreamHead(for: request, closes: true, loop, to: &output.encoded)
             Self.appendEndedStream(
-                problem, retry: loop.jitteredRetry(), isChunked: request.minorVersion > 0,
-                to: &output.encoded)
+                problem, retry: loop.jitteredRetry(after: problem),
+                isChunked: request.minorVersion > 0, to: &output.encoded)
         case .streamHead, .endedStream:
             // The connection stays open: no body follows this head.
             encodeStreamHead(for: request, closes: closes, loop, to: &output.encoded)

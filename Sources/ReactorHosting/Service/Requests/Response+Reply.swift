@@ -27,6 +27,7 @@ extension Response {
                     stored.status, stored.body,
                     fields: [durability, ("Idempotency-Replayed", "true")])
             case .tooManySelections(let limit): .endedStream(.tooManySelections(limit))
+            case .tooManySubscribers(let limit): .endedStream(.tooManySubscribers(limit))
             // A stream reports the journal's failure in its body, like any temporary problem.
             case .failed(let failure) where wantsStream: .endedStream(Problem(failure))
             case .unreadable(let failure) where wantsStream: .endedStream(.unreadable(failure))
