@@ -12,11 +12,13 @@ struct ConnectionDeadlineTests {
 
     private func deadlines(
         _ activity: ConnectionDeadlines.Activity, last: Int64 = 0, began: Int64? = nil,
-        hasUnsent: Bool = false, hasPending: Bool = false
+        bodyBytes: Int? = nil, hasUnsent: Bool = false, hasPending: Bool = false,
+        configuration: Configuration = Configuration()
     ) -> ConnectionDeadlines {
         ConnectionDeadlines(
-            configuration: Configuration(), activity: activity, lastProgress: at(last),
-            requestBegan: began.map(at), hasUnsent: hasUnsent, hasPending: hasPending)
+            configuration: configuration, activity: activity, lastProgress: at(last),
+            requestBegan: began.map(at), newBodyBytes: bodyBytes, hasUnsent: hasUnsent,
+            hasPending: hasPending)
     }
 
     @Test func `a connection is idle after 75 s without a request`() {
@@ -30,6 +32,28 @@ struct ConnectionDeadlineTests {
         let reading = deadlines(.reading, last: 25, began: 10)
         #expect(reading.next(after: at(25)) == at(40))
         #expect(reading.due(at: at(39)) == .nothing)
+        #expect(reading.due(at: at(40)) == .requestTimeout)
+    }
+
+    @Test func `a body that keeps 4096 bytes a second gets another 30 s`() {
+        for (bytes, due): (Int?, ConnectionDeadlines.Due) in [
+            (nil, .requestTimeout), (0, .slowBody), (30 * 4_096 - 1, .slowBody),
+            (30 * 4_096, .nextPeriod), (.max, .nextPeriod),
+        ] {
+            let reading = deadlines(.reading, last: 39, began: 10, bodyBytes: bytes)
+            #expect(reading.due(at: at(39)) == .nothing)
+            #expect(reading.due(at: at(40)) == due, "\(bytes ?? -1)")
+        }
+        // A deadline may be noticed late: then more must have arrived.
+        let late = deadlines(.reading, last: 39, began: 10, bodyBytes: 30 * 4_096)
+        #expect(late.due(at: at(41)) == .slowBody)
+    }
+
+    @Test func `without a minimum rate no body may take longer`() {
+        var configuration = Configuration()
+        configuration.bodyRate = 0
+        let reading = deadlines(
+            .reading, last: 39, began: 10, bodyBytes: .max, configuration: configuration)
         #expect(reading.due(at: at(40)) == .requestTimeout)
     }
 

@@ -257,10 +257,19 @@ public struct Configuration: Sendable, Equatable {
     public var idleTimeout: Duration = Setting.time(
         "idle-timeout", default: .seconds(75), "how long a connection may be idle", reloads: true)
 
-    /// The maximum time for a request to arrive, from its first byte; then 408. Default 30 s.
+    /// The maximum time for a request to arrive, from its first byte; then 408. Default 30 s. A body
+    /// that keeps ``bodyRate`` may take longer.
     public var requestTimeout: Duration = Setting.time(
         "request-timeout", default: .seconds(30), "how long a request may take to arrive",
         reloads: true)
+
+    /// The bytes per second at which a body may take longer than ``requestTimeout``: at the end of
+    /// that time, and of each further one, the bytes of its body that arrived in it are counted, and
+    /// a slower one is refused with 408. 0: no request may take longer. Default 4096, the rate of the
+    /// slowest mobile networks (GPRS), at which a body of 1 MiB takes 4 min.
+    public var bodyRate: Int = Setting.bytes(
+        "body-rate", default: 4_096, 0...1_073_741_824,
+        "bytes per second at which a body may exceed the request timeout", reloads: true)
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(

@@ -33,6 +33,7 @@ struct StormSettings {
         ("stall-timeout", ["1s", "3s"]),
         ("idle-timeout", ["1s", "300ms"]),
         ("request-timeout", ["1s", "300ms"]),
+        ("body-rate", ["4096", "0", "1000000"]),
         ("retry", ["2s", "1ms"]),
         ("grace", ["500ms", "2s"]),
         ("allow-origin", ["*", "https://storm.example"]),

@@ -141,6 +141,61 @@ struct RefusalTests {
         }
     }
 
+    private static let slowBody =
+        "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+
+    @Test func `a body that drips is 408 although each byte is progress`() async throws {
+        try await withServer(.server, "--request-timeout", "300ms", "--body-rate", "100000") {
+            server in
+            for framing in ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n"]
+            {
+                let connection = try RawConnection(port: server.port)
+                await connection.send(Self.slowBody + framing)
+                let dripping = Task {
+                    let drop = framing.hasPrefix("C") ? " " : "1\r\n \r\n"
+                    while !Task.isCancelled {
+                        await connection.send(drop)
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                }
+                let (answers, _) = await connection.answersToTheEnd()
+                dripping.cancel()
+                #expect(answers.map(\.head.status) == [408])
+                #expect(answers.first?.body.contains(#""code":"body_too_slow""#) ?? false)
+            }
+            let metrics = try await server.client().get("/metrics").text
+            #expect(metrics.contains(#"reactor_refusals_total{code="body_too_slow"} 2"#))
+            #expect(metrics.contains("reactor_malformed_total 0"))
+        }
+    }
+
+    // The rate is far below that of the test: it does not fail because a machine is slow.
+    @Test func `a body that keeps the rate may take longer than a request`() async throws {
+        try await withServer(.server, "--request-timeout", "1s", "--body-rate", "1") { server in
+            let body = #"{"reactor":"alerts"}"#
+            let connection = try RawConnection(port: server.port)
+            await connection.send(Self.slowBody + "Content-Length: \(body.utf8.count + 30)\r\n\r\n")
+            for _ in 0..<30 {
+                await connection.send(" ")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            await connection.send(body)
+            #expect(await connection.answers(1).first?.head.status == 201)
+        }
+    }
+
+    // Without periods: a client that has sent much may stop for as long as the average permits.
+    @Test func `a body that stops is 408 however fast it was`() async throws {
+        try await withServer(.server, "--request-timeout", "300ms", "--body-rate", "1") { server in
+            let connection = try RawConnection(port: server.port)
+            await connection.send(
+                Self.slowBody + "Content-Length: 100000\r\n\r\n"
+                    + String(repeating: " ", count: 90_000))
+            let (answers, _) = await connection.answersToTheEnd()
+            #expect(answers.map(\.head.status) == [408])
+        }
+    }
+
     @Test func `an idle connection is closed without a response`() async throws {
         try await withServer(.server, "--idle-timeout", "300ms") { server in
             let connection = try RawConnection(port: server.port)

@@ -14,6 +14,8 @@ final class ConnectionBuffers {
     private var kept = KeptRequest.none
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
+    /// The bytes of the partial request's body at the beginning of the present period.
+    private var earlierBodyBytes = 0
     /// Bytes after a request that waits for its response, or after responses that use up the
     /// connection's output budget. At most one read buffer: reading is paused.
     var pending: ArraySlice<UInt8> = []
@@ -29,6 +31,18 @@ final class ConnectionBuffers {
         guard let request = charge(&request, to: budget) else { return false }
         kept = .partial(request)
         return true
+    }
+
+    /// The bytes of the partial request's body that have arrived in the present period.
+    var newBodyBytes: Int { bodyBytes - earlierBodyBytes }
+
+    /// Begins a period for the minimum rate of the partial request's body.
+    ///
+    /// - Parameter isFirst: Whether all bytes that have arrived so far are of this period.
+    func beginBodyPeriod(isFirst: Bool = false) { earlierBodyBytes = isFirst ? 0 : bodyBytes }
+
+    private var bodyBytes: Int {
+        if case .partial(let request) = kept { request.body.count } else { 0 }
     }
 
     func park(_ request: inout Request, charging budget: BodyBudget) -> Bool {

@@ -1,4 +1,5 @@
 internal import Sockets
+internal import Wire
 
 /// The timeouts of a connection: its next deadline, and the action that is due when it is reached.
 ///
@@ -21,8 +22,12 @@ struct ConnectionDeadlines {
         case nothing
         /// The peer has not accepted a byte for too long.
         case stall
-        /// The request began too long ago.
+        /// The head did not arrive in time or, without a minimum rate of bodies, the request.
         case requestTimeout
+        /// The body has arrived too slowly.
+        case slowBody
+        /// The body has kept the minimum rate, and gets the same time again.
+        case nextPeriod
         /// No request came for too long.
         case idleness
         /// `?wait=settled` ends.
@@ -38,6 +43,8 @@ struct ConnectionDeadlines {
     let activity: Activity
     let lastProgress: LoopInstant
     let requestBegan: LoopInstant?
+    /// The bytes of the body that have arrived since `requestBegan`; nil before the head is complete.
+    let newBodyBytes: Int?
     let hasUnsent: Bool
     let hasPending: Bool
 
@@ -48,10 +55,7 @@ struct ConnectionDeadlines {
         case .closing: return .nothing
         case .reading:
             if hasUnsent || hasPending { return .restart }
-            if let requestBegan {
-                return now >= requestBegan + configuration.requestTimeout
-                    ? .requestTimeout : .nothing
-            }
+            if let requestBegan { return due(at: now, requestBegan) }
             return now >= lastProgress + configuration.idleTimeout ? .idleness : .nothing
         case .waiting(let until):
             guard let until, now >= until else { return .nothing }
@@ -61,6 +65,17 @@ struct ConnectionDeadlines {
             if isBlocked { return isStalled ? .stall : .nothing }
             return now >= lastProgress + configuration.heartbeat ? .heartbeat : .nothing
         }
+    }
+
+    /// For an incomplete request.
+    ///
+    /// Design: an average over the whole body would let a client send much at once and then hold its
+    /// memory for as long as the average permits. So each period counts by itself (ADR-0034).
+    private func due(at now: LoopInstant, _ began: LoopInstant) -> Due {
+        guard now >= began + configuration.requestTimeout else { return .nothing }
+        guard configuration.bodyRate > 0, let newBodyBytes else { return .requestTimeout }
+        let required = Double(configuration.bodyRate) * ((now - began) / .seconds(1))
+        return Double(newBodyBytes) >= required ? .nextPeriod : .slowBody
     }
 
     func next(after now: LoopInstant) -> LoopInstant {
@@ -104,6 +119,7 @@ extension ConnectionDeadlines {
         configuration = connection.loop.configuration
         lastProgress = connection.lastProgress
         requestBegan = connection.requestBegan
+        newBodyBytes = connection.reader.isReadingHead ? nil : connection.buffers?.newBodyBytes
         hasUnsent = connection.hasUnsent
         hasPending = !(connection.buffers?.pending.isEmpty ?? true)
     }
@@ -125,14 +141,21 @@ extension HTTPConnection {
             return close(.reset)
         case .requestTimeout:
             return refuse(Problem(408, "request_timeout", "the request did not arrive in time"))
+        case .slowBody: return refuse(.slowBody(loop.configuration.bodyRate))
+        case .nextPeriod: beginRequestPeriod(now)
         case .idleness: return close(.now)
         case .waitEnd: expireWait()
         case .streamEnd: stream?.endInTime()
         case .heartbeat: stream?.writeHeartbeat()
         case .restart:
-            if requestBegan != nil { requestBegan = now }
+            if requestBegan != nil { beginRequestPeriod(now) }
             if !hasUnsent { lastProgress = now }
         }
         rearm()
+    }
+
+    private func beginRequestPeriod(_ now: LoopInstant) {
+        requestBegan = now
+        buffers?.beginBodyPeriod()
     }
 }

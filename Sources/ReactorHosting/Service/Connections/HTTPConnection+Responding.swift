@@ -57,12 +57,12 @@ extension HTTPConnection {
         rearm()
     }
 
-    /// Refuses bytes that are not a request, and closes: the beginning of the next request is
-    /// unknown.
+    /// Refuses bytes that are not a request or not a whole one, and closes: the beginning of the next
+    /// request is unknown.
     func refuse(_ problem: Problem) {
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
         identity.reset()
-        if problem.status < 500 { loop.counters.malformed += 1 }
+        if problem.status < 500, problem.status != 408 { loop.counters.malformed += 1 }
         respond(.problem(problem))
     }
 

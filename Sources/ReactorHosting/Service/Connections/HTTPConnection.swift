@@ -38,7 +38,8 @@ final class HTTPConnection {
     /// wait finds them.
     var buffers: ConnectionBuffers?
     var output = ConnectionOutput()
-    /// The time at which the first byte of the current request arrived.
+    /// The time at which the first byte of the current request arrived; for a body that takes longer
+    /// than a request may, the beginning of the present period (``ConnectionDeadlines``).
     var requestBegan: LoopInstant?
     /// The peer has ended its output; the connection ends when all due bytes are sent.
     var peerIsFinished = false

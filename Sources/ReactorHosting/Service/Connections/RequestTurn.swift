@@ -79,6 +79,7 @@ enum RequestTurn {
         }
         guard connection.requestBegan == nil else { return }
         connection.requestBegan = loop.now
+        connection.buffers?.beginBodyPeriod(isFirst: true)
         connection.rearm()
     }
 }

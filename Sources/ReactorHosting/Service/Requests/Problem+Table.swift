@@ -212,6 +212,12 @@ extension Problem {
             fields: [("Retry-After", "10")])
     }
 
+    static func slowBody(_ rate: Int) -> Problem {
+        Problem(
+            408, "body_too_slow",
+            "the body arrived at less than \(rate) bytes per second, the least of --body-rate")
+    }
+
     static let tooManyBodies = Problem(
         503, "too_many_bodies",
         "nothing was applied: incoming requests use all of --body-budget",
