@@ -31,10 +31,20 @@ enum Standard {
                 unsafe platformWrite(descriptor, $0.baseAddress, $0.count)
             }
             if written < 0, errno == EINTR { continue }
+            if written < 0, errno == EAGAIN, waitForRoom(descriptor) { continue }
             guard written > 0 else { return false }
             bytes = bytes.dropFirst(written)
         }
         return true
+    }
+
+    /// A stream is shared with other processes, and any of them may have made it non-blocking
+    /// (fcntl(2), `O_NONBLOCK`): Node.js does so with the pipes of its children.
+    ///
+    /// - Returns: False if waiting is impossible.
+    private static func waitForRoom(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&entry, 1, -1) >= 0 || errno == EINTR
     }
 
     private static func platformWrite(

@@ -12,10 +12,12 @@ struct LogReaderTests {
         }
     }
 
-    @Test func `a log reader that stalls stops no request and later gets the lines in order`()
-        async throws
-    {
-        try await withLog { (log: Int32, server: PipedServer) async throws in
+    @Test(arguments: [false, true])
+    func `a log reader that stalls stops no request and later gets the lines in order`(
+        isNonBlocking: Bool
+    ) async throws {
+        try await withLog(isNonBlocking: isNonBlocking) {
+            (log: Int32, server: PipedServer) async throws in
             // Many times the capacity of a pipe.
             for number in 1...3_000 {
                 let path = "/nothing-\(number)"
@@ -33,9 +35,12 @@ struct LogReaderTests {
     }
 
     /// A server that logs into a pipe whose other end the test holds.
-    private func withLog(_ body: (Int32, PipedServer) async throws -> Void) async throws {
+    private func withLog(
+        isNonBlocking: Bool = false, _ body: (Int32, PipedServer) async throws -> Void
+    ) async throws {
         try await Turnstile.servers.pass {
             let pipe = try DescriptorPair()
+            if isNonBlocking { _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK) }
             let server = try PipedServer(log: pipe.writing)
             close(pipe.writing)
             while (try? await server.client.get("/readyz").status) != 200 {
