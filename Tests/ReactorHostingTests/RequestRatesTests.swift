@@ -106,6 +106,16 @@ struct ClientAddressTests {
         #expect(try find(.forwarded, lines) == expected)
     }
 
+    // The rest of the field is the client's: as long as a head may be.
+    @Test func `32 proxies are followed, and elements that are too long name nobody`() throws {
+        let proxies = (1...40).map { "10.0.1.\($0)" }.joined(separator: ",")
+        #expect(try find(.xForwardedFor, ["192.0.2.1,\(proxies)"]) == "10.0.1.9")
+        let few = (1...31).map { "10.0.1.\($0)" }.joined(separator: ",")
+        #expect(try find(.xForwardedFor, ["192.0.2.1,\(few)"]) == "192.0.2.1")
+        let long = "for=192.0.2.1;host=\(String(repeating: "a", count: 1_024))"
+        #expect(try find(.forwarded, ["for=192.0.2.9, \(long)"]) == "10.0.0.1")
+    }
+
     @Test func `only trusted proxies are believed, and only in their field`() throws {
         #expect(try find(.xForwardedFor, ["192.0.2.1"], peer: "203.0.113.9") == "203.0.113.9")
         #expect(try find(.xForwardedFor, ["192.0.2.1"], proxies: []) == "10.0.0.1")

@@ -2,7 +2,15 @@ internal import Sockets
 internal import Wire
 
 /// Finds the address of the client that a request comes from, behind proxies.
+///
+/// Design: the fields are a client's bytes up to the part that proxies have appended, and may be as
+/// long as a head. So they are read from their end, and only as far as the search goes.
 struct ClientAddress: Sendable {
+    /// The maximum number of proxies between a client and the server; beyond it the search ends.
+    private static let proxyLimit = 32
+    /// The longest element that is read; a longer one names no address.
+    private static let elementLimitBytes = 1_024
+
     private let proxies: [AddressRange]
     private let trustsUnixSocket: Bool
     private let field: KnownField
@@ -20,18 +28,29 @@ struct ClientAddress: Sendable {
     /// An element that names no address ends the search; then it is the proxy after it.
     func find(_ head: borrowing RequestHead, peer: PeerAddress) -> PeerAddress {
         guard isProxy(peer) else { return peer }
-        var address = peer
+        var (address, count) = (peer, 0)
         // Several lines are one list (RFC 9110 §5.3).
-        let elements = head.values(of: field).flatMap { line in
-            head.text(line).split(separator: ",", omittingEmptySubsequences: false)
-        }
-        for element in elements.reversed() {
-            let text = field == .forwarded ? Self.forwardedFor(element) : element
-            guard let text, let named = Self.address(text.trimmed) else { return address }
-            address = named
-            guard isProxy(named) else { return named }
+        for line in Array(head.values(of: field)).reversed() {
+            var rest: Range<Int>? = line
+            while let list = rest {
+                let comma = head.bytes[list].lastIndex(of: UInt8(ascii: ","))
+                let element = (comma.map { $0 + 1 } ?? list.lowerBound)..<list.upperBound
+                guard let named = named(in: element, of: head) else { return address }
+                (address, count) = (named, count + 1)
+                guard isProxy(named), count < Self.proxyLimit else { return named }
+                rest = comma.map { list.lowerBound..<$0 }
+            }
         }
         return address
+    }
+
+    /// The address in one element of the field; nil if it has none.
+    private func named(in element: Range<Int>, of head: borrowing RequestHead) -> PeerAddress? {
+        guard element.count <= Self.elementLimitBytes else { return nil }
+        let text = head.text(element)[...]
+        return (field == .forwarded ? Self.forwardedFor(text) : text).flatMap {
+            Self.address($0.trimmed)
+        }
     }
 
     private func isProxy(_ address: PeerAddress) -> Bool {
