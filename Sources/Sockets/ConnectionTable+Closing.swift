@@ -52,7 +52,9 @@ extension ConnectionTable {
 
     private func linger(_ index: Int) {
         // Unread input of a peer that has finished cannot cause a reset that loses its response.
-        guard slots[index].flags.isDisjoint(with: [.peerFinished, .failed]) else {
+        guard slots[index].flags.isDisjoint(with: [.peerFinished, .failed]),
+            lingeringCount < Self.lingerCountLimit
+        else {
             closeNow(index)
             return
         }
@@ -66,6 +68,7 @@ extension ConnectionTable {
             held[index] = nil
         }
         slots[index].flags.insert(.lingering)
+        lingeringCount += 1
         slots[index].lingerBytesLeft = Self.lingerLimitBytes
         deadlines.set(slot: index, now + Self.lingerLimit)
         queue(index)

@@ -11,6 +11,7 @@ package final class ConnectionTable {
         case now
         /// Ends the output, then reads and drops input until the peer closes, at most 4 MiB or 2 s:
         /// a peer that still sends can read the response that refuses its request (RFC 9112 §9.6).
+        /// At most 256 connections of a loop linger; further ones are closed as with `now`.
         case lingering
         /// Resets the connection: the kernel frees the unsent bytes of a peer that does not read.
         case reset
@@ -20,6 +21,11 @@ package final class ConnectionTable {
     static let lingerLimitBytes: Int32 = 4 << 20
     /// Precedent: Apache httpd lingers 2 s for a peer that stays silent.
     static let lingerLimit = Duration.seconds(2)
+
+    /// Lingering connections of a loop; further ones are closed at once. They hold a descriptor, and
+    /// are not counted for their client any more (`ConnectionGate`): without this bound, one client
+    /// that is refused again and again would use all descriptors.
+    static let lingerCountLimit = 256
 
     let poller: any Poller
     let load: LoopLoad
@@ -41,6 +47,8 @@ package final class ConnectionTable {
     private var roundBegin = ClockReading()
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
+    /// Those of them that linger.
+    var lingeringCount = 0
 
     /// Requests a round when there is work and no round is running. The loop sets it when it
     /// starts.
@@ -115,6 +123,7 @@ package final class ConnectionTable {
     func remove(_ index: Int) -> Int32 {
         let descriptor = slots[index].descriptor
         if slots[index].flags.contains(.holdsBytes) { held[index] = nil }
+        if slots[index].flags.contains(.lingering) { lingeringCount -= 1 }
         deadlines.set(slot: index, nil)
         slots.free(index)
         count -= 1

@@ -210,6 +210,28 @@ extension Loops {
             await host.end()
         }
 
+        // Without the bound: one client holds any number of descriptors, two seconds each.
+        @Test(arguments: PollerKind.allCases)
+        func `at most 256 linger, and further ones are closed at once`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(opened: { handler, id, _ in handler.table.close(id, .lingering) }))
+            var clients: [Client] = []
+            for _ in 0..<ConnectionTable.lingerCountLimit + 40 {
+                clients.append(try host.connect())
+                _ = try await host.opened()
+            }
+            let (open, lingering) = await host.on { ($0.table.count, $0.table.lingeringCount) }
+            #expect(open <= ConnectionTable.lingerCountLimit)
+            #expect(lingering == open)
+            clients = []
+            while await host.on(0, { $0.table.count }) > 0 { await Task.yield() }
+            #expect(await host.on { $0.table.lingeringCount } == 0)
+            await host.end()
+        }
+
         @Test(arguments: PollerKind.allCases)
         func `a client that never stops sending is disconnected`(_ poller: PollerKind) async throws
         {
