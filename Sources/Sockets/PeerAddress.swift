@@ -85,11 +85,26 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
             )
         }
         let port = UInt16(bigEndian: address.sin6_port)
+        self.init(high: high, low: low, scope: address.sin6_scope_id, port: port)
+    }
+
+    /// The address with these halves.
+    package init(high: UInt64, low: UInt64, scope: UInt32 = 0, port: UInt16) {
         // RFC 4291 §2.5.5.2: ::ffff:a.b.c.d is an IPv4 node.
         if high == 0, low >> 32 == 0xFFFF {
             self = .ipv4(UInt32(truncatingIfNeeded: low), port: port)
         } else {
-            self = .ipv6(high: high, low: low, scope: address.sin6_scope_id, port: port)
+            self = .ipv6(high: high, low: low, scope: scope, port: port)
+        }
+    }
+
+    /// The same address with another port.
+    package func at(port: UInt16) -> PeerAddress {
+        switch self {
+        case .ipv4(let address, _): .ipv4(address, port: port)
+        case .ipv6(let high, let low, let scope, _):
+            .ipv6(high: high, low: low, scope: scope, port: port)
+        case .local: .local
         }
     }
 

@@ -36,7 +36,7 @@ struct ConfigurationTests {
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
-            "subscriber-limit": "23", "body-rate": "24",
+            "subscriber-limit": "23", "body-rate": "24", "proxy-protocol": "on",
             "keep-bytes": "9", "session-idle": "17s", "slow-turn": "20s", "stuck-limit": "21s",
             "history-records": "18", "history-bytes": "70000", "history-age": "19s",
             "heartbeat": "10s",
@@ -69,7 +69,7 @@ struct ConfigurationTests {
         (expected.tokenIssuer, expected.tokenAudiences) = ("i", ["x", "y"])
         (expected.tokenLeewaySeconds, expected.tokenGrantsClaim) = (20, "c")
         (expected.bodyBudgetBytes, expected.subscriberLimit) = (65_537, 23)
-        expected.bodyRate = 24
+        (expected.bodyRate, expected.proxyProtocol) = (24, true)
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]

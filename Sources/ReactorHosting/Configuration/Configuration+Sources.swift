@@ -55,6 +55,11 @@ extension Configuration {
         """
     }
 
+    /// The sentence for a server that nobody may send the header to.
+    static let proxyProtocolRefusal = """
+        --proxy-protocol is on, and no proxy may use it: name the proxies with --trusted-proxies
+        """
+
     /// A warning for each variable that resembles a setting but is none. It is not an error: some
     /// platforms set `REACTOR_…` variables of their own in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {

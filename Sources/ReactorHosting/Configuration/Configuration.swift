@@ -172,6 +172,12 @@ public struct Configuration: Sendable, Equatable {
         "proxies whose word about the client's address counts"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
 
+    /// Whether ``trustedProxies`` begin each connection with a header of the PROXY protocol, version 1
+    /// or 2, for proxies that do not change requests. It names the client; a connection without it is
+    /// reset. Default off.
+    public var proxyProtocol: Bool = Setting.flag(
+        "proxy-protocol", "trusted proxies begin connections with the PROXY protocol")
+
     /// The field in which ``trustedProxies`` name the client's address. The other field is ignored:
     /// a proxy that sets one of them forwards the other as the client sent it.
     public var clientAddressField: ClientAddressField = Setting.choice(

@@ -80,6 +80,9 @@ public struct ReactorServer: Sendable {
             throw ConfigurationFailure(
                 sentences: ["--auth is jwt, and this program has no verifier of JSON Web Tokens"])
         }
+        guard !configuration.proxyProtocol || !configuration.trustedProxies.isEmpty else {
+            throw ConfigurationFailure(sentences: [Configuration.proxyProtocolRefusal])
+        }
         let socket = try bind(configuration.publicAddress)
         var operations: BoundSocket?
         if let address = configuration.operationsAddress {

@@ -45,11 +45,12 @@ struct StormSettings {
     ]
 
     /// Settings that are not chosen from this table: where the server listens, its files, and its
-    /// clients: a storm has no tokens.
+    /// clients: a storm has no tokens and no proxy.
     static let others: Set<String> = [
         "config", "host", "port", "unix", "ops-listen", "journal", "auth", "allow-public",
         "jwt-secret-file",
         "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience", "jwt-leeway", "jwt-claim",
+        "proxy-protocol",
     ]
 
     let isFile: Bool

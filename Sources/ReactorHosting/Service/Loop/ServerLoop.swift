@@ -55,8 +55,9 @@ final class ServerLoop: LoopHandler {
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         resources.counters.connectionsOpened += 1
-        occupy(id, peer: peer, from: resources.role)
+        let connection = occupy(id, peer: peer, from: resources.role)
         resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
+        connection.expectProxyHeader()
     }
 
     func received(_ id: ConnectionID, _ bytes: RawSpan) {

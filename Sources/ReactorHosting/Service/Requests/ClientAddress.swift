@@ -53,7 +53,8 @@ struct ClientAddress: Sendable {
         }
     }
 
-    private func isProxy(_ address: PeerAddress) -> Bool {
+    /// Whether the peer is a trusted proxy.
+    func isProxy(_ address: PeerAddress) -> Bool {
         address == .local ? trustsUnixSocket : proxies.contains { $0.contains(address) }
     }
 

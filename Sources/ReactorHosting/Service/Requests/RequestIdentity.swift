@@ -14,6 +14,8 @@ struct RequestIdentity {
     private static let traceLimitBytes = 56
 
     var peer = PeerAddress.local
+    /// While a proxy's header is due, before the first request; else nil.
+    var proxyHeader: ProxyHeaderReader?
     /// The listener that accepted the connection.
     var listener = ListenerRole.main
     /// `X-Request-Id` or the generated id, then `traceparent`; both as received.
