@@ -119,7 +119,8 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum memory in bytes for incomplete bodies, of all connections together. A further
     /// body is refused with 503 and its connection closed. Default 256 MiB: about 128 bodies of the
     /// default limit at a time (memory grows by doubling), or thousands of small ones. Always at
-    /// least twice ``bodyLimitBytes``.
+    /// least twice ``bodyLimitBytes``. One client, as ``addressConnectionLimit`` counts it, gets at most
+    /// a quarter, or twice ``bodyLimitBytes``.
     public var bodyBudgetBytes: Int = Setting.bytes(
         "body-budget", default: 268_435_456, 65_536...Int.max / 4,
         "bytes of all request bodies that are arriving", reloads: true)

@@ -289,7 +289,7 @@ struct RunningServer {
         _ listener: Listener<ServerLoop>
     ) async {
         listener.limitConnections(to: connectionLimit(configuration))
-        service.bodies.limit(to: configuration.actualBodyBudgetBytes)
+        service.bodies.adopt(configuration)
         // The operations address first: it does not wait for a session loop that is blocked.
         for loop in allLoops.reversed() {
             await withCheckedContinuation { continuation in

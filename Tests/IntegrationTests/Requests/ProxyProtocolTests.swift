@@ -108,6 +108,31 @@ struct ProxyProtocolTests {
         }
     }
 
+    @Test func `one client does not use the memory for the bodies of others`() async throws {
+        try await withProxied {
+            $0.bodyBudgetBytes = 400_000
+            $0.bodyLimitBytes = 50_000
+            $0.requestTimeout = .seconds(600)
+        } _: { server in
+            let post =
+                "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 40020\r\n\r\n"
+            let start = String(repeating: " ", count: 40_000)
+            // Each takes more than 40 000 bytes: there is room for two of a client, and for nine of all.
+            func begin(_ address: String) async throws -> RawConnection {
+                let connection = try server.connect()
+                await connection.send(Self.line(address) + post + start)
+                return connection
+            }
+            var open: [RawConnection] = []
+            for _ in 1...12 { open.append(try await begin("192.0.2.1")) }
+            let other = try await begin("192.0.2.2")
+            await other.send(#"{"reactor":"alerts"}"#)
+            #expect(await other.answers(1).first?.head.status == 201)
+            open.removeAll()
+        }
+    }
+
     @Test func `nobody but a trusted proxy names a client`() async throws {
         try await withProxied {
             $0.trustedProxies = ["10.0.0.1"]

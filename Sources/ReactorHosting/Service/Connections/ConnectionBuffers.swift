@@ -1,3 +1,5 @@
+internal import Sockets
+
 /// Memory of a connection with incomplete input or output.
 final class ConnectionBuffers {
     /// A request that is not in the loop's own buffers.
@@ -12,6 +14,8 @@ final class ConnectionBuffers {
     }
 
     private var kept = KeptRequest.none
+    /// The client for which bytes are counted. It changes only while none is.
+    var peer: PeerAddress
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
     /// The bytes of the partial request's body at the beginning of the present period.
@@ -19,6 +23,10 @@ final class ConnectionBuffers {
     /// Bytes after a request that waits for its response, or after responses that use up the
     /// connection's output budget. At most one read buffer: reading is paused.
     var pending: ArraySlice<UInt8> = []
+
+    init(for peer: PeerAddress) {
+        self.peer = peer
+    }
 
     var isIdle: Bool {
         guard case .none = kept else { return false }
@@ -88,7 +96,7 @@ final class ConnectionBuffers {
             request.body = Array(request.body)
         }
         let bytes = request.footprintBytes
-        guard budget.charge(bytes) else { return nil }
+        guard budget.charge(bytes, for: peer) else { return nil }
         chargedBytes = bytes
         var moved = Request()
         swap(&moved, &request)
@@ -97,7 +105,7 @@ final class ConnectionBuffers {
 
     private func refund(_ loop: LoopResources) {
         guard chargedBytes > 0 else { return }
-        loop.service.bodies.giveBack(chargedBytes)
+        loop.service.bodies.giveBack(chargedBytes, for: peer)
         loop.heap.freed(chargedBytes)
         chargedBytes = 0
     }

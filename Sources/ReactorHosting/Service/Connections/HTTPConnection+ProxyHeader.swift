@@ -44,6 +44,7 @@ extension HTTPConnection {
             let gate = loop.service.gate(of: listener)
             guard gate.rename(identity.peer, to: client) else { return close(.reset) }
             identity.peer = client
+            buffers?.peer = client
         }
         rearm()
     }

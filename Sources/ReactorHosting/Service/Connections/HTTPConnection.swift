@@ -64,7 +64,7 @@ final class HTTPConnection {
     /// The buffers; allocated if there are none.
     func makeBuffers() -> ConnectionBuffers {
         if let buffers { return buffers }
-        let made = ConnectionBuffers()
+        let made = ConnectionBuffers(for: identity.peer)
         buffers = made
         return made
     }

@@ -57,6 +57,9 @@ extension Configuration {
 
     /// There is always room for one body of the maximum size.
     var actualBodyBudgetBytes: Int { max(bodyBudgetBytes, 2 * bodyLimitBytes) }
+
+    /// The part of one client, with room for a body of the maximum size, too.
+    var clientBodyBudgetBytes: Int { max(actualBodyBudgetBytes / 4, 2 * bodyLimitBytes) }
 }
 
 extension SessionLimits {

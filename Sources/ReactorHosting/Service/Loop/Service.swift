@@ -50,16 +50,16 @@ final class Service: Sendable {
         self.rates =
             configuration.requestRate == 0
             ? nil : RequestRates(rate: configuration.requestRate, burst: configuration.requestBurst)
+        let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
+        let exempt = AddressRange.loopback + proxies
         self.gate = ConnectionGate(
-            maximumPerNetwork: configuration.addressConnectionLimit,
-            exempt: AddressRange.loopback
-                + configuration.trustedProxies.compactMap { AddressRange($0) })
+            maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
         self.router = Router(
             routes: configuration.operationsAddress == nil ? Route.table : Route.clients)
         self.drain = Drain(loops: 0..<configuration.loops)
         self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
-        self.bodies = BodyBudget(limitBytes: configuration.actualBodyBudgetBytes)
+        self.bodies = BodyBudget(configuration, exempt: exempt)
         // Only administrators can publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }

@@ -220,7 +220,8 @@ extension Problem {
 
     static let tooManyBodies = Problem(
         503, "too_many_bodies",
-        "nothing was applied: incoming requests use all of --body-budget",
+        "nothing was applied: incoming requests, of all clients or of this one, use their part of "
+            + "--body-budget",
         fields: [("Retry-After", "1")])
 
     /// The fault in the body that names a reactor.
