@@ -233,6 +233,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Positions": ["Sessions", "Storage"],
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],
+    "Tokens": ["ReactorTokens", "ReactorHosting", "JSONCoding"],
 ]
 
 // `.ci/run libfuzzer` sets the variable. Why here and not in a package of its own: most of what is
@@ -241,13 +242,16 @@ let fuzzing: [String: [Target.Dependency]] = [
 // and the others. Dependencies are not instrumented: the coverage that guides the fuzzer is ours.
 if Context.environment["REACTOR_FUZZING"] != nil {
     let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
-    let needed: Set = [
+    let plain: Set = ["CCrash", "CEpoll", "CMalloc"]
+    let needed = plain.union([
         "Reactors", "Cyclers", "Wire", "JSONCoding", "Storage", "Sessions", "SampleReactors",
-        "CCrash", "TestRandomness", "WireFeeds",
-    ]
+        "TestRandomness", "WireFeeds",
+        // For the claims of tokens.
+        "ReactorTokens", "ReactorHosting", "Sockets", "Specification",
+    ])
     package.products = []
     package.targets.removeAll { !needed.contains($0.name) }
-    for target in package.targets where target.name != "CCrash" {
+    for target in package.targets where !plain.contains(target.name) {
         target.swiftSettings = strict + [instrumented]
     }
     package.targets += [
