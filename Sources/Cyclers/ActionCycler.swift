@@ -17,6 +17,14 @@ public protocol ActionCycler: Cycler {
     ///   part; a later error is recorded as a failure of a running action.
     nonisolated(nonsending) func receive(_ action: Action) async throws
 
+    /// Runs an action of a client. A host calls only this form.
+    ///
+    /// - Parameter subject: The name of the authenticated client; nil if the host authenticates
+    ///   nobody, and for actions that no client has sent: those of ``sources``.
+    ///
+    /// Default: forwards to ``receive(_:)``.
+    nonisolated(nonsending) func receive(_ action: Action, subject: String?) async throws
+
     /// The external streams that this cycler listens to: each element is an action.
     ///
     /// Read by the host once per session, when it starts. Default: none.
@@ -46,6 +54,11 @@ public protocol ActionCycler: Cycler {
 extension ActionCycler {
     /// An external stream for this cycler; its elements are actions.
     public typealias Source = ReactorSource<Action, Never>
+
+    /// Forwards to the form without the client.
+    public nonisolated(nonsending) func receive(_ action: Action, subject: String?) async throws {
+        try await receive(action)
+    }
 
     /// No sources.
     public var sources: [Source] { [] }

@@ -37,11 +37,13 @@ extension CyclerParent where Parent: ActionCycler {
 
 /// Sends actions to a cycler in another isolation: a server's session.
 package final class ParentMailbox<Action: Sendable>: Sendable {
-    let deliver: @Sendable (Action) async throws -> Void
+    let deliver: @Sendable (Action, _ subject: String?) async throws -> Void
 
     /// - Parameter deliver: Returns when the parent has received the action; throws
     ///   ``CyclerParentMissing`` if there is no parent.
-    package init(_ deliver: @escaping @Sendable (Action) async throws -> Void) {
+    package init(
+        _ deliver: @escaping @Sendable (Action, _ subject: String?) async throws -> Void
+    ) {
         self.deliver = deliver
     }
 }

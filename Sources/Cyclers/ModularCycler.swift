@@ -52,11 +52,13 @@ extension ModularCycler {
 
     /// Sends an action to the parent, which is another session in a server.
     ///
+    /// - Parameter subject: The client for which the part acts. Default: none.
     /// - Throws: ``CyclerParentMissing`` without any effect, or the parent's error.
-    public nonisolated(nonsending) func forward(_ action: Parent.Action) async throws
-    where Parent: ActionCycler {
-        if let mailbox = parent.mailbox { return try await mailbox.deliver(action) }
+    public nonisolated(nonsending) func forward(
+        _ action: Parent.Action, subject: String? = nil
+    ) async throws where Parent: ActionCycler {
+        if let mailbox = parent.mailbox { return try await mailbox.deliver(action, subject) }
         guard let cycler = parent.cycler else { throw CyclerParentMissing() }
-        try await cycler.receive(action)
+        try await cycler.receive(action, subject: subject)
     }
 }

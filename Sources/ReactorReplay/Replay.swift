@@ -89,14 +89,17 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         } catch {
             throw fault(entry, "the action can't be decoded: \(error.sentence)")
         }
-        begin(decoded, entry.line.action ?? 0)
+        var subject: String?
+        if case .string(let text)? = content?["content"]?["subject"] { subject = text }
+        begin(decoded, by: subject, entry.line.action ?? 0)
         return nil
     }
 
-    private func begin(_ decoded: R.Action, _ number: UInt64) {
+    private func begin(_ decoded: R.Action, by subject: String?, _ number: UInt64) {
         let core = ReactorCore(reactor: reactor, state: state, version: version)
         let made = MadeMutations<R>()
-        let outcome = core.receive(decoded, tag: ActionTag(max(number, 1)), observer: made)
+        let outcome = core.receive(
+            decoded, tag: ActionTag(max(number, 1)), subject: subject, observer: made)
         last = LastAction(number: number, expected: made.mutations, isAtOnce: true)
         if case .accepted(_, isSettled: false) = outcome { withEffects.insert(number) }
     }

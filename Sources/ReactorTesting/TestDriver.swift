@@ -75,17 +75,18 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// - Parameters:
     ///   - action: The action.
+    ///   - subject: The client that has sent it. Default: none.
     ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
     ///   - line: likewise.
     ///   - column: likewise.
     ///   - change: The expected change of the state. Default: none.
     public func send(
-        _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
+        _ action: R.Action, subject: String? = nil, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        let (result, before) = await sendAndObserve(action, at: place)
+        let (result, before) = await sendAndObserve(action, subject, at: place)
         if !result.accepted { fail("The action \(action) was not accepted.", at: place) }
         compare(with: before ?? state, change, after: "sending \(action)", at: place)
     }
@@ -93,11 +94,11 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Sends an action, and asserts that it is not accepted: `transform(action:)` rejects it, or
     /// the session has ended.
     public func sendRejected(
-        _ action: R.Action, fileID: String = #fileID, filePath: StaticString = #filePath,
+        _ action: R.Action, subject: String? = nil, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        let (result, actual) = await sendAndObserve(action, at: place)
+        let (result, actual) = await sendAndObserve(action, subject, at: place)
         if result.accepted { fail("The action \(action) was accepted.", at: place) }
         asserted = actual ?? state
     }
@@ -191,9 +192,9 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
 extension TestDriver {
     // The state after the action's own synchronous part, if that has mutations.
     private func sendAndObserve(
-        _ action: R.Action, at place: CallPlace
+        _ action: R.Action, _ subject: String?, at place: CallPlace
     ) async -> (result: SendResult, state: R.State?) {
-        let (result, number) = await host.sendNumbered(action)
+        let (result, number) = await host.sendNumbered(action, subject: subject)
         let turn = driverState.takeTurn(of: number, upTo: result.version)
         for item in turn.before { unasserted(item, at: place) }
         guard case .mutation(_, _, let state)? = turn.own.last?.event else { return (result, nil) }

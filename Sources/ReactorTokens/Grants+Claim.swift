@@ -3,11 +3,12 @@ internal import ReactorHosting
 
 // Grants as a claim:
 //
-//     {"verbs":["act","read"],"sessions":["table-*"],"reactors":["chat"],
+//     {"verbs":["act","read"],"sessions":["table-*"],"own":true,"reactors":["chat"],
 //      "pulses":["message"],"actions":["say"]}
 //
-// `verbs` and `sessions` are required; without one of the others, all are granted. Strict: a
-// misspelt restriction must not grant more than the issuer intends.
+// `verbs` and `sessions` are required; without `own` other sessions are not granted to the client
+// that has created them; without one of the others, all are granted. Strict: a misspelt restriction
+// must not grant more than the issuer intends.
 extension Grants {
     /// The maximum number of entries of each list.
     static let maximumEntries = 256
@@ -20,24 +21,33 @@ extension Grants {
             throw .invalid("the claim \"\(name)\" is no object")
         }
         var lists: [String: [String]] = [:]
+        var own = false
         for member in members {
             guard Self.members.contains(member.key) else {
                 throw .invalid(
                     "the claim \"\(name)\" has the unknown member \(Self.quoted(member.key)); the "
                         + "members are \(Self.members.joined(separator: ", "))")
             }
-            lists[member.key] = try Self.texts(member, of: name)
+            guard member.key == "own" else {
+                lists[member.key] = try Self.texts(member, of: name)
+                continue
+            }
+            guard case .bool(let value) = member.value else {
+                throw .invalid("\"own\" of the claim \"\(name)\" is neither true nor false")
+            }
+            own = value
         }
         guard let verbs = lists["verbs"], let sessions = lists["sessions"] else {
             throw .invalid("the claim \"\(name)\" needs \"verbs\" and \"sessions\"")
         }
         self.init(
             verbs: try Self.verbs(verbs, of: name), sessions: try Self.patterns(sessions, of: name),
-            reactors: lists["reactors"].map(Set.init), pulses: lists["pulses"].map(Set.init),
+            ownSessions: own, reactors: lists["reactors"].map(Set.init),
+            pulses: lists["pulses"].map(Set.init),
             actions: lists["actions"].map(Set.init))
     }
 
-    private static let members = ["verbs", "sessions", "reactors", "pulses", "actions"]
+    private static let members = ["verbs", "sessions", "own", "reactors", "pulses", "actions"]
 
     private static func verbs(
         _ texts: [String], of name: String

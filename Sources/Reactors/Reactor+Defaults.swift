@@ -9,6 +9,12 @@ extension Reactor {
     @inlinable
     public func mutate(state: State, action: Action) -> Effect<Mutation> { mutate(action: action) }
 
+    /// Forwards to the form without the client.
+    @inlinable
+    public func mutate(state: State, action: Action, subject: String?) -> Effect<Mutation> {
+        mutate(state: state, action: action)
+    }
+
     /// Returns the state unchanged.
     @inlinable
     public func reduce(state: State, mutation: Mutation) -> State { state }
@@ -22,6 +28,12 @@ extension Reactor {
     /// Returns the action itself.
     @inlinable
     public func transform(action: Action) throws -> Action? { action }
+
+    /// Forwards to the form without the client.
+    @inlinable
+    public func transform(action: Action, subject: String?) throws -> Action? {
+        try transform(action: action)
+    }
 
     /// Returns the mutation itself.
     @inlinable

@@ -53,6 +53,14 @@ public protocol Reactor:
     /// ``mutate(action:)``.
     func mutate(state: State, action: Action) -> Effect<Mutation>
 
+    /// Returns the effect of an action, given the present state and the client that has sent it.
+    ///
+    /// - Parameter subject: The name of the authenticated client; nil if the host authenticates
+    ///   nobody, and for actions that no client has sent: those of ``sources``.
+    ///
+    /// The session calls only this form. Default: forwards to ``mutate(state:action:)``.
+    func mutate(state: State, action: Action, subject: String?) -> Effect<Mutation>
+
     /// Returns the next state, given the present one, in ReactorKit's form.
     ///
     /// Default: the state unchanged. It is called only by the default of the in-place form.
@@ -71,6 +79,14 @@ public protocol Reactor:
     /// Default: the action itself. An error rejects the action and is recorded; the session
     /// continues.
     func transform(action: Action) throws -> Action?
+
+    /// Rewrites an action of a client before `mutate` receives it; `nil` rejects it, for instance
+    /// because this client may not do it now.
+    ///
+    /// - Parameter subject: As in ``mutate(state:action:subject:)``.
+    ///
+    /// The session calls only this form. Default: forwards to ``transform(action:)``.
+    func transform(action: Action, subject: String?) throws -> Action?
 
     /// Rewrites a mutation before `reduce` receives it; `nil` drops it.
     ///

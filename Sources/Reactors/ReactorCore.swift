@@ -82,15 +82,18 @@ package final class ReactorCore<R: Reactor> {
 
     /// Receives an action: its whole synchronous part is applied on return.
     ///
-    /// - Parameter tag: Identifies the action in all reports to the observer.
+    /// - Parameters:
+    ///   - tag: Identifies the action in all reports to the observer.
+    ///   - subject: The authenticated client that has sent the action; nil if there is none.
     @inlinable
     package func receive(
-        _ action: R.Action, tag: ActionTag, observer: some ReactorCoreObserver<R>
+        _ action: R.Action, tag: ActionTag, subject: String? = nil,
+        observer: some ReactorCoreObserver<R>
     ) -> Disposition {
         guard beginOpenTurn() else { return recordForStub(action, tag, observer) }
         defer { endTurn() }
-        guard let accepted = accept(action, tag, observer) else { return .rejected }
-        let effect = reactor.mutate(state: current, action: accepted)
+        guard let accepted = accept(action, tag, subject, observer) else { return .rejected }
+        let effect = reactor.mutate(state: current, action: accepted, subject: subject)
         switch effect.node {
         case .none: break
         case .just(let mutation): apply(mutation, tag, observer)
@@ -169,10 +172,11 @@ package final class ReactorCore<R: Reactor> {
 
     @inlinable
     func accept(
-        _ action: R.Action, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>
+        _ action: R.Action, _ tag: ActionTag, _ subject: String?,
+        _ observer: some ReactorCoreObserver<R>
     ) -> R.Action? {
         do {
-            guard let accepted = try reactor.transform(action: action) else {
+            guard let accepted = try reactor.transform(action: action, subject: subject) else {
                 observer.rejected(action, tag: tag)
                 return nil
             }

@@ -97,14 +97,21 @@ public actor ReactorHost<R: Reactor> {
     public var version: UInt64 { core.version }
 
     /// Sends an action and returns when the synchronous part of its effect is applied.
+    ///
+    /// - Parameter subject: The client that has sent it, for the reactor. Default: none.
     @discardableResult
-    public func send(_ action: R.Action) -> SendResult { sendNumbered(action).result }
+    public func send(_ action: R.Action, subject: String? = nil) -> SendResult {
+        sendNumbered(action, subject: subject).result
+    }
 
-    /// Like ``send(_:)``; also returns the action's number.
-    package func sendNumbered(_ action: R.Action) -> (result: SendResult, number: UInt64) {
+    /// Like ``send(_:subject:)``; also returns the action's number.
+    package func sendNumbered(
+        _ action: R.Action, subject: String? = nil
+    ) -> (result: SendResult, number: UInt64) {
         lastTag += 1
         let number = lastTag
-        let answer = core.receive(action, tag: ActionTag(number), observer: observer)
+        let answer = core.receive(
+            action, tag: ActionTag(number), subject: subject, observer: observer)
         carryOut()
         switch answer {
         case .accepted(let version, _):

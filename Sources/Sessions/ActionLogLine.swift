@@ -10,7 +10,8 @@ internal import Wire
 struct ActionLogLine {
     /// The raw value is the entry's `kind` and the name of its event.
     enum Kind: String {
-        /// `{"received":…}`; with `"transformed":…` if `transform(action:)` has changed it.
+        /// `{"received":…}`; with `"subject":…` if the client is known, also in the next two kinds;
+        /// with `"transformed":…` if `transform(action:)` has changed it.
         case actionReceived = "action.received"
         /// `{"received":…}`: the session is stubbed and has recorded the action.
         case actionRecorded = "action.recorded"

@@ -5,6 +5,8 @@ package struct ActionPost {
     package var condition: PositionCondition?
     /// `?wait=settled`.
     package var waits = false
+    /// The authenticated client; nil if the server authenticates nobody.
+    package var subject: String?
     /// W3C Trace Context, for the records.
     package var traceparent: String?
     /// `Idempotency-Key`.

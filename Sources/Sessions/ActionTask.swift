@@ -26,21 +26,23 @@ actor ActionTask {
     ///
     /// - Parameter ended: called once, on the loop, possibly before this function returns.
     nonisolated func begin<C: ActionCycler>(
-        _ action: C.Action, on cycler: C, ended: @escaping ((any Error)?) -> Void
+        _ action: C.Action, by subject: String?, on cycler: C,
+        ended: @escaping ((any Error)?) -> Void
     ) -> Task<Void, Never> {
         let cycler = LoopBound(cycler)
         let ended = LoopBound(ended)
-        let task = assumeIsolated { run in run.launch(action, cycler, ended) }
+        let task = assumeIsolated { run in run.launch(action, subject, cycler, ended) }
         executor.runFirst()
         return task
     }
 
     private func launch<C: ActionCycler>(
-        _ action: C.Action, _ cycler: LoopBound<C>, _ ended: LoopBound<((any Error)?) -> Void>
+        _ action: C.Action, _ subject: String?, _ cycler: LoopBound<C>,
+        _ ended: LoopBound<((any Error)?) -> Void>
     ) -> Task<Void, Never> {
         Task {
             do {
-                try await cycler.open(in: self).receive(action)
+                try await cycler.open(in: self).receive(action, subject: subject)
                 ended.open(in: self)(nil)
             } catch {
                 ended.open(in: self)(error)

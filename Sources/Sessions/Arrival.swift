@@ -2,6 +2,8 @@
 struct Arrival {
     /// The `traceparent` of its request, for the records that it leaves.
     var traceparent: String?
+    /// The authenticated client that has sent it.
+    var subject: String?
     /// The action as the client sent it, if it was sent alone and on one line.
     var line: ArraySlice<UInt8>?
     /// The body, and the number of its first action.

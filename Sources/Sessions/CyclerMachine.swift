@@ -124,7 +124,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     ) -> (Task<Void, Never>, Result<Void, any Error>?) {
         var outcome: Result<Void, any Error>?
         let run = ActionTask(LoopExecutor(tag, of: session))
-        let task = run.begin(action, on: cycler) { [weak self] error in
+        let task = run.begin(action, by: session.subject(), on: cycler) { [weak self] error in
             if let self, waiting.isRunning(tag) {
                 turn.end = Turn.End(error: error)
             } else {

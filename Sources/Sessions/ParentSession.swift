@@ -53,7 +53,7 @@ extension CyclerMachine {
     where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }
         let reach = session.table.services.reach
-        return ParentMailbox { action in
+        return ParentMailbox { action, subject in
             // The other loop may answer before this action waits. Whether the action has waited
             // decides how a failure is reported, and must not depend on the other loop's speed.
             await Task.yield()
@@ -69,7 +69,9 @@ extension CyclerMachine {
                             return
                         }
                         var receipt = Receipt()
-                        let error = machine.begin(action, &receipt)
+                        let error = session.receive(by: subject) {
+                            machine.begin(action, &receipt)
+                        }
                         session.endWork()
                         if let error { return fault.withLock { $0 = error } }
                         waiter.claim().map { session.answer(.applied($0)) }

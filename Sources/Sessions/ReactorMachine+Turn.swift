@@ -80,7 +80,7 @@ extension ReactorMachine {
     @inlinable
     func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
         let tag = nextTag()
-        switch core.receive(action, tag: tag, observer: self) {
+        switch core.receive(action, tag: tag, subject: session.subject(), observer: self) {
         case .accepted(_, let isSettled):
             if !isSettled { recordUnsettled(action, tag, &receipt) }
         case .rejected:

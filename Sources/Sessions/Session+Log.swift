@@ -48,7 +48,8 @@ extension Session {
         return ActionLogLine(head, content[...])
     }
 
-    /// Adds a note `{"received":…}` with the members that `more` appends.
+    /// Adds a note `{"received":…}`, with `"subject":…` if a client is known, and with the members
+    /// that `more` appends.
     func enterReceived(
         _ kind: ActionLogLine.Kind, _ action: some Encodable, of tag: ActionTag,
         _ more: (inout [UInt8]) -> Void = { _ in }
@@ -56,6 +57,10 @@ extension Session {
         enter(kind, of: tag) { out in
             out.append(contentsOf: "{\"received\":".utf8)
             appendReceived(action, to: &out)
+            if let subject = arrival.subject {
+                out.append(contentsOf: ",\"subject\":".utf8)
+                JSON.appendString(subject, to: &out)
+            }
             more(&out)
             out.append(UInt8(ascii: "}"))
         }

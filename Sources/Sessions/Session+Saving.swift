@@ -34,13 +34,14 @@ extension Session {
         step().batch.started.append(
             RunningAction(
                 session: id.text, generation: generation.text, action: action, content: content,
-                begun: arrival.begunBefore + 1))
+                subject: arrival.subject, begun: arrival.begunBefore + 1))
     }
 
     /// Receives an action again whose effects were running when a process ended. The number of its
     /// attempts is committed before its effects begin once more.
     func runAgain(_ action: RunningAction, _ receive: () -> Void) {
         arrival.begunBefore = action.begun
+        arrival.subject = action.subject
         beginWork(.action, action.action)
         receive()
         arrival = Arrival()

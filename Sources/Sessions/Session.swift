@@ -65,6 +65,8 @@ package final class Session {
     /// Empty unless an action is being received.
     var arrival = Arrival()
     var meters = SizeMeters()
+    /// The client that has created the session; nil if it was not authenticated.
+    package private(set) var owner: String?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -106,6 +108,7 @@ package final class Session {
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
+        owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.sessions.nextIncarnation()
         beginWork(.rebuilding)
@@ -158,7 +161,10 @@ package final class Session {
     // MARK: Requests
 
     /// Writes the creation, which is record 0. Requests are answered after its commit.
-    func create(for token: UInt64) {
+    ///
+    /// - Parameter owner: The authenticated client; nil if there is none.
+    func create(for token: UInt64, owner: String?) {
+        self.owner = owner
         let step = step()
         step.creates = true
         if keepsRecords {
@@ -168,6 +174,7 @@ package final class Session {
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
             records.begin(.created, at: start, action: .none, time: table.time, in: step)
+            if let owner { SessionOwner.append(owner, to: &records.encoder.content) }
             records.finish()
             for run in earlier { step.batch.runs[0].append(run) }
         }
@@ -214,6 +221,7 @@ package final class Session {
             return answer(content(absence), post.token)
         }
         arrival.traceparent = post.traceparent
+        arrival.subject = post.subject
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         meters.mutation.unchargedBytes = post.body.count
         meters.state.addReceived(post.body.count)
@@ -248,6 +256,20 @@ package final class Session {
         // A cancellation among the actions may have ended the effects of others, or of these.
         if attempt.hasSettled { answerSettled() }
     }
+
+    /// Receives an action of a part of this session.
+    ///
+    /// - Parameter subject: The client for which the part acts.
+    func receive(by subject: String?, _ act: () -> (any Error)?) -> (any Error)? {
+        arrival.subject = subject
+        defer { arrival = Arrival() }
+        return act()
+    }
+
+    /// The client that has sent the action which is being received. A function for the reason of
+    /// ADR-0013.
+    @usableFromInline
+    func subject() -> String? { arrival.subject }
 
     /// Appends the action that is being received: as the client sent it, or as its type encodes it.
     func appendReceived(_ action: some Encodable, to out: inout [UInt8]) {

@@ -136,13 +136,13 @@ package final class SessionTable {
     /// - Throws: ``RecoveryFault`` if today's code cannot use `saved`.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
-        from saved: SavedSession? = nil
+        owner: String? = nil, from saved: SavedSession? = nil
     ) throws(RecoveryFault) {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)
         let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
         sessions.insert(session)
-        session.create(for: token)
+        session.create(for: token, owner: owner)
     }
 
     /// Deletes a session that ``find(_:)`` or ``wake(_:then:)`` found quarantined or unreadable.

@@ -75,6 +75,8 @@ package struct RunningAction: Sendable, Equatable {
     package var action: UInt64
     /// The action as one line of JSON.
     package var content: [UInt8]
+    /// The authenticated client that has sent it; nil if there was none.
+    package var subject: String?
     /// The number of times it was started: once, and once more by each process that received it
     /// again.
     package var begun: Int
@@ -84,12 +86,14 @@ package struct RunningAction: Sendable, Equatable {
     package static let beginLimit = 3
 
     package init(
-        session: String, generation: String, action: UInt64, content: [UInt8], begun: Int = 1
+        session: String, generation: String, action: UInt64, content: [UInt8],
+        subject: String? = nil, begun: Int = 1
     ) {
         self.session = session
         self.generation = generation
         self.action = action
         self.content = content
+        self.subject = subject
         self.begun = begun
     }
 }

@@ -14,6 +14,8 @@ package struct RecordBatch: Sendable, Equatable {
     package private(set) var version: UInt64 = 0
     /// When the session was created, if the batch begins with its creation.
     package private(set) var created: Int64?
+    /// The client that has created the session; nil if it was not authenticated.
+    package private(set) var owner: String?
     /// When the session was deleted, if the batch ends with its deletion.
     package private(set) var deleted: Int64?
 
@@ -27,13 +29,19 @@ package struct RecordBatch: Sendable, Equatable {
 
     package var isFull: Bool { text.count >= Self.fullBytes }
 
+    /// - Parameter content: The entry's content: that of a creation is its owner.
     /// - Precondition: The entry follows the last one; `write` appends exactly that entry.
-    mutating func append(_ head: HistoryEntry.Head, _ write: (inout [UInt8]) -> Void) {
+    mutating func append(
+        _ head: HistoryEntry.Head, _ content: [UInt8], _ write: (inout [UInt8]) -> Void
+    ) {
         precondition(
             count == 0 || (deleted == nil && head.position.follows(last)), "a gap in a batch")
         if count == 0 {
             first = head.position
-            if head.kind == .created { created = head.time }
+            if head.kind == .created {
+                created = head.time
+                owner = SessionOwner.decode(content)
+            }
         }
         if head.kind == .deleted { deleted = head.time }
         write(&text)

@@ -43,7 +43,7 @@ package struct RecordEncoder {
 
     /// Adds the entry to a batch that it continues.
     package mutating func finish(in batch: inout RecordBatch) {
-        batch.append(head) { finish(&$0) }
+        batch.append(head, content) { finish(&$0) }
     }
 
     mutating func finish(_ text: inout [UInt8]) {

@@ -59,7 +59,7 @@ struct ModularCyclerTests {
         let row = Row(of: Tally())
         let (actions, continuation) = AsyncStream<Tally.Action>.makeStream()
         row.parent.link(
-            through: ParentMailbox { action in
+            through: ParentMailbox { action, _ in
                 guard action != .failLater else { throw CyclerParentMissing() }
                 continuation.yield(action)
             })

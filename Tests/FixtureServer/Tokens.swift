@@ -3,9 +3,10 @@ import ReactorHosting
 import Synchronization
 
 /// Reads tokens that say what they grant, for the tests of the server's part:
-/// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything. Anything
-/// else is invalid. That of `once` or `heldonce` is valid for one verification. `down` cannot be
-/// verified; a token of a name that begins with `held` waits until one of the name `release` was verified.
+/// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything, and
+/// `@` among the sessions for own ones. Anything else is invalid. That of `once` or `heldonce` is valid
+/// for one verification. `down` cannot be verified; a token of a name that begins with `held` waits
+/// until one of the name `release` was verified.
 final class Tokens: Authenticator {
     private struct Held {
         var isReleased = false
@@ -38,6 +39,7 @@ final class Tokens: Authenticator {
         let grants = Grants(
             verbs: Set(list(parts[1])?.compactMap(Grants.Verb.init) ?? Grants.Verb.allCases),
             sessions: list(parts[2])?.compactMap(Grants.SessionPattern.init) ?? [.prefix("")],
+            ownSessions: list(parts[2])?.contains("@") ?? false,
             reactors: list(parts[3]).map(Set.init), pulses: list(parts[4]).map(Set.init),
             actions: list(parts[5]).map(Set.init))
         return Principal(

@@ -23,6 +23,18 @@ struct GrantsTests {
     /// The routes that show or make sessions that their path does not name.
     private static let wide: Set = ["createSession", "listSessions"]
 
+    @Test(arguments: Route.table)
+    func `a client with own sessions may name any, and create one without a name`(
+        route: Route
+    ) throws {
+        let isOpen = try #require(Self.verbs[route.operationID]) == nil
+        let own = Grants(verbs: Set(Grants.Verb.allCases), sessions: [], ownSessions: true)
+        let expected = isOpen || route.operationID != "listSessions"
+        #expect(own.permits(route, session: "any") == expected)
+        // Whose it is, is asked later.
+        #expect(!own.permits(session: "any"))
+    }
+
     @Test func `every route has a verb here`() {
         #expect(Set(Route.table.map(\.operationID)) == Set(Self.verbs.keys))
     }

@@ -242,6 +242,8 @@ struct AttackTests {
                 "a misspelt restriction", #"{"verbs":[],"sessions":[],"reactor":["chat"]}"#,
                 "unknown member \"reactor\""
             ),
+            ("own as text", #"{"verbs":[],"sessions":[],"own":"true"}"#, "\"own\" of the claim"),
+            ("own as number", #"{"verbs":[],"sessions":[],"own":1}"#, "neither true nor false"),
             ("a star inside", #"{"verbs":[],"sessions":["a*b"]}"#, "no id"),
             ("two stars", #"{"verbs":[],"sessions":["a**"]}"#, "no id"),
             ("an empty session", #"{"verbs":[],"sessions":[""]}"#, "no id"),

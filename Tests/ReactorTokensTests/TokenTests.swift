@@ -67,15 +67,15 @@ struct TokenTests {
         let tokens = try await mint.authenticator()
         let claim = """
             {"actions":["say"],"pulses":["message"],"reactors":["chat"],"sessions":["*"],\
-            "verbs":["create","act","read","log","delete","admin"]}
+            "own":true,"verbs":["create","act","read","log","delete","admin"]}
             """
         let token = try mint.token(Mint.header, Mint.payload(grants: claim))
         let grants = try await tokens.authenticate(bearer: token).grants
         #expect(
             grants
                 == Grants(
-                    verbs: Set(Grants.Verb.allCases), sessions: [.prefix("")], reactors: ["chat"],
-                    pulses: ["message"], actions: ["say"]))
+                    verbs: Set(Grants.Verb.allCases), sessions: [.prefix("")], ownSessions: true,
+                    reactors: ["chat"], pulses: ["message"], actions: ["say"]))
     }
 
     @Test(arguments: [0, 1, 2, 3, 4, 5, 31, 32, 255])

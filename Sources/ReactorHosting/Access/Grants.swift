@@ -57,6 +57,9 @@ public struct Grants: Sendable, Equatable {
     public var verbs: Set<Verb>
     /// The permitted sessions; none if it is empty.
     public var sessions: [SessionPattern]
+    /// Whether the sessions that the client has created are permitted, too. Other sessions are then
+    /// treated as if they did not exist.
+    public var ownSessions: Bool
     /// The names of the permitted reactors; nil for all. A session of another reactor is treated as
     /// if it did not exist.
     public var reactors: Set<String>?
@@ -68,11 +71,12 @@ public struct Grants: Sendable, Equatable {
 
     /// Describes permissions.
     public init(
-        verbs: Set<Verb>, sessions: [SessionPattern], reactors: Set<String>? = nil,
-        pulses: Set<String>? = nil, actions: Set<String>? = nil
+        verbs: Set<Verb>, sessions: [SessionPattern], ownSessions: Bool = false,
+        reactors: Set<String>? = nil, pulses: Set<String>? = nil, actions: Set<String>? = nil
     ) {
         self.verbs = verbs
         self.sessions = sessions
+        self.ownSessions = ownSessions
         self.reactors = reactors
         self.pulses = pulses
         self.actions = actions
@@ -99,10 +103,20 @@ extension Grants {
             shows = content
         }
         if shows == .state, pulses != nil { return false }
-        if shows == .anySession, !permitsEverySession { return false }
+        switch shows {
+        case .anySession: guard permitsEverySession else { return false }
+        case .newSession: guard permitsEverySession || ownSessions else { return false }
+        case .part, .state: break
+        }
         guard route.concernsSession else { return true }
         guard let session else { return false }
-        return sessions.contains { $0.matches(session) }
+        // Whose it is, is known when it is looked up.
+        return ownSessions || permits(session: session)
+    }
+
+    /// Whether the session is permitted by its id, independently of its owner.
+    package func permits(session: String) -> Bool {
+        sessions.contains { $0.matches(session) }
     }
 
     /// Whether every session is permitted, by its id.

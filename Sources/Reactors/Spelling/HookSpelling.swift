@@ -12,6 +12,15 @@ public protocol _HookSpelling: _ReactorState {
     func transform(action stream: _ActionStreamArgument) async throws -> _ActionStreamResult
 
     /// The type of a parameter.
+    associatedtype _CertainSubjectTransformArgument
+    /// The type of the result.
+    associatedtype _CertainSubjectTransformResult
+    /// A near miss; Reactor does not call it.
+    func transform(
+        action: _CertainSubjectTransformArgument, subject: String
+    ) async throws -> _CertainSubjectTransformResult
+
+    /// The type of a parameter.
     associatedtype _MutationStreamArgument
     /// The type of the result.
     associatedtype _MutationStreamResult
@@ -199,6 +208,23 @@ extension _HookSpelling where _InstanceStateVersion == Int {
     /// The reactor has this near miss.
     @available(
         *, unavailable, message: "stateVersion is static: write static var stateVersion: Int"
+    )
+    public static var _hookSpelling: Void { () }
+}
+
+extension _HookSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func transform(action: _Absent, subject: String) async throws -> _Absent { .init() }
+}
+
+extension _HookSpelling where _CertainSubjectTransformArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            transform(action:subject: String) is never called: there may be no subject; write \
+            transform(action: Action, subject: String?) -> Action?
+            """
     )
     public static var _hookSpelling: Void { () }
 }

@@ -54,6 +54,28 @@ public protocol _MutateSpelling: _ReactorState {
         state: inout _InoutMutateState, action: _InoutMutateArgument
     ) async throws -> _InoutMutateResult
 
+    /// The type of a parameter.
+    associatedtype _CertainSubjectMutateState
+    /// The type of a parameter.
+    associatedtype _CertainSubjectMutateArgument
+    /// The type of the result.
+    associatedtype _CertainSubjectMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        state: _CertainSubjectMutateState, action: _CertainSubjectMutateArgument, subject: String
+    ) async throws -> _CertainSubjectMutateResult
+
+    /// The type of a parameter.
+    associatedtype _StatelessSubjectMutateArgument
+    /// The type of a parameter.
+    associatedtype _StatelessSubjectMutateSubject
+    /// The type of the result.
+    associatedtype _StatelessSubjectMutateResult
+    /// A near miss; Reactor does not call it.
+    func mutate(
+        action: _StatelessSubjectMutateArgument, subject: _StatelessSubjectMutateSubject
+    ) async throws -> _StatelessSubjectMutateResult
+
     /// Unavailable if the reactor has a near miss; the message names the missing part.
     static var _mutateSpelling: Void { get }
 }
@@ -144,6 +166,43 @@ extension _MutateSpelling where _InoutMutateState == State, _InoutMutateArgument
         message: """
             mutate(state: inout State, action:) is never called: mutate reads the state, reduce \
             changes it; write mutate(state: State, action: Action)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(
+        state: _Absent, action: _Absent, subject: String
+    ) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling
+where _CertainSubjectMutateState == State, _CertainSubjectMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(state:action:subject: String) is never called: there may be no subject; write \
+            mutate(state: State, action: Action, subject: String?)
+            """
+    )
+    public static var _mutateSpelling: Void { () }
+}
+
+extension _MutateSpelling {
+    /// Stands in where the reactor has no method of this shape.
+    public func mutate(action: _Absent, subject: _Absent) async throws -> _Absent { .init() }
+}
+
+extension _MutateSpelling where _StatelessSubjectMutateArgument == Action {
+    /// The reactor has this near miss.
+    @available(
+        *, unavailable,
+        message: """
+            mutate(action:subject:) is never called: write mutate(state: State, action: Action, \
+            subject: String?)
             """
     )
     public static var _mutateSpelling: Void { () }

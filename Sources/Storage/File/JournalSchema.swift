@@ -1,6 +1,7 @@
-// The file of a journal, version 3. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 4. SQLite, `application_id` 0x52637472 ("Rctr").
 //
-//   sessions    one row for each generation of a session: its id, reactor and generation. Records
+//   sessions    one row for each generation of a session: its id, reactor and generation, and
+//               the client that has created it, if it was authenticated (`owner`). Records
 //               up to `kept_after` (of the version `kept_version`) were trimmed. A row without an
 //               id is a deleted generation; its records are being removed, then the row.
 //   tombstones  ids of deleted sessions, so that requests for them still get 410.
@@ -23,7 +24,8 @@
 //               version 3.
 //   answers     the replies to requests with an Idempotency-Key.
 //   running     actions whose effects had not ended at the last commit; `begun` counts how often
-//               they were begun, each time after the first by another process.
+//               they were begun, each time after the first by another process; `subject` is the
+//               client that has sent the action, if it was authenticated.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -35,7 +37,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// The column `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
@@ -136,5 +138,9 @@ enum JournalSchema {
         """,
         "ALTER TABLE running ADD COLUMN begun INTEGER NOT NULL DEFAULT 1;",
         "ALTER TABLE snapshots ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;",
+        """
+        ALTER TABLE running ADD COLUMN subject TEXT;
+        ALTER TABLE sessions ADD COLUMN owner TEXT;
+        """,
     ]
 }

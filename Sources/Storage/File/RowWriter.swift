@@ -93,10 +93,14 @@ struct RowWriter {
         try database.cachedStatement(sql: "DELETE FROM tombstones WHERE id = ?")
             .run(.string(run.key.session))
         try database.cachedStatement(
-            sql: "INSERT INTO sessions(row, id, reactor, generation, created) VALUES(?, ?, ?, ?, ?)"
+            sql: """
+                INSERT INTO sessions(row, id, reactor, generation, created, owner)
+                VALUES(?, ?, ?, ?, ?, ?)
+                """
         ).run(
             .integer(row), .string(run.key.session), .string(run.reactor),
-            .string(run.key.generation), .integer(time))
+            .string(run.key.generation), .integer(time),
+            run.owner.map(BoundValue.string) ?? .null)
     }
 
     /// Keeps the row, without its id, until the session's records are removed.
@@ -140,12 +144,13 @@ struct RowWriter {
         for action in batch.started where isLiving(action.session, action.generation) {
             try database.cachedStatement(
                 sql: """
-                    INSERT OR REPLACE INTO running(session, action, content, begun)
-                    VALUES(?, ?, ?, ?)
+                    INSERT OR REPLACE INTO running(session, action, content, begun, subject)
+                    VALUES(?, ?, ?, ?, ?)
                     """
             ).run(
                 .integer(heads.row(of: action.session)), .number(action.action),
-                .text(action.content), .integer(Int64(action.begun)))
+                .text(action.content), .integer(Int64(action.begun)),
+                action.subject.map(BoundValue.string) ?? .null)
         }
         for action in batch.settled where isLiving(action.session, action.generation) {
             try database.cachedStatement(

@@ -30,6 +30,7 @@ extension SavedSession {
     /// - Parameter waiting: All entries of the session in the tail.
     init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
+        owner = life.owner
         end = try HistoryEnd(of: life.row, waiting.last, database)
         keptAfter = life.keptAfter
         keptVersion = life.keptVersion
@@ -60,12 +61,13 @@ extension SavedSession {
         let key = key
         var found: [RunningAction] = []
         try database.cachedStatement(
-            sql: "SELECT action, content, begun FROM running WHERE session = ? ORDER BY action"
+            sql:
+                "SELECT action, content, begun, subject FROM running WHERE session = ? ORDER BY action"
         ).each(.integer(row)) { row in
             found.append(
                 RunningAction(
                     session: key.session, generation: key.generation, action: try row.number(0),
-                    content: row.bytes(1),
+                    content: row.bytes(1), subject: row.optionalString(3),
                     begun: Int(clamping: row.integer(2))))
             return true
         }

@@ -84,6 +84,9 @@ extension Statement {
     func count(_ column: CInt) -> Int { Int(unsafe sqlite3_column_bytes(statement, column)) }
 
     func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+    /// Nil for NULL.
+    func optionalString(_ column: CInt) -> String? { isNull(column) ? nil : string(column) }
 }
 
 extension Database {

@@ -7,12 +7,13 @@ struct Life {
     var reactor: String
     var keptAfter: UInt64
     var keptVersion: UInt64
+    var owner: String?
 
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
         let sessions = try database.cachedStatement(
             sql: """
-                SELECT row, reactor, generation, kept_after, kept_version FROM sessions
+                SELECT row, reactor, generation, kept_after, kept_version, owner FROM sessions
                 WHERE id = ?
                 """)
         let found = try sessions.first(.string(session)) { row in
@@ -20,7 +21,7 @@ struct Life {
                 row: row.integer(0),
                 key: SessionKey(session: session, generation: row.string(2)),
                 reactor: row.string(1), keptAfter: try row.number(3),
-                keptVersion: try row.number(4))
+                keptVersion: try row.number(4), owner: row.optionalString(5))
         }
         guard let found else { return nil }
         self = found
@@ -33,13 +34,15 @@ struct Life {
     }
 
     private init(
-        row: Int64, key: SessionKey, reactor: String, keptAfter: UInt64, keptVersion: UInt64
+        row: Int64, key: SessionKey, reactor: String, keptAfter: UInt64, keptVersion: UInt64,
+        owner: String?
     ) {
         self.row = row
         self.key = key
         self.reactor = reactor
         self.keptAfter = keptAfter
         self.keptVersion = keptVersion
+        self.owner = owner
     }
 }
 

@@ -44,6 +44,7 @@ package struct JournalExport: Sendable {
         line.add("reactor", life.reactor)
         line.add("generation", life.key.generation)
         line.add("created", session.created)
+        if let owner = life.owner { line.add("owner", owner) }
         line.add("keptAfter", life.keptAfter)
         line.add("keptVersion", life.keptVersion)
         try output.append(line.finished)

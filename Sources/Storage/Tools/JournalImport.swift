@@ -170,13 +170,15 @@ package final class JournalImport {
         lastPosition = nil
         try database.cachedStatement(
             sql: """
-                INSERT INTO sessions(row, id, reactor, generation, created, kept_after, kept_version)
-                VALUES(?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO sessions(
+                    row, id, reactor, generation, created, kept_after, kept_version, owner)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).run(
             .integer(rows), .string(key.session), .string(try fields.string("reactor")),
             .string(key.generation), .integer(try fields.integer("created")),
-            .number(keptAfter), .number(keptVersion))
+            .number(keptAfter), .number(keptVersion),
+            fields.has("owner") ? .string(try fields.string("owner")) : .null)
     }
 
     private func addTombstone(_ fields: JournalFields, _ database: Database) throws {
@@ -242,10 +244,11 @@ package final class JournalImport {
 
     private func addRunning(_ fields: JournalFields, _ database: Database) throws {
         counts.running += 1
-        try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?, ?)").run(
+        try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?, ?, ?)").run(
             .integer(rows), .number(try fields.number("running")),
             .text(try fields.json("action")),
-            .integer(fields.has("begun") ? try fields.integer("begun") : 1))
+            .integer(fields.has("begun") ? try fields.integer("begun") : 1),
+            fields.has("subject") ? .string(try fields.string("subject")) : .null)
     }
 }
 

@@ -7,13 +7,14 @@ internal import JSONCoding
 //
 //   {"journal":2}
 //   {"session":"s1","reactor":"alerts","generation":"k3m9x0ab","created":1700000000000,
-//    "keptAfter":0,"keptVersion":0}
+//    "owner":"ada","keptAfter":0,"keptVersion":0}  `owner` where there is one
 //   {"record":1,"kind":"mutation","version":1,"action":1,"time":…,"content":{…},
 //    "events":[{"name":"alertMessage","data":"Hello"}],"traceparent":"00-…"}
 //   {"record":2,"part":1,"kind":"note",…}          a note of the action log before record 2
 //   {"snapshot":1,"version":1,"lastAction":1,"stateVersion":1,"time":…,"state":{…}}
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
-//   {"running":3,"action":{…},"begun":2}           `begun` where it is not 1
+//   {"running":3,"action":{…},"subject":"ada","begun":2}
+//                                                  `subject` where there is one, `begun` if not 1
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":8,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1}
 //
@@ -138,6 +139,7 @@ extension JournalLine {
     static func running(_ action: RunningAction) -> [UInt8] {
         var line = JournalLine("running", action.action)
         line.add("action", json: action.content)
+        if let subject = action.subject { line.add("subject", subject) }
         if action.begun != 1 { line.add("begun", Int64(action.begun)) }
         return line.finished
     }

@@ -63,6 +63,32 @@ enum WritingPage {
         var sources: [Source] { [.mutations(battery.levels, name: "battery")] }
     }
 
+    struct Room: Reactor {
+        enum Action: Sendable { case enter, close }
+        enum Mutation: Sendable { case entered(String?), closed }
+        struct State: Sendable { var log: [String] = [] }
+        let initialState = State()
+
+        func transform(action: Action, subject: String?) -> Action? {
+            guard case .close = action else { return action }
+            return subject == "host" ? action : nil
+        }
+
+        func mutate(state: State, action: Action, subject: String?) -> Effect<Mutation> {
+            switch action {
+            case .enter: .just(.entered(subject))
+            case .close: .just(.closed)
+            }
+        }
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .entered(let name): state.log.append(name ?? "somebody")
+            case .closed: state.log.append("closed")
+            }
+        }
+    }
+
     struct Profile: Reactor {
         enum Mutation: Sendable { case setUser(User) }
         typealias Action = Never
@@ -138,12 +164,22 @@ struct WritingAReactorTests {
     private typealias Printer = WritingPage.Printer
 
     @Test(
-        arguments: [("WritingAReactor", 8), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 9), ("Reactors", 2)])
     func `the document's code is in this file, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath)
         #expect(guide.blocks.count == count)
         #expect(guide.strayBlocks.isEmpty)
+    }
+
+    @Test func `the client of an action may decide about it`() async {
+        let host = ReactorHost(WritingPage.Room())
+        #expect(await host.send(.enter).accepted)
+        #expect(await host.send(.enter, subject: "ada").accepted)
+        #expect(await !host.send(.close).accepted)
+        #expect(await !host.send(.close, subject: "ada").accepted)
+        #expect(await host.send(.close, subject: "host").accepted)
+        #expect(await host.currentState.log == ["somebody", "ada", "closed"])
     }
 
     @Test func `a cancelled download says so`() async throws {

@@ -31,7 +31,9 @@ extension ScriptedJournal: Archive {
         guard let created = all.last(where: { $0.kind == .created }) else { return nil }
         guard !book.removed.forgotten.contains(created.key) else { return nil }
         let life = all.filter { $0.generation == created.generation }
-        return saved(created.key, created.reactor, life, book)
+        var found = saved(created.key, created.reactor, life, book)
+        found.owner = SessionOwner.decode(created.content)
+        return found
     }
 
     private static func saved(

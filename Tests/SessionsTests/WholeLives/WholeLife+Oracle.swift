@@ -83,6 +83,7 @@ extension WholeLife {
         if tokens.count != Set(tokens).count { blame("somebody is answered twice") }
         checkMarks()
         checkPages()
+        checkSubjects()
         checkLives()
         checkStates()
     }

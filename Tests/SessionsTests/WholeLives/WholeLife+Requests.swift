@@ -245,6 +245,7 @@ extension WholeLife {
             post.key = key ? "key \(mark)" : nil
             post.condition = condition
             post.waits = waits
+            post.subject = Self.subject(of: mark)
             try session.post(post)
         }
     }

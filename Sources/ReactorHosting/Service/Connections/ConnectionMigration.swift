@@ -92,6 +92,7 @@ enum ConnectionMigration {
         connection.peerIsFinished = migrating.peerIsFinished
         connection.identity.record(
             migrating.request.head, withLine: connection.loop.settings.hasAccessLog)
+        connection.identity.access = migrating.request.access
         if !migrating.rest.isEmpty { connection.keepPending(migrating.rest) }
         var request = migrating.request
         guard case .session(let endpoint)? = request.route?.endpoint,

@@ -18,9 +18,10 @@ enum CreateSession: ServiceEndpoint {
         }
         guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
         if let origin {
-            try fork(origin, registration, on: connection)
+            try fork(origin, registration, by: request.access, on: connection)
         } else {
-            try loop.create(loop.newSessionID(), registration, for: connection.id.token)
+            try loop.create(
+                loop.newSessionID(), registration, by: request.access, for: connection.id.token)
         }
         return nil
     }
@@ -28,7 +29,8 @@ enum CreateSession: ServiceEndpoint {
     // MARK: Forks
 
     private static func fork(
-        _ origin: Origin, _ registration: Registration, on connection: HTTPConnection
+        _ origin: Origin, _ registration: Registration, by access: Access?,
+        on connection: HTTPConnection
     ) throws(Problem) {
         guard let source = SessionID(origin.session) else {
             throw Problem(
@@ -38,10 +40,11 @@ enum CreateSession: ServiceEndpoint {
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         let name = registration.name
         peers.enqueue(on: source.owner(of: peers.count)) { other in
-            other.sessions.export(source, origin.version, reactor: name) { exported in
+            other.sessions.export(source, origin.version, reactor: name, by: access) { exported in
                 peers.enqueue(on: home) { loop in
                     loop.connection(id)?.respondLater { () throws(Problem) in
-                        try loop.resources.create(registration, from: exported, for: id.token)
+                        try loop.resources.create(
+                            registration, from: exported, by: access, for: id.token)
                         return nil
                     }
                 }
@@ -53,12 +56,12 @@ enum CreateSession: ServiceEndpoint {
 extension SessionTable {
     /// The state of a session of this loop, as returned by `reduce`.
     fileprivate func export(
-        _ id: SessionID, _ version: UInt64?, reactor: String,
+        _ id: SessionID, _ version: UInt64?, reactor: String, by access: Access?,
         then act: @escaping @Sendable (Result<Snapshot, Problem>) -> Void
     ) {
         let export = { (found: SessionLookup) in
             do throws(Problem) {
-                let session = try SessionTarget(id: id, found: found).session()
+                let session = try SessionTarget(id: id, found: found, access: access).session()
                 guard session.registration.name == reactor else {
                     throw .otherReactor(id.text, session.registration.name)
                 }
@@ -78,10 +81,11 @@ extension LoopResources {
     /// - Parameter saved: Nil to start with the reactor's initial state.
     func create(
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
-        for token: UInt64
+        by access: Access?, for token: UInt64
     ) throws(Problem) {
         do {
-            try sessions.create(id, registration, for: token, from: saved)
+            try sessions.create(
+                id, registration, for: token, owner: access?.principal.subject, from: saved)
         } catch {
             throw .quarantined(id.text, error)
         }
@@ -89,7 +93,8 @@ extension LoopResources {
 
     /// Creates a fork.
     fileprivate func create(
-        _ registration: Registration, from exported: Result<Snapshot, Problem>, for token: UInt64
+        _ registration: Registration, from exported: Result<Snapshot, Problem>,
+        by access: Access?, for token: UInt64
     ) throws(Problem) {
         let snapshot = try exported.get()
         guard sessions.hasRoomForSession else { throw .noRoomForSession }
@@ -97,7 +102,7 @@ extension LoopResources {
         var saved = SavedSession(
             key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
         saved.snapshot = snapshot.asOrigin
-        try create(id, registration, from: saved, for: token)
+        try create(id, registration, from: saved, by: access, for: token)
     }
 }
 

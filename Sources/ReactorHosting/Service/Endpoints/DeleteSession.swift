@@ -7,6 +7,8 @@ enum DeleteSession: SessionEndpoint {
     ) throws(Problem) -> Response? {
         guard !target.isHidden else { throw .unknownSession(target.id.text) }
         switch target.found {
+        // It cannot be read whose it is.
+        case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)
         case .quarantined, .unreadable: deleteUnread(target, on: connection)
         case .session, .ended, .nothing, .noRoom, .notInMemory:
             try target.session().end(for: connection.id.token)

@@ -22,6 +22,7 @@ enum PostActions: SessionEndpoint {
             connection.setOptions { $0.traceparent = traceparent }
             post.traceparent = traceparent
         }
+        post.subject = request.access?.principal.subject
         post.key = try idempotencyKey(request)
         do {
             try session.post(post)
@@ -66,7 +67,8 @@ enum PostActions: SessionEndpoint {
         return tags.isAny ? .any : .oneOf(tags.strong)
     }
 
-    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
+    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1). A key belongs
+    /// to its client: after a line feed, which is in no key, it has the name of that one.
     private static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
         guard let key = request.head.text(of: .idempotencyKey) else { return nil }
         guard (1...255).contains(key.utf8.count),
@@ -76,6 +78,6 @@ enum PostActions: SessionEndpoint {
                 400, "bad_idempotency_key",
                 "Idempotency-Key must be 1 to 255 visible ASCII characters")
         }
-        return key
+        return request.access.map { "\(key)\n\($0.principal.subject)" } ?? key
     }
 }

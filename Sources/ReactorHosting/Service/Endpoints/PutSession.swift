@@ -8,7 +8,13 @@ enum PutSession: SessionEndpoint {
         let loop = connection.loop
         let (registration, origin) = try request.sessionToCreate(in: loop.service)
         guard !target.isHidden else {
-            // The id is in use, which the client has to know; the reactor's name is not for it.
+            // The id is in use, which the client has to know; whose it is, is not for it, nor the
+            // reactor's name.
+            if target.needsOwner {
+                throw Problem(
+                    409, "other_owner",
+                    "the id \(target.id.text) is in use by another client, or was")
+            }
             throw Problem(409, "other_reactor", "the session \(target.id.text) has another reactor")
         }
         guard origin == nil else {
@@ -17,7 +23,7 @@ enum PutSession: SessionEndpoint {
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
-            try loop.create(target.id, registration, for: connection.id.token)
+            try loop.create(target.id, registration, by: request.access, for: connection.id.token)
             return nil
         }
         let session = try target.session()

@@ -66,6 +66,7 @@ final class AccessGate {
             try verify(&request, token, ticket, on: connection)
             return false
         }
+        connection.identity.access = access
         try Self.check(&request, with: access.by(ticket))
         return true
     }

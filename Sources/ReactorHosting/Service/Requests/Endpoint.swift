@@ -53,14 +53,26 @@ struct SessionTarget {
     var access: Access?
 
     /// Whether the session exists and the client may not know: its reactor is not granted, or is
-    /// unknown and some reactors are.
+    /// unknown and some reactors are; or it is permitted to its owner only, who is another client or
+    /// unknown.
     var isHidden: Bool {
-        guard let access, access.grants.reactors != nil else { return false }
-        return switch found {
-        case .session(let session): !access.grants.permits(reactor: session.registration.name)
-        case .quarantined: true
-        case .ended, .nothing, .notInMemory, .unreadable, .noRoom: false
+        guard let access else { return false }
+        let needsReactor = access.grants.reactors != nil
+        switch found {
+        case .session(let session):
+            if needsReactor, !access.grants.permits(reactor: session.registration.name) {
+                return true
+            }
+            return needsOwner && session.owner != access.principal.subject
+        case .quarantined: return needsReactor || needsOwner
+        case .ended: return needsOwner
+        case .nothing, .notInMemory, .unreadable, .noRoom: return false
         }
+    }
+
+    /// Whether the session is permitted to its owner only.
+    var needsOwner: Bool {
+        access.map { !$0.grants.permits(session: id.text) } ?? false
     }
 
     /// - Throws: The problem of a session that cannot be used.

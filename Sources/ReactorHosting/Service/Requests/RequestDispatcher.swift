@@ -58,6 +58,7 @@ enum RequestDispatcher {
         _ request: inout Request, of target: RepeatedTarget, on connection: HTTPConnection
     ) {
         request.adopt(target)
+        if let access = target.access { connection.identity.access = access }
         connection.beginWaiting(request, origin: target.origin)
         if let rates = connection.loop.service.rates,
             let refusal = refusal(request, by: rates, connection)
@@ -156,7 +157,9 @@ enum RequestDispatcher {
         connection.respondLater { () throws(Problem) in
             switch access {
             case .failure(let problem): return refusal(problem, of: request)
-            case .success(let access): try AccessGate.check(&request, with: access)
+            case .success(let access):
+                connection.identity.access = access
+                try AccessGate.check(&request, with: access)
             }
             owner = try serve(&request, endpoint, connection)
             return nil

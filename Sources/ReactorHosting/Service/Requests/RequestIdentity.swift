@@ -18,6 +18,8 @@ struct RequestIdentity {
     var proxyHeader: ProxyHeaderReader?
     /// The listener that accepted the connection.
     var listener = ListenerRole.main
+    /// The client; nil before it is verified, and without an authenticator.
+    var access: Access?
     /// `X-Request-Id` or the generated id, then `traceparent`; both as received.
     private var bytes: [UInt8] = []
     private var idCount = 0
@@ -28,6 +30,7 @@ struct RequestIdentity {
     ///
     /// - Parameter withLine: Whether the access log is on.
     mutating func record(_ head: RequestHead, withLine: Bool) {
+        if access != nil { access = nil }
         if withLine { recordLine(head) }
         let id = head.range(of: .xRequestID)
         let trace = head.range(of: .traceparent)
@@ -55,6 +58,7 @@ struct RequestIdentity {
         bytes.removeAll(keepingCapacity: true)
         line.removeAll(keepingCapacity: true)
         idCount = 0
+        access = nil
     }
 
     /// The method and the path of the request; both empty for bytes that are not a request.
@@ -66,8 +70,8 @@ struct RequestIdentity {
         )
     }
 
-    /// The metadata of each line about the request: `peer`, `request_id`, and `trace_id` if there
-    /// is one. (A `subject` belongs here as soon as requests have one.)
+    /// The metadata of each line about the request: `peer`, `request_id`, and, if there is one,
+    /// `trace_id` and `subject`.
     ///
     /// - Parameter generate: Makes an id, for a request whose client has sent none that is well
     ///   formed: 1 to 128 visible ASCII characters. All lines of the request have the same id.
@@ -85,6 +89,7 @@ struct RequestIdentity {
         if let trace = TraceParent(String(decoding: bytes[idCount...], as: UTF8.self)) {
             metadata["trace_id"] = "\(trace.traceID)"
         }
+        if let access { metadata["subject"] = "\(access.principal.subject)" }
         return metadata
     }
 }

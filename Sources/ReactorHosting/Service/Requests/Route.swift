@@ -30,6 +30,8 @@ package final class Route: Sendable {
         case state
         /// Sessions that the path does not name: requires a grant of all sessions.
         case anySession
+        /// A session whose id the server chooses: requires a grant of all sessions, or of own ones.
+        case newSession
     }
 
     /// The whole service (contract §3). A new operation is a row here and a file in `Endpoints`.
@@ -57,7 +59,7 @@ package final class Route: Sendable {
         Route("PUT", "/v1/sessions/{id}/stub", "putStub", .verb(.admin), PutStub.self),
         Route("GET", "/v1/sessions/{id}/stub", "readStub", .verb(.admin), ReadStub.self),
         Route(
-            "POST", "/v1/sessions", "createSession", .verb(.create, shows: .anySession),
+            "POST", "/v1/sessions", "createSession", .verb(.create, shows: .newSession),
             CreateSession.self),
         Route(
             "GET", "/v1/sessions", "listSessions", .verb(.read, shows: .anySession),
