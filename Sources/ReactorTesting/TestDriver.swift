@@ -82,7 +82,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///   - column: likewise.
     ///   - change: The expected change of the state. Default: none.
     public func send(
-        _ action: R.Action, subject: String? = nil, fileID: String = #fileID, filePath: StaticString = #filePath,
+        _ action: R.Action, subject: String? = nil, fileID: String = #fileID,
+        filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column, _ change: (inout R.State) -> Void = { _ in }
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -94,7 +95,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Sends an action, and asserts that it is not accepted: `transform(action:)` rejects it, or
     /// the session has ended.
     public func sendRejected(
-        _ action: R.Action, subject: String? = nil, fileID: String = #fileID, filePath: StaticString = #filePath,
+        _ action: R.Action, subject: String? = nil, fileID: String = #fileID,
+        filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)

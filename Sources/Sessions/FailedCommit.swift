@@ -58,7 +58,8 @@ struct FailedCommit {
             // Other references to the session may remain: its sources must end now.
             session.cancelTasks()
             session.fallAsleepAtOnce()
-            return session.table.remove(session)
+            return session.table.remove(
+                session, mayExist: failure.reason == .outcomeUnknown)
         }
         invalidate()
     }

@@ -20,18 +20,21 @@ package struct LoopServices {
     let isolation: LoopIsolation
     /// The values that administrators publish to the sessions of all loops.
     let topics: TopicBus
+    /// Nil without a limit.
+    let owners: SessionOwners?
 
     /// - Parameters:
     ///   - now: milliseconds since 1970 (UTC); called for every record.
     ///   - reach: nil: this loop owns every session.
     package init(
         now: @escaping () -> Int64, hop: @escaping Hop, reach: Reach? = nil,
-        isolation: LoopIsolation, topics: TopicBus = TopicBus()
+        isolation: LoopIsolation, topics: TopicBus = TopicBus(), owners: SessionOwners? = nil
     ) {
         self.now = now
         self.hop = hop
         self.reach = reach ?? { _, job in hop(job) }
         self.isolation = isolation
         self.topics = topics
+        self.owners = owners
     }
 }

@@ -11,6 +11,8 @@ struct PendingOperations {
         fileprivate(set) var deleters: [(DeletionOutcome) -> Void] = []
         /// The callers that want the session.
         fileprivate(set) var followers: [(SessionLookup) -> Void] = []
+        /// The owner of a session whose end is being committed.
+        fileprivate(set) var owner: String?
     }
 
     private var byID: [SessionID: Operation] = [:]
@@ -37,6 +39,10 @@ struct PendingOperations {
         byID[id, default: Operation()].deleters.append(act)
         return isFirst
     }
+
+    mutating func setOwner(_ owner: String?, of id: SessionID) { byID[id]?.owner = owner }
+
+    func owner(of id: SessionID) -> String? { byID[id]?.owner }
 
     /// Ends the operation.
     mutating func remove(_ id: SessionID) -> Operation? { byID.removeValue(forKey: id) }

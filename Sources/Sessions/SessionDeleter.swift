@@ -47,12 +47,14 @@ struct SessionDeleter {
             head: .init(
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: table.time))
+        table.operations.setOwner(head.owner, of: id)
         table.commits.submit(Batch(records: [end]), deleting: id, in: table)
     }
 
     /// The journal has ended the batch of a deletion.
     func batchEnded(_ id: SessionID, _ failure: JournalFailure?) {
         guard let failure else {
+            if let owner = table.operations.owner(of: id) { table.services.owners?.remove(owner) }
             recordEnd(of: id)
             return finish(id, .deleted)
         }

@@ -134,6 +134,8 @@ package final class SessionTable {
     /// - Precondition: there is no session with this id, and there is room for one more.
     /// - Parameter saved: the state that the session begins with; nil: the initial state.
     /// - Throws: ``RecoveryFault`` if today's code cannot use `saved`.
+    ///
+    /// - Parameter owner: The client that creates it, which ``SessionOwners`` has admitted.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
         owner: String? = nil, from saved: SavedSession? = nil
@@ -160,8 +162,11 @@ package final class SessionTable {
     func forget(_ session: Session) { _ = sessions.remove(session) }
 
     /// Removes a session that has ended, or that was never created because its first commit failed.
-    func remove(_ session: Session) {
+    ///
+    /// - Parameter mayExist: Whether the journal may have the session all the same.
+    func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
+        if !mayExist, let owner = session.owner { services.owners?.remove(owner) }
         eviction.countEvicted()
         if session.hasEnded { rememberEnded(session.id) }
     }

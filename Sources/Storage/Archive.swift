@@ -72,6 +72,8 @@ package struct SavedLine: Sendable, Equatable {
 package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
+    /// The client that has created the session; nil if it was not authenticated.
+    package var owner: String?
     /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end = HistoryEnd()

@@ -18,6 +18,13 @@ package protocol Journal: Sendable {
     /// The reason that no commit is possible now, for `/readyz`; nil while commits succeed.
     var failure: JournalFailure? { get }
 
+    /// The number of sessions by their owners. It reads all sessions; for the start.
+    ///
+    /// Default: none.
+    ///
+    /// - Throws: ``JournalFailure``: the journal cannot be read.
+    func ownedSessions() throws(JournalFailure) -> [String: Int]
+
     /// Counters for `/metrics`; nil, the default, if it has none.
     var figures: JournalMetrics? { get }
 
@@ -52,6 +59,8 @@ extension Journal {
     package var interrupted: [InterruptedWork] { [] }
 
     package var figures: JournalMetrics? { nil }
+
+    package func ownedSessions() throws(JournalFailure) -> [String: Int] { [:] }
 
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }

@@ -14,7 +14,7 @@ struct LoopDrainTests {
     init() throws {
         var configuration = Configuration()
         configuration.loops = 1
-        let service = Service(
+        let service = try Service(
             configuration: configuration, reactors: [], journal: MemoryJournal())
         let peers = Peers(count: 1)
         loop = try EventLoop<ServerLoop>(label: "drain") { loop, table in

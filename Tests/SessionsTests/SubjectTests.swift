@@ -165,4 +165,46 @@ struct SubjectTests {
             #expect(session.owner == owner)
         }
     }
+
+    // The journal may have the session after an unknown outcome: then it counts until the next start.
+    @Test(arguments: [
+        (JournalFailure.Reason.unavailable, 0), (.full, 0), (.outcomeUnknown, 1),
+    ])
+    func `a session that was not created does not count`(
+        reason: JournalFailure.Reason, count: Int
+    ) throws {
+        let owners = SessionOwners(limit: 2, counts: [:])
+        let rig = Rig(slow: true, answers: true, owners: owners)
+        #expect(owners.admit("ada"))
+        let name = try #require(SessionID("s"))
+        try rig.table.create(
+            name, try Self.registration(false), for: rig.nextToken(), owner: "ada")
+        rig.endRound()
+        rig.settle(JournalFailure(reason: reason, detail: "test"))
+        #expect(owners.count(of: "ada") == count)
+    }
+
+    @Test(arguments: [false, true])
+    func `a session that has ended does not count`(isQuarantined: Bool) throws {
+        let owners = SessionOwners(limit: 2, counts: [:])
+        var rig = Rig(answers: true, owners: owners)
+        #expect(owners.admit("ada"))
+        let name = try #require(SessionID("s"))
+        let registration = try Self.registration(false)
+        try rig.table.create(name, registration, for: rig.nextToken(), owner: "ada")
+        rig.endRound()
+        if isQuarantined {
+            rig.table.stop()
+            // Its reactor is not hosted any more.
+            rig = Rig(journal: rig.journal, registrations: [], owners: owners)
+            guard case .quarantined = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+            rig.table.delete(name) { _ in }
+            rig.drainInbox()
+            rig.settleAll()
+        } else {
+            _ = rig.end(try rig.session("s"))
+            rig.settleAll()
+        }
+        #expect(owners.count(of: "ada") == 0)
+    }
 }

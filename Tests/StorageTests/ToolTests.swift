@@ -146,7 +146,10 @@ struct CheckTests {
         ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
         ("UPDATE answers SET status = 7", "the answer of the key k has the status 7"),
         ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
-        ("INSERT INTO running VALUES(77, 1, '{}', 1, NULL)", "running: 1 rows belong to no session"),
+        (
+            "INSERT INTO running VALUES(77, 1, '{}', 1, NULL)",
+            "running: 1 rows belong to no session"
+        ),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),
     ])
     func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {

@@ -199,6 +199,13 @@ public struct Configuration: Sendable, Equatable {
         "subscriber-limit", default: 32_768, 1...10_000_000, "event streams of one session",
         reloads: true)
 
+    /// The maximum number of sessions that one client may own, if the server authenticates its
+    /// clients; a further one is refused with 403. Default 0: no limit, because one token may be
+    /// that of an application which creates the sessions of all its users.
+    public var subjectSessionLimit: Int = Setting.number(
+        "subject-session-limit", default: 0, 0...1_000_000_000,
+        "sessions that one client may own; 0 for no limit")
+
     /// The number of records kept in memory per session to resume from. Default 1000, at least 1.
     public var keptRecords: Int = Setting.number(
         "keep-records", default: 1_000, 1...100_000_000, "records kept per session to resume from",

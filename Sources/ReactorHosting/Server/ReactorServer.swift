@@ -164,9 +164,15 @@ struct RunningServer {
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
-        let service = Service(
-            configuration: configuration, reactors: registrations, journal: journal,
-            authenticator: authenticator, metrics: metrics)
+        let service: Service
+        do throws(JournalFailure) {
+            service = try Service(
+                configuration: configuration, reactors: registrations, journal: journal,
+                authenticator: authenticator, metrics: metrics)
+        } catch {
+            throw StartFailure(
+                description: "the owners of sessions cannot be read: \(error.detail)")
+        }
         self.service = service
         for work in journal.interrupted {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")

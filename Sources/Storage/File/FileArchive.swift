@@ -227,6 +227,27 @@ final class FileArchive: Archive {
         """
     }
 
+    /// The number of sessions by their owners.
+    func ownedSessions() throws(JournalFailure) -> [String: Int] {
+        do {
+            return try pool().read { database in
+                var counts: [String: Int] = [:]
+                let rows = try database.cachedStatement(
+                    sql: """
+                        SELECT owner, count(*) FROM sessions
+                        WHERE id IS NOT NULL AND owner IS NOT NULL GROUP BY owner
+                        """)
+                try rows.each { row in
+                    counts[row.string(0)] = Int(clamping: row.integer(1))
+                    return true
+                }
+                return counts
+            }
+        } catch {
+            throw JournalFailure(error, systemCode: 0)
+        }
+    }
+
     private func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value

@@ -114,6 +114,10 @@ package final class FileJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
+    package func ownedSessions() throws(JournalFailure) -> [String: Int] {
+        try reader.ownedSessions()
+    }
+
     package var failure: JournalFailure? {
         book.withLock { book in
             book.broken ?? book.shortage?.failure ?? book.writingSince.flatMap(stall)

@@ -4,6 +4,7 @@ extension SavedHead {
     /// - Parameter waiting: The session's newest entry in the tail.
     init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
+        owner = life.owner
         end = try HistoryEnd(of: life.row, waiting, database)
         keptAfter = life.keptAfter
         keptVersion = life.keptVersion

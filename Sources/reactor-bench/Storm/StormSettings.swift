@@ -20,6 +20,8 @@ struct StormSettings {
         ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
         ("subscriber-limit", ["32768", "40"]),
+        // A storm has no tokens.
+        ("subject-session-limit", ["1000"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),
         ("keep-bytes", ["4096", "0", "65536", "1048576"]),
         ("history-records", ["60", "10", "1000", "100000"]),

@@ -86,6 +86,36 @@ struct SubjectTests {
         }
     }
 
+    @Test func `a client owns as many sessions as the limit permits, also after a restart`()
+        async throws
+    {
+        try await withJournal { journal in
+            let options = ["--journal", "file:" + journal.path, "--subject-session-limit", "2"]
+            var server = try await start(options)
+            func put(_ id: String, as token: String) async throws -> Int {
+                try await send(
+                    server, "PUT", "/v1/sessions/\(id)", #"{"reactor":"passing"}"#, as: token
+                ).status
+            }
+            #expect(try await put("a", as: Self.ada) == 201)
+            #expect(try await put("b", as: Self.ada) == 201)
+            let third = try await send(
+                server, "POST", "/v1/sessions", #"{"reactor":"passing"}"#, as: Self.ada)
+            #expect(third.status == 403)
+            #expect(try third.json["code"] == "too_many_sessions")
+            // An existing one is none more, and other clients have sessions of their own.
+            #expect(try await put("a", as: Self.ada) == 200)
+            #expect(try await put("e", as: Self.eve) == 201)
+            try await server.murder()
+            server = try await start(options)
+            #expect(try await put("c", as: Self.ada) == 403)
+            #expect(
+                try await send(server, "DELETE", "/v1/sessions/a", as: Self.ada).status == 204)
+            #expect(try await put("c", as: Self.ada) == 201)
+            #expect(try await put("d", as: Self.ada) == 403)
+        }
+    }
+
     @Test func `an idempotency key belongs to its client`() async throws {
         try await withTokens { server in
             _ = try await send(

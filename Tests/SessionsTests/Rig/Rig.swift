@@ -28,7 +28,8 @@ final class Rig {
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
         subscribers: Int = 32_768,
         uncommittedBytes: Int = 64 << 20,
-        stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus()
+        stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus(),
+        owners: SessionOwners? = nil
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -54,7 +55,7 @@ final class Rig {
                 now: { clock.milliseconds }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
                     check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
-                topics: topics))
+                topics: topics, owners: owners))
         table.output = output
     }
 

@@ -10,6 +10,7 @@ extension ScriptedJournal: Archive {
             guard let saved = Self.saved(session, book) else { return nil }
             var head = SavedHead(
                 key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
+            head.owner = saved.owner
             head.end.number = saved.end.number
             head.end.version = saved.end.version
             head.keptAfter = saved.keptAfter

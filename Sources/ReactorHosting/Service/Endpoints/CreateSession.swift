@@ -83,10 +83,14 @@ extension LoopResources {
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
         by access: Access?, for token: UInt64
     ) throws(Problem) {
+        let owner = access?.principal.subject
+        if let owner, let owners = service.owners, !owners.admit(owner) {
+            throw .tooManySessions(of: owner, limit: owners.limit)
+        }
         do {
-            try sessions.create(
-                id, registration, for: token, owner: access?.principal.subject, from: saved)
+            try sessions.create(id, registration, for: token, owner: owner, from: saved)
         } catch {
+            if let owner { service.owners?.remove(owner) }
             throw .quarantined(id.text, error)
         }
     }

@@ -33,7 +33,8 @@ final class ServerLoop: LoopHandler {
                 reach: { id, job in
                     peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
                 },
-                isolation: LoopIsolation(loop.queue), topics: service.topics))
+                isolation: LoopIsolation(loop.queue), topics: service.topics,
+                owners: service.owners))
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self

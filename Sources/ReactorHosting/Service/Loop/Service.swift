@@ -20,6 +20,8 @@ final class Service: Sendable {
     let clientAddress: ClientAddress
     /// Nil without a limit.
     let rates: RequestRates?
+    /// Nil without a limit.
+    let owners: SessionOwners?
     /// The gates of the clients' listener and of the operations listener.
     private let gate: ConnectionGate
     private let operationsGate = ConnectionGate(maximum: Service.operationsConnectionLimit)
@@ -36,10 +38,11 @@ final class Service: Sendable {
     let watch: LoopWatch
     let lastCounters = LastCounters()
 
+    /// - Throws: ``JournalFailure``: the journal cannot be read.
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
-    ) {
+    ) throws(JournalFailure) {
         self.metrics = metrics
         self.configuration = configuration
         self.reactors = reactors
@@ -52,6 +55,10 @@ final class Service: Sendable {
             ? nil : RequestRates(rate: configuration.requestRate, burst: configuration.requestBurst)
         let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
         let exempt = AddressRange.loopback + proxies
+        let ownedLimit = configuration.subjectSessionLimit
+        self.owners =
+            ownedLimit == 0
+            ? nil : SessionOwners(limit: ownedLimit, counts: try journal.ownedSessions())
         self.gate = ConnectionGate(
             maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)

@@ -48,6 +48,13 @@ extension Problem {
         422, "token_not_for_cookie",
         "the token is longer than a cookie, or has a character that no cookie has")
 
+    static func tooManySessions(of owner: String, limit: Int) -> Problem {
+        Problem(
+            403, "too_many_sessions",
+            "the client \(owner) has \(limit) sessions, which is the limit of "
+                + "--subject-session-limit; delete one")
+    }
+
     static let ticketRepeated = Problem(
         400, "ticket_repeated", "the query has more than one ticket")
 
