@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Storage
+
+@Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(5)))
+struct OwnerTests {
+    private func created(_ session: String, by owner: String) -> HistoryEntry {
+        var created = HistoryEntry.created(session)
+        SessionOwner.append(owner, to: &created.content)
+        return created
+    }
+
+    private func rig() async throws -> JournalRig {
+        let rig = try JournalRig()
+        var batch = Batch(records: [
+            created("a", by: "ada"), created("b", by: "e\"ve\n"), .created("c"),
+            created("d", by: "ada"), created("e", by: "ada"),
+        ])
+        batch.started = [
+            RunningAction(
+                session: "a", generation: "g1", action: 1, content: Array("{}".utf8),
+                subject: "e\"ve\n"),
+            RunningAction(session: "a", generation: "g1", action: 2, content: Array("{}".utf8)),
+        ]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit([.deleted("e", 1)]) == nil)
+        return rig
+    }
+
+    private func expectOwners(_ rig: JournalRig) async throws {
+        for (session, owner) in [("a", "ada"), ("b", "e\"ve\n"), ("c", nil)] as [(String, String?)]
+        {
+            #expect(try await rig.load(session)?.owner == owner)
+        }
+        #expect(try await rig.load("a")?.running.map(\.subject) == ["e\"ve\n", nil])
+        #expect(try rig.journal.ownedSessions() == ["ada": 2, "e\"ve\n": 1])
+    }
+
+    @Test func `after a restart`() async throws {
+        let rig = try await rig()
+        try await expectOwners(rig)
+        try await rig.reopen()
+        try await expectOwners(rig)
+    }
+
+    @Test func `as text and back`() async throws {
+        let rig = try await rig()
+        let text = try rig.export()
+        let copy = try rig.imported(text)
+        #expect(try copy.export() == text)
+        try await expectOwners(copy)
+    }
+
+    @Test func `also when the first record is trimmed`() async throws {
+        let rig = try await rig()
+        #expect(await rig.commit((1...50).map { .mutation("a", $0) }) == nil)
+        try rig.run("DELETE FROM records WHERE number = 0; DELETE FROM tail WHERE number = 0")
+        #expect(try await rig.load("a")?.owner == "ada")
+    }
+}
