@@ -33,37 +33,21 @@ enum JSONDoubles {
         JSONText.unescaped(bytes[Int(key.start)..<Int(key.end)])
     }
 
-    /// The same for many members and for names with escapes: sorted, so that it is not quadratic.
-    /// `Hasher` is seeded per process: a peer cannot choose keys that collide.
+    /// The same for many members and for names with escapes: not quadratic.
     private static func findByHash(
         in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]
     ) -> Int? {
-        var entries: [(hash: Int, key: Int)] = []
-        entries.reserveCapacity(Int(nodes[index].count))
+        var table = JSONKeyTable(forKeys: Int(nodes[index].count))
         let end = Int(nodes[index].next)
         var key = index + 1
         while key < end {
-            entries.append((hash(of: nodes[key], bytes), key))
+            let node = nodes[key]
+            let hash = JSONKeyTable.hash(of: node, bytes)
+            if table.first(hash, where: { areEqual(nodes[$0], node, bytes) }) != nil { return key }
+            table.add(key, hash)
             key = Int(nodes[key + 1].next)
         }
-        entries.sort { ($0.hash, $0.key) < ($1.hash, $1.key) }
-        for place in entries.indices.dropFirst()
-        where entries[place - 1].hash == entries[place].hash {
-            if areEqual(nodes[entries[place - 1].key], nodes[entries[place].key], bytes) {
-                return entries[place].key
-            }
-        }
         return nil
-    }
-
-    private static func hash(of key: JSONNode, _ bytes: [UInt8]) -> Int {
-        var hasher = Hasher()
-        if key.isComplex {
-            for byte in text(of: key, bytes).utf8 { hasher.combine(byte) }
-        } else {
-            for byte in bytes[Int(key.start)..<Int(key.end)] { hasher.combine(byte) }
-        }
-        return hasher.finalize()
     }
 
     /// Byte by byte, escapes resolved: keys that are only canonically equivalent are different
