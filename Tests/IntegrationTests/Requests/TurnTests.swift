@@ -76,6 +76,56 @@ struct TurnTests {
         }
     }
 
+    // Without the rule: a crowd that sends bodies of a megabyte delays every other request by
+    // seconds.
+    @Test func `a small request is served before large bodies that were complete earlier`()
+        async throws
+    {
+        let gate = EncodingGate()
+        let hosted = [Hosted("large") { LargeText(gate: gate) }, Hosted("list") { NameList() }]
+        try await LocalServer.with(hosting: hosted) { server in
+            _ = try await server.create("large", of: "large")
+            _ = try await server.create("s", of: "list")
+            var writers: [RawConnection] = []
+            var rests: [String] = []
+            for number in 1...4 {
+                let body = add("large \(number)", padding: 100_000)
+                let request = post(body)
+                writers.append(try server.connect())
+                await writers[number - 1].send(String(request.prefix(request.count - 20_000)))
+                rests.append(String(request.suffix(20_000)))
+            }
+            let small = try server.connect()
+            // The loop has read the beginnings when it responds.
+            for _ in 1...3 {
+                await small.send(get("/livez"))
+                _ = await small.answers(1)
+            }
+            gate.close()
+            let first = try server.connect()
+            await first.send(get("/v1/sessions/large"))
+            await gate.untilWaiting(1)
+            for (writer, rest) in zip(writers, rests) { await writer.send(rest) }
+            await small.send(post(add("small", padding: 0)))
+            gate.open()
+            #expect(await small.answers(1).first?.head.status == 200)
+            for writer in writers { #expect(await writer.answers(1).first?.head.status == 200) }
+            await small.send(get("/v1/sessions/s"))
+            let state = try #require(await small.answers(1).first?.body)
+            #expect(state.contains(#"["small","large "#), "\(state)")
+        }
+    }
+
+    private func add(_ name: String, padding: Int) -> String {
+        let padding = String(repeating: "x", count: padding)
+        return #"{"type":"add","name":"\#(name)","padding":"\#(padding)"}"#
+    }
+
+    private func post(_ body: String) -> String {
+        "POST /v1/sessions/s/actions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
     @Test func `case 144: a first request is served before the rest of large ones`() async throws {
         try await withBusyLoop { server, gate in
             // Each of its responses uses up a turn.
@@ -133,6 +183,23 @@ private final class EncodingGate: Sendable {
         else { return }
         waiting.continuation.yield(number)
         while !passage.withLock({ $0.isOpen || $0.allowed >= number }) { changed.wait() }
+    }
+}
+
+/// The names of its actions, in their order.
+private struct NameList: Reactor {
+    enum Action: TaggedCodable, Sendable { case add(name: String, padding: String) }
+    enum Mutation: TaggedCodable, Sendable { case added(name: String) }
+    struct State: Codable, Sendable { var names: [String] = [] }
+    let initialState = State()
+
+    func mutate(action: Action) -> Effect<Mutation> {
+        guard case .add(let name, _) = action else { return .none }
+        return .just(.added(name: name))
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        if case .added(let name) = mutation { state.names.append(name) }
     }
 }
 

@@ -49,7 +49,8 @@ final class ConnectionBuffers {
     /// - Parameter isFirst: Whether all bytes that have arrived so far are of this period.
     func beginBodyPeriod(isFirst: Bool = false) { earlierBodyBytes = isFirst ? 0 : bodyBytes }
 
-    private var bodyBytes: Int {
+    /// The bytes of the partial request's body that have arrived.
+    var bodyBytes: Int {
         if case .partial(let request) = kept { request.body.count } else { 0 }
     }
 

@@ -34,6 +34,9 @@ enum RequestTurn {
                     requests += 1
                     connection.requestBegan = nil
                     loop.counters.requests += 1
+                    if request.body.count > WorkSchedule.largeBodyBytes {
+                        loop.schedule.count(request.body.count)
+                    }
                     owner = RequestDispatcher.serve(&request, on: connection)
                 }
             } catch {

@@ -1,15 +1,15 @@
 /// Connections with requests that wait for a turn, because the round has used up its budget, or
 /// because they have used up their last turn.
 ///
-/// Design: two queues. A connection that has used up the bytes of its turn waits after all that
-/// have not, so that small requests do not wait for the rest of large ones. Each round gives a turn
+/// Design: two queues. A connection that has used up the bytes of its turn, or that completes a large
+/// body, waits after all others, so that small requests do not wait for large ones. Each round gives a turn
 /// to at least one of either (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.
     enum Weight {
         /// No turn yet, or it has used up its requests and not its bytes.
         case light
-        /// The connection has used up its bytes.
+        /// The connection has used up its bytes, or completes a large body.
         case heavy
     }
 

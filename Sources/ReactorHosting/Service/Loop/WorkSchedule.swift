@@ -2,21 +2,25 @@ internal import Sockets
 
 /// The connections of a loop that have requests left to serve, and the work of the present round.
 ///
-/// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304).
-/// The bytes of one connection are bounded by ``ConnectionOutput/hasRoom``.
+/// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304),
+/// and of large request bodies. The bytes of one connection are bounded by
+/// ``ConnectionOutput/hasRoom``.
 final class WorkSchedule {
     /// The maximum number of requests that are served in one turn of a connection.
     static let turnRequests = 64
-    /// Bytes of responses that a round makes; further requests wait for the next one. Some
+    /// Bytes of responses and of large bodies that a round makes; further requests wait for the next one. Some
     /// milliseconds of work.
     private static let roundBytes = 1 << 20
+    /// A body with more bytes is decoded at the end of a round: a megabyte of small values takes 10
+    /// ms. It is the size of a read buffer: a body that arrives in one read is not large.
+    static let largeBodyBytes = 65_536
     private static let postponedInARound = 16
 
     /// Connections with more requests whose response was sent.
     private(set) var resumable: [ConnectionID] = []
     /// Connections with requests that wait for a turn.
     private var postponed = TurnQueue<ConnectionID>()
-    /// Bytes of responses so far.
+    /// Bytes of responses and of large bodies so far.
     private var madeBytes = 0
     private var madeBytesBefore = 0
 
