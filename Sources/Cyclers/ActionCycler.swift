@@ -19,8 +19,10 @@ public protocol ActionCycler: Cycler {
 
     /// Runs an action of a client. A host calls only this form.
     ///
-    /// - Parameter subject: The name of the authenticated client; nil if the host authenticates
-    ///   nobody, and for actions that no client has sent: those of ``sources``.
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - subject: The name of the authenticated client; nil if the host authenticates nobody, and
+    ///     for actions that no client has sent: those of ``sources``.
     ///
     /// Default: forwards to ``receive(_:)``.
     nonisolated(nonsending) func receive(_ action: Action, subject: String?) async throws

@@ -52,7 +52,9 @@ extension ModularCycler {
 
     /// Sends an action to the parent, which is another session in a server.
     ///
-    /// - Parameter subject: The client for which the part acts. Default: none.
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - subject: The client for which the part acts. Default: none.
     /// - Throws: ``CyclerParentMissing`` without any effect, or the parent's error.
     public nonisolated(nonsending) func forward(
         _ action: Parent.Action, subject: String? = nil

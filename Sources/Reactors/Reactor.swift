@@ -55,8 +55,11 @@ public protocol Reactor:
 
     /// Returns the effect of an action, given the present state and the client that has sent it.
     ///
-    /// - Parameter subject: The name of the authenticated client; nil if the host authenticates
-    ///   nobody, and for actions that no client has sent: those of ``sources``.
+    /// - Parameters:
+    ///   - state: The present state.
+    ///   - action: The action, as ``transform(action:subject:)`` has returned it.
+    ///   - subject: The name of the authenticated client; nil if the host authenticates nobody, and
+    ///     for actions that no client has sent: those of ``sources``.
     ///
     /// The session calls only this form. Default: forwards to ``mutate(state:action:)``.
     func mutate(state: State, action: Action, subject: String?) -> Effect<Mutation>
@@ -83,7 +86,9 @@ public protocol Reactor:
     /// Rewrites an action of a client before `mutate` receives it; `nil` rejects it, for instance
     /// because this client may not do it now.
     ///
-    /// - Parameter subject: As in ``mutate(state:action:subject:)``.
+    /// - Parameters:
+    ///   - action: The action as it was sent.
+    ///   - subject: As in ``mutate(state:action:subject:)``.
     ///
     /// The session calls only this form. Default: forwards to ``transform(action:)``.
     func transform(action: Action, subject: String?) throws -> Action?

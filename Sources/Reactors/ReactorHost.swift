@@ -98,7 +98,9 @@ public actor ReactorHost<R: Reactor> {
 
     /// Sends an action and returns when the synchronous part of its effect is applied.
     ///
-    /// - Parameter subject: The client that has sent it, for the reactor. Default: none.
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - subject: The client that has sent it, for the reactor. Default: none.
     @discardableResult
     public func send(_ action: R.Action, subject: String? = nil) -> SendResult {
         sendNumbered(action, subject: subject).result
