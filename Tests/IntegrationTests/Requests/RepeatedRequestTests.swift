@@ -73,15 +73,28 @@ struct RepeatedRequestTests {
         try await withServer(
             .fixtures, "--loops", "1", environment: ["FIXTURE_TOKENS": "1"]
         ) { server in
-            let token = "Authorization: Bearer once;-;-;-;-;-;2\r\n"
             let connection = try RawConnection(port: server.port)
-            var statuses: Set<Int> = []
-            // The server's clock ends it.
-            while !statuses.contains(401) {
-                await connection.send(post("none", token))
-                statuses.formUnion(await connection.answers(1).map(\.head.status))
+            func send(_ method: String, _ path: String, _ token: String, _ body: String) async
+                -> Int?
+            {
+                await connection.send(
+                    "\(method) \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\n"
+                        + "Content-Type: application/json\r\n"
+                        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                return await connection.answers(1).first?.head.status
             }
-            #expect(statuses == [404, 401])
+            #expect(
+                await send("PUT", "/v1/sessions/s", "root;-;-;-;-;-;60", #"{"reactor":"passing"}"#)
+                    == 201)
+            var statuses: Set<Int?> = []
+            // The server's clock ends it. A refusal would have a line, and so no kept target.
+            while !statuses.contains(401) {
+                statuses.insert(
+                    await send(
+                        "POST", "/v1/sessions/s/actions", "once;-;-;-;-;-;2",
+                        #"{"type":"add","number":1}"#))
+            }
+            #expect(statuses == [200, 401])
             // Also the client's other grants are its own.
             let other = post("none", "Authorization: Bearer eve;read;-;-;-;-;600\r\n")
             for _ in 1...5 {
