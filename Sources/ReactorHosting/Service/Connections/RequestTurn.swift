@@ -35,7 +35,7 @@ enum RequestTurn {
                     connection.requestBegan = nil
                     loop.counters.requests += 1
                     if request.body.count > WorkSchedule.largeBodyBytes {
-                        loop.schedule.count(request.body.count)
+                        loop.schedule.count(request.body.count * WorkSchedule.bodyWeight)
                     }
                     owner = RequestDispatcher.serve(&request, on: connection)
                 }
