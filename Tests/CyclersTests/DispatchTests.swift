@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A dispatch is logged from begin to end, and returns its closure's result",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 @MainActor
 struct DispatchTests {
     private let tally = Tally()

@@ -3,7 +3,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "case 133: a part forwards actions to its parent cycler", .timeLimit(.minutes(5)))
+    "case 133: a part forwards actions to its parent cycler", .timeLimit(.minutes(15)))
 struct ModularCyclerTests {
     private final class Row: ModularCycler {
         struct State: Sendable { var isMarked = false }

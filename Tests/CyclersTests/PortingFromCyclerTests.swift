@@ -122,7 +122,7 @@ private actor CornerShop: Shop {
     func deliver(_ number: Int) { delivered.append(number) }
 }
 
-@Suite("The guide to porting from Cycler", .timeLimit(.minutes(5)))
+@Suite("The guide to porting from Cycler", .timeLimit(.minutes(15)))
 struct PortingFromCyclerTests {
     private static let here = URL(fileURLWithPath: #filePath)
 

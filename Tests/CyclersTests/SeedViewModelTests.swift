@@ -79,7 +79,7 @@ private class ViewModel : Cycler {
 
 @Suite(
     "The seed's ViewModel ports by changing its import and replacing RxSwift",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 @MainActor
 struct SeedViewModelTests {
     private let clock = ManualClock()

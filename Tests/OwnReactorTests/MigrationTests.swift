@@ -52,7 +52,7 @@ private enum Later {
     }
 }
 
-@Suite("README — sessions outlive deployments", .timeLimit(.minutes(5)))
+@Suite("README — sessions outlive deployments", .timeLimit(.minutes(15)))
 struct MigrationTests {
     @Test func `the document's code is in this file, word for word`() throws {
         func lines(_ text: some StringProtocol) -> [String] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Grants — the cases of actions", .timeLimit(.minutes(1)))
+@Suite("Grants — the cases of actions", .timeLimit(.minutes(15)))
 struct ActionGrantTests {
     /// Its actions have Swift's default form, which ignores members that are no cases.
     private struct Plain: Reactor {

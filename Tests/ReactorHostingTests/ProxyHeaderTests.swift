@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The PROXY protocol — its header", .timeLimit(.minutes(5)))
+@Suite("The PROXY protocol — its header", .timeLimit(.minutes(15)))
 struct ProxyHeaderTests {
     private static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The rate of a client's requests", .timeLimit(.minutes(5)))
+@Suite("The rate of a client's requests", .timeLimit(.minutes(15)))
 struct RequestRatesTests {
     private func network(_ number: Int) -> AddressNetwork {
         let address = PeerAddress(
@@ -64,7 +64,7 @@ struct RequestRatesTests {
     }
 }
 
-@Suite("The client behind proxies", .timeLimit(.minutes(5)))
+@Suite("The client behind proxies", .timeLimit(.minutes(15)))
 struct ClientAddressTests {
     private func find(
         _ field: ClientAddressField, _ lines: [String], peer: String = "10.0.0.1",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The file of --config", .timeLimit(.minutes(5)))
+@Suite("The file of --config", .timeLimit(.minutes(15)))
 struct SettingsFileTests {
     private func file(_ text: String) -> SettingsFile {
         SettingsFile(path: "f", bytes: Array(text.utf8))
@@ -106,7 +106,7 @@ struct SettingsFileTests {
     }
 }
 
-@Suite("Secrets in settings", .timeLimit(.minutes(5)))
+@Suite("Secrets in settings", .timeLimit(.minutes(15)))
 struct SecretSettingTests {
     @Test(arguments: [
         ("postgres://u:pw@h/db", "postgres://u:***@h/db"),

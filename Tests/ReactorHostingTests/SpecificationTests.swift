@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("openapi.yaml — matches the router", .timeLimit(.minutes(5)))
+@Suite("openapi.yaml — matches the router", .timeLimit(.minutes(15)))
 struct SpecificationTests {
     @Test func `paths, methods and operationIds equal those of the table`() throws {
         let text = String(decoding: Specification.openapi, as: UTF8.self)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Tickets for streams", .timeLimit(.minutes(1)))
+@Suite("Tickets for streams", .timeLimit(.minutes(15)))
 struct TicketTableTests {
     private func access(_ subject: String = "ada", expires: Int64 = 1_000) -> Access {
         Access(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Connections that wait for a turn on a loop", .timeLimit(.minutes(5)))
+@Suite("Connections that wait for a turn on a loop", .timeLimit(.minutes(15)))
 struct TurnQueueTests {
     @Test func `connections that have used no bytes have their own queue, each in order`() {
         var queue = TurnQueue<Int>()

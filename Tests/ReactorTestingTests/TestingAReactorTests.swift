@@ -59,9 +59,9 @@ private struct ForXCTest {
     }
 }
 
-@Suite("The guide to testing a reactor", .timeLimit(.minutes(5)))
+@Suite("The guide to testing a reactor", .timeLimit(.minutes(15)))
 struct TestingAReactorTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `increasing loads, increases, and says so`() async {
         let driver = TestDriver(Counter())
         await driver.send(.increase) { $0.isLoading = true }
@@ -145,7 +145,7 @@ private struct Lamp: Reactor {
     }
 }
 
-@Suite("Testing a reactor — production's history", .timeLimit(.minutes(5)))
+@Suite("Testing a reactor — production's history", .timeLimit(.minutes(15)))
 struct ProductionTests {
     private let fixture = NSTemporaryDirectory() + "replay-" + UUID().uuidString
 

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(5)))
+@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(15)))
 struct ActionTests {
     @Test(arguments: [
         "", "{", #"{"type":"set"}"#, #"{"type":"set","a":"x"}"#, #"{"type":"unknown"}"#, "3",

@@ -5,7 +5,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Case 153 — waiting actions of a Cycler are bounded", .timeLimit(.minutes(5)))
+@Suite("Case 153 — waiting actions of a Cycler are bounded", .timeLimit(.minutes(15)))
 struct RunningActionsTests {
     private let gate = Gate()
 
@@ -65,7 +65,7 @@ struct RunningActionsTests {
     }
 }
 
-@Suite("The subscribers of a session are bounded", .timeLimit(.minutes(5)))
+@Suite("The subscribers of a session are bounded", .timeLimit(.minutes(15)))
 struct SubscriberLimitTests {
     @Test func `one beyond the limit is refused until another leaves, whatever it selects`() throws
     {
@@ -107,7 +107,7 @@ struct SubscriberLimitTests {
 }
 
 @Suite(
-    "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(5)))
+    "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(15)))
 struct SelectionLimitTests {
     /// An endless supply of distinct selections.
     private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
@@ -160,7 +160,7 @@ struct SelectionLimitTests {
 }
 
 @Suite(
-    "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(5)))
+    "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(15)))
 struct SessionLimitTests {
     /// Creates `count` sessions that are all asleep.
     private func asleep(

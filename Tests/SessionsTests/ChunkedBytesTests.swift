@@ -3,7 +3,7 @@ import TestRandomness
 import Storage
 import Testing
 
-@Suite("ChunkedBytes — bytes at offsets that never change", .timeLimit(.minutes(5)))
+@Suite("ChunkedBytes — bytes at offsets that never change", .timeLimit(.minutes(15)))
 struct ChunkedBytesTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `it behaves like an array that is cut and extended at its ends`(seed: UInt64) {

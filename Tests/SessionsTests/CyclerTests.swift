@@ -5,7 +5,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §2 — a Cycler is hosted like a reactor", .timeLimit(.minutes(5)))
+@Suite("Contract §2 — a Cycler is hosted like a reactor", .timeLimit(.minutes(15)))
 struct CyclerTests {
     private let gate = Gate()
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Contract §4 — a failed commit is an error reply and changes nothing",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct FailedCommitTests {
     @Test(arguments: [
         (JournalFailure.full, "failed full"), (.unavailable, "failed unavailable"),

@@ -4,7 +4,7 @@ import TestRandomness
 
 @testable import Sessions
 
-@Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(5)))
+@Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(15)))
 struct HistoryTests {
     /// The expected history: its entries, each with its data.
     private struct Model {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Contract §3.1 — Idempotency-Key: the same request twice is one request",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct IdempotencyTests {
     @Test(arguments: [false, true])
     func `case 136: the second request gets the first one's reply and changes nothing`(
@@ -156,7 +156,7 @@ struct IdempotencyTests {
 
 @Suite(
     "Contract §4 — an unused session leaves memory and wakes unchanged",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct SleepTests {
     private func sleeping(_ rig: Rig) {
         for _ in 0..<6 {

@@ -3,7 +3,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §3 — pages of the action log, during commits that trim it", .timeLimit(.minutes(5)))
+    "Contract §3 — pages of the action log, during commits that trim it", .timeLimit(.minutes(15)))
 struct LogPageTests {
     private func page(_ rig: Rig, of session: Session, after: UInt64) -> UInt64 {
         let token = rig.nextToken()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "A stopping loop leaves no task waiting and runs nothing outside its queue",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct LoopEndTests {
     private let ends = Ends()
 
@@ -25,7 +25,7 @@ struct LoopEndTests {
         rig.inbox.close()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `an effect that sends after its loop has stopped gets a reply`() async throws {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
@@ -45,7 +45,7 @@ struct LoopEndTests {
         ended.open()
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(15)), arguments: [false, true])
     func `a Cycler's action that waits when its loop stops ends`(
         isUncommitted: Bool
     ) async throws {
@@ -75,7 +75,7 @@ struct LoopEndTests {
         #expect(ends.all == ["ended"])
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(15)))
     func `an effect whose step was rolled back before its loop stopped gets one reply`()
         async throws
     {
@@ -138,7 +138,7 @@ struct LoopEndTests {
         #expect(rig.seat.checks > before)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `a commit made on resuming after a commit is written in the same round`() async throws {
         let rig = Rig()
         let session = try rig.create(
@@ -153,7 +153,7 @@ struct LoopEndTests {
     }
 }
 
-@Suite("A session's sources have ended or pause", .timeLimit(.minutes(5)))
+@Suite("A session's sources have ended or pause", .timeLimit(.minutes(15)))
 struct SourceLifeTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {
@@ -162,7 +162,7 @@ struct SourceLifeTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `a session whose sources have ended leaves memory`() async throws {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: AsyncStream { $0.finish() })
@@ -180,7 +180,7 @@ struct SourceLifeTests {
         #expect(again.position == session.position)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `sources restart after a failed commit as soon as the journal can be read`() async throws {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let (second, later) = AsyncStream<Worker.Mutation>.makeStream()

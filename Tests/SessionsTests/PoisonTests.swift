@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Case 151 — an action that ends the process is begun three times at most",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct PoisonTests {
     /// Its effect never ends by itself, so it runs whenever the process ends.
     private struct Endless: Reactor {

@@ -5,7 +5,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §5 — a reactor that can't work is refused at registration", .timeLimit(.minutes(5)))
+    "Contract §5 — a reactor that can't work is refused at registration", .timeLimit(.minutes(15)))
 struct RegistrationCheckTests {
     private func faults<R: Reactor>(
         _ activities: [String] = [], _ make: @escaping @Sendable () -> R

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §4 — acknowledged actions survive any end of the process, once and in order",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct RestartSimulationTests {
     @Test(arguments: 0..<400 as Range<UInt64>)
     func `a random life with crashes, sleep and a failing disk keeps every promise`(

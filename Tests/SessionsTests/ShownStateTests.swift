@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(5)))
+@Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(15)))
 struct ShownStateTests {
     @Test func `a large state is encoded once while it is current`() throws {
         let rig = Rig(slow: true)

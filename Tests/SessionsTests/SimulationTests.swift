@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §3, §4 — acknowledged actions are there once and in order",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct SimulationTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `a random life keeps every promise`(seed: UInt64) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Contract §2 — hooks rewrite, drop and decorate, and can't end a session",
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(15))
 )
 struct TransformTests {
     @Test func `case 98: transform(state) changes only what is shown`() throws {

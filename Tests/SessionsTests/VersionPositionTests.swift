@@ -2,7 +2,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 158 — a version has the position at which it was reached", .timeLimit(.minutes(5)))
+@Suite("Case 158 — a version has the position at which it was reached", .timeLimit(.minutes(15)))
 struct VersionPositionTests {
     /// Where the version is found.
     enum Place: CaseIterable {

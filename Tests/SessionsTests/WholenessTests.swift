@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Contract §4 — a state without acknowledged actions is never shown",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct WholenessTests {
     /// A session with six versions and an activity that lacks the record with this number.
     private func losing(

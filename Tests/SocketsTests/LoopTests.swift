@@ -8,7 +8,7 @@ import Testing
 extension Loops {
     @Suite(
         "Jobs run in order, in batches, and each batch ends with one roundEnded",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     struct InboxTests {
         @Test(arguments: PollerKind.allCases)
         func `two loops exchange a hundred thousand jobs in order`(
@@ -170,7 +170,7 @@ extension Loops {
         }
     }
 
-    @Suite("Deadlines and timers fire once, and never early", .timeLimit(.minutes(5)))
+    @Suite("Deadlines and timers fire once, and never early", .timeLimit(.minutes(15)))
     struct DeadlineTests {
         @Test(arguments: PollerKind.allCases)
         func `a deadline fires after its instant, and only the last one set`(
@@ -257,7 +257,7 @@ extension Loops {
         }
     }
 
-    @Suite("stop() releases everything", .timeLimit(.minutes(5)))
+    @Suite("stop() releases everything", .timeLimit(.minutes(15)))
     struct StopTests {
         @Test(arguments: PollerKind.allCases)
         func `no descriptor is left open, whatever state the connections are in`(

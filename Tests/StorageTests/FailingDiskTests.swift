@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A failing disk is an error, never a false success, and needs no restart",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct FailingDiskTests {
     private let rig: JournalRig
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A batch is committed whole or not at all, and in order", .timeLimit(.minutes(5)))
+@Suite("A batch is committed whole or not at all, and in order", .timeLimit(.minutes(15)))
 struct FileJournalTests {
     @Test func `committed records are read back unchanged, after a restart too`() async throws {
         let rig = try JournalRig()
@@ -199,7 +199,7 @@ struct FileJournalTests {
 
 @Suite(
     "Running actions and stored replies are part of their session's commits",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct RunningActionTests {
     @Test func `a running action is stored from its starting commit to its settling one`()
         async throws

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 149 — a session's head is known without its records", .timeLimit(.minutes(5)))
+@Suite("Case 149 — a session's head is known without its records", .timeLimit(.minutes(15)))
 struct HeadTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Records survive encoding as text, or are refused", .timeLimit(.minutes(5)))
+@Suite("Records survive encoding as text, or are refused", .timeLimit(.minutes(15)))
 struct RecordTextTests {
     private let key = SessionKey.of("s")
 

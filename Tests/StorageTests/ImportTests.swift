@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(5)))
+@Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(15)))
 struct ImportTests {
     /// Imports the text into an empty directory, and checks that a refusal leaves it empty.
     private func refusal(
@@ -154,7 +154,7 @@ struct ImportTests {
     }
 }
 
-@Suite("A changed file is reported and ends no process", .timeLimit(.minutes(5)))
+@Suite("A changed file is reported and ends no process", .timeLimit(.minutes(15)))
 struct ChangedFileTests {
     @Test(arguments: [
         "UPDATE records SET number = -1 WHERE session = 1",
@@ -210,7 +210,7 @@ struct ChangedFileTests {
     }
 }
 
-@Suite("A copy is of one moment, and its name is unique", .timeLimit(.minutes(5)))
+@Suite("A copy is of one moment, and its name is unique", .timeLimit(.minutes(15)))
 struct BackupTests {
     @Test func `commits between its steps neither delay it nor appear in it`() async throws {
         let rig = try JournalRig()

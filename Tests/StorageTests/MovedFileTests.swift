@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Files that no path leads to are not mistaken for the journal", .timeLimit(.minutes(5)))
+@Suite("Files that no path leads to are not mistaken for the journal", .timeLimit(.minutes(15)))
 struct MovedFileTests {
     private let rig: JournalRig
 

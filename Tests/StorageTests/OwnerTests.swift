@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(5)))
+@Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(15)))
 struct OwnerTests {
     private func created(_ session: String, by owner: String) -> HistoryEntry {
         var created = HistoryEntry.created(session)

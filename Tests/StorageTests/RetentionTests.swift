@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Retention: kept records suffice for a rebuild; the rest is removed in small steps",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct RetentionTests {
     private static func keeping(_ records: Int) -> JournalRetention {
         var retention = JournalRetention(records: records, age: 1_000_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("The tail and the main table read as one history", .timeLimit(.minutes(5)))
+@Suite("The tail and the main table read as one history", .timeLimit(.minutes(15)))
 struct TailTests {
     /// Moves come often, in small steps, and never finish in one of them.
     private static var busy: JournalRetention {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A journal as text and back is the same journal", .timeLimit(.minutes(5)))
+@Suite("A journal as text and back is the same journal", .timeLimit(.minutes(15)))
 struct ExportTests {
     @Test func `export, import and export again give the same bytes`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -105,7 +105,7 @@ struct ExportTests {
     }
 }
 
-@Suite("A journal's check finds faults", .timeLimit(.minutes(5)))
+@Suite("A journal's check finds faults", .timeLimit(.minutes(15)))
 struct CheckTests {
     @Test func `an intact journal has no problems`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -189,7 +189,7 @@ struct CheckTests {
     }
 }
 
-@Suite("A journal is counted, copied and compacted", .timeLimit(.minutes(5)))
+@Suite("A journal is counted, copied and compacted", .timeLimit(.minutes(15)))
 struct CopyTests {
     @Test func `a copy made during commits is a journal of one moment`() async throws {
         let rig = try await JournalRig.withEverything()

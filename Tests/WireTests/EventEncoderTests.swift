@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("HTML §9.2 — events as bytes", .timeLimit(.minutes(5)))
+@Suite("HTML §9.2 — events as bytes", .timeLimit(.minutes(15)))
 struct EventEncoderTests {
     private func text(_ build: (inout [UInt8]) -> Void) -> String {
         var out: [UInt8] = []

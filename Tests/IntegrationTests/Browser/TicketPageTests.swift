@@ -3,7 +3,7 @@ import Testing
 @Suite(
     "A browser's EventSource with a ticket",
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
 struct TicketPageTests {
     /// Makes a ticket and opens a stream with it, as Tokens.md shows. The server's address is behind
     /// the `#` of the page's own.

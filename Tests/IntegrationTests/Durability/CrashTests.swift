@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite(
-    "Case 151 — the next start names the action that ended the process", .timeLimit(.minutes(5)))
+    "Case 151 — the next start names the action that ended the process", .timeLimit(.minutes(15)))
 struct CrashTests {
     @Test(arguments: ["trapInMutate", "trapInReduce", "recurse"])
     func `case 151: a trap during an action names session, reactor and number`(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "journal rehearse reads what a server uses, and exits 1 if a session would not wake",
-    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(5)))
+    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(15)))
 struct RehearsalCommandTests {
     private func rehearse(_ file: String, prelude: String? = nil) async throws -> ProcessLog.Present
     {

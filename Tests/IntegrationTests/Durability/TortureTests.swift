@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("A server that is killed under load repeatedly", .timeLimit(.minutes(5)))
+@Suite("A server that is killed under load repeatedly", .timeLimit(.minutes(15)))
 struct TortureTests {
     @Test func `five rounds lose, duplicate and reorder nothing`() async throws {
         try await withJournal { journal in

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("A reader of the log delays no request", .timeLimit(.minutes(5)))
+@Suite("A reader of the log delays no request", .timeLimit(.minutes(15)))
 struct LogReaderTests {
     @Test func `a log reader that goes away does not end the server`() async throws {
         try await withLog { (log: Int32, server: PipedServer) async throws in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The options of reactor-server", .timeLimit(.minutes(5)))
+@Suite("The options of reactor-server", .timeLimit(.minutes(15)))
 struct OptionTests {
     static let names = [
         "host", "port", "unix", "loops", "poller", "journal", "head-limit", "body-limit",

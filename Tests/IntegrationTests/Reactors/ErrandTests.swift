@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 53 to 94 — order, effects and hooks", .timeLimit(.minutes(5)))
+@Suite("Cases 53 to 94 — order, effects and hooks", .timeLimit(.minutes(15)))
 struct ErrandTests {
     private func begun() async throws -> SessionHandle {
         try await sharedFixtures().session("errands")

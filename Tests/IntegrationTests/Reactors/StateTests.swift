@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 44 to 57 — action, mutation, state", .timeLimit(.minutes(5)))
+@Suite("Cases 44 to 57 — action, mutation, state", .timeLimit(.minutes(15)))
 struct StateTests {
     private let stages = [
         "action", "transformedAction", "mutation", "transformedMutation", "reduce",
@@ -187,7 +187,7 @@ struct StateTests {
     }
 }
 
-@Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(5)))
+@Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(15)))
 struct ActivityTests {
     @Test func `cases 125, 126: an activity is sent once and leaves no trace`() async throws {
         let session = try await sharedFixtures().session("cycle")

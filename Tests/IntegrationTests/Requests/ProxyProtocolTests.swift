@@ -2,7 +2,7 @@ import ReactorHosting
 import Storage
 import Testing
 
-@Suite("The PROXY protocol — a trusted proxy names its client", .timeLimit(.minutes(5)))
+@Suite("The PROXY protocol — a trusted proxy names its client", .timeLimit(.minutes(15)))
 struct ProxyProtocolTests {
     private static let get = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
 

@@ -29,12 +29,13 @@ final class CurlLoop: Sendable {
         Thread.detachNewThread { [weak self] in
             let runner = CurlRunner(bell: bell.reading)
             while runner.turn({ self?.drain() ?? [.stop] }) {}
-            bell.close()
+            close(bell.reading)
         }
     }
 
     deinit {
         ring()
+        close(bell.writing)
     }
 
     /// Starts a transfer; its data goes to the plan's closures, on the loop's thread.

@@ -45,11 +45,9 @@ final class RawConnection: Sendable {
                 unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw SystemCallFailure(call: "connect", code: code)
-        }
+        // The initializer is complete, so `deinit` closes the descriptor; to close it here as well
+        // could close another thread's.
+        guard result == 0 else { throw SystemCallFailure(call: "connect", code: errno) }
     }
 
     deinit {

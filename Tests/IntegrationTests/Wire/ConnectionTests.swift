@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(5)))
+@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(15)))
 struct ConnectionTests {
     private func connect() async throws -> RawConnection {
         try RawConnection(port: try await Servers.shared.process(.server).port)

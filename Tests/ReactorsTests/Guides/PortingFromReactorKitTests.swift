@@ -212,7 +212,7 @@ private struct Publisher: Likes {
     func like(_ id: Int) async { topics.publish(Reaction(itemID: id), to: .reactions) }
 }
 
-@Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(5)))
+@Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(15)))
 struct PortingFromReactorKitTests {
     @Test func `the document's code is in this file, word for word`() throws {
         let guide = try Guide(

@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Whole lives — random events in random order", .timeLimit(.minutes(5)))
+@Suite("Whole lives — random events in random order", .timeLimit(.minutes(15)))
 struct WholeLifeTests {
     /// How many seeds each test tries; `REACTOR_SIMULATION_SEEDS` for a long run,
     /// `REACTOR_SIMULATION_FIRST` to start at another seed.
