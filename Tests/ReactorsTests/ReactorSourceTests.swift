@@ -4,7 +4,8 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A source is started once, merged into the session, and cannot kill it", .timeLimit(.minutes(15))
+    "A source is started once, merged into the session, and cannot kill it",
+    .timeLimit(.minutes(15))
 )
 struct ReactorSourceTests {
     /// `Feed`: one stream of mutations, one of actions.
