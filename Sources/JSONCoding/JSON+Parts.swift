@@ -31,6 +31,33 @@ extension JSON {
         return place < bytes.count && bytes[place] == UInt8(ascii: "[")
     }
 
+    /// Whether an array has more elements than `limit`, found without decoding them and without
+    /// reading on behind the first that is too many.
+    ///
+    /// - Parameter bytes: Any bytes; of those that are not a JSON array the result is arbitrary.
+    package static func isArray(_ bytes: [UInt8], longerThan limit: Int) -> Bool {
+        // Each element takes two bytes with its comma.
+        guard bytes.count / 2 > limit, isArray(bytes) else { return false }
+        let text = bytes.span
+        var (place, depth, elements) = (0, 0, 1)
+        while place < text.count {
+            switch text[place] {
+            case UInt8(ascii: "\""):
+                guard let end = JSONSkipper.end(ofStringAt: place, in: bytes) else { return false }
+                place = end
+                continue
+            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            case UInt8(ascii: ",") where depth == 1:
+                elements += 1
+                if elements > limit { return true }
+            default: break
+            }
+            place += 1
+        }
+        return false
+    }
+
     /// The single value of `bytes` without the white space around it, unless it is an array or
     /// contains a line break.
     ///

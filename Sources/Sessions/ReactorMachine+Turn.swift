@@ -46,9 +46,9 @@ extension ReactorMachine {
             try asOneRequest(in: session) { receive(action, at: 0, &receipt) }
             return receipt
         }
+        guard !isBatch(body, longerThan: batchLimit) else { throw .tooMany(limit: batchLimit) }
         let actions = try read([R.Action].self, from: body)
         guard !actions.isEmpty else { throw .empty }
-        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
         guard mayApply else { return nil }
         var receipt = Receipt(isBatch: true)
         try asOneRequest(in: session) {
@@ -102,6 +102,11 @@ extension ReactorMachine {
 
     @usableFromInline
     func isBatch(_ body: [UInt8]) -> Bool { JSON.isArray(body) }
+
+    @usableFromInline
+    func isBatch(_ body: [UInt8], longerThan limit: Int) -> Bool {
+        JSON.isArray(body, longerThan: limit)
+    }
 
     @usableFromInline
     func read<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {

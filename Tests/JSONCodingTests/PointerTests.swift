@@ -93,6 +93,23 @@ struct PointerTests {
         #expect(found == line)
     }
 
+    @Test(arguments: [
+        ("[1,2,3]", 3), ("[]", 0), (" [ ] ", 0), ("[[1,2],[3,4,5]]", 2),
+        (#"[{"a":1,"b":[2,3]},4]"#, 2), (#"["a,b\",c","\\",","]"#, 3), ("[[[[,]]]]", 1),
+        ("1,2,3,4", 0), (#"{"a":1,"b":2}"#, 0), (#"["open,,,,"#, 1), ("", 0), ("[1,2],3,4,5", 2),
+    ])
+    func `the elements of an array are counted without decoding it`(_ text: String, count: Int) {
+        let bytes = Array(text.utf8)
+        for limit in 1...6 {
+            #expect(JSON.isArray(bytes, longerThan: limit) == (count > limit))
+        }
+    }
+
+    @Test func `a count ends behind the first element that is too many`() {
+        // The rest is not JSON.
+        #expect(JSON.isArray(Array("[1,2,3,]]]\"".utf8), longerThan: 2))
+    }
+
     @Test func `isArray looks at the first byte only`() {
         #expect(JSON.isArray(Array(" \n[".utf8)))
         #expect(!JSON.isArray(Array("{\"a\":[]}".utf8)))

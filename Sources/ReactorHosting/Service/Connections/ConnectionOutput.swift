@@ -35,13 +35,10 @@ struct ConnectionOutput {
     }
 
     /// Ends the turn, after its responses were flushed.
-    ///
-    /// - Returns: Whether the turn has used up its budget.
-    mutating func endTurn(recycling pool: BufferPool) -> Bool {
-        defer { turnBytes = 0 }
+    mutating func endTurn(recycling pool: BufferPool) {
+        turnBytes = 0
         isInTurn = false
         pool.recycle(output: &encoded)
-        return turnBytes >= Self.budgetBytes
     }
 
     /// Charges the body of a response to the budget of the turn.

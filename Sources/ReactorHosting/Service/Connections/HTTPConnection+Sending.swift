@@ -19,12 +19,9 @@ extension HTTPConnection {
     }
 
     /// Sends the responses of the turn, and closes after the last response of the connection.
-    ///
-    /// - Returns: whether the turn has used up its output budget.
-    @discardableResult
-    func endTurn() -> Bool {
+    func endTurn() {
         flush()
-        return output.endTurn(recycling: loop.pool)
+        output.endTurn(recycling: loop.pool)
     }
 
     /// Sends the responses of the turn so far, and closes if the last one of the connection is

@@ -34,6 +34,7 @@ enum RequestTurn {
                     requests += 1
                     connection.requestBegan = nil
                     loop.counters.requests += 1
+                    if requests > 1 { loop.schedule.countPipelined() }
                     if request.body.count > WorkSchedule.largeBodyBytes {
                         loop.schedule.count(request.body.count * WorkSchedule.bodyWeight)
                     }
@@ -44,7 +45,7 @@ enum RequestTurn {
                 offset = bytes.byteCount
             }
         }
-        let isUsedUp = connection.endTurn()
+        connection.endTurn()
         if let owner, connection.id == turn {
             ConnectionMigration.begin(
                 connection, with: &request, to: owner,
@@ -54,7 +55,7 @@ enum RequestTurn {
         loop.pool.recycle(&request)
         guard offset < bytes.byteCount, connection.id == turn else { return bytes.byteCount }
         if connection.isReading, connection.output.hasRoom {
-            loop.schedule.postpone(turn, isUsedUp ? .heavy : .light)
+            loop.schedule.postpone(turn, .heavy)
         }
         return offset
     }

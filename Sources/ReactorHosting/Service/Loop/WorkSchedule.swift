@@ -4,13 +4,17 @@ internal import Sockets
 ///
 /// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304),
 /// and of large request bodies. The bytes of one connection are bounded by
-/// ``ConnectionOutput/hasRoom``.
+/// ``ConnectionOutput/hasRoom``. A pipelined request counts as many bytes as take its time: a client
+/// that sends many at once must not delay those that send one.
 final class WorkSchedule {
     /// The maximum number of requests that are served in one turn of a connection.
-    static let turnRequests = 64
+    static let turnRequests = 16
     /// Bytes of responses and of large bodies that a round makes; further requests wait for the next one. Some
     /// milliseconds of work.
     private static let roundBytes = 1 << 20
+    /// The work of a request that was sent before the response to the one before: a round has 64 of
+    /// them, which take a third of a millisecond.
+    private static let pipelinedBytes = 16 << 10
     /// A body with more bytes is decoded at the end of a round: a megabyte of small values takes 10
     /// ms. It is the size of a read buffer: a body that arrives in one read is not large.
     static let largeBodyBytes = 65_536
@@ -36,6 +40,9 @@ final class WorkSchedule {
 
     func count(_ bytes: Int) { madeBytes += bytes }
 
+    /// Counts a request that was sent before the response to the one before.
+    func countPipelined() { madeBytes += Self.pipelinedBytes }
+
     /// Serves the connection again in this round.
     func resume(_ connection: ConnectionID) { resumable.append(connection) }
 
@@ -55,21 +62,30 @@ final class WorkSchedule {
                 resumable.insert(contentsOf: turn[index...], at: 0)
                 return
             }
+            countPipelined()
             serve(connection)
         }
     }
 
-    /// Serves some postponed connections: 16, or as many as the round's budget allows, and at least
-    /// one of each weight.
+    /// Serves some postponed connections: 16, and at least one of each weight. The heavy ones have
+    /// what is left of the round's budget; the light ones have one of their own, because it may be
+    /// the heavy ones that have used up the round's.
     func servePostponed(_ serve: (ConnectionID) -> Void) {
         guard !postponed.isEmpty else { return }
+        let begin = madeBytes
         var served = 0
         for weight in [TurnQueue<ConnectionID>.Weight.light, .heavy] {
             // Connections that are postponed meanwhile wait for the next round.
             for turn in 0..<min(postponed.count(weight), Self.postponedInARound) {
-                guard turn == 0 || (served < Self.postponedInARound && !isRoundUsedUp),
+                let isUsedUp =
+                    switch weight {
+                    case .light: madeBytes - begin >= Self.roundBytes
+                    case .heavy: isRoundUsedUp
+                    }
+                guard turn == 0 || (served < Self.postponedInARound && !isUsedUp),
                     let connection = postponed.popFirst(weight)
                 else { break }
+                if weight == .heavy { countPipelined() }
                 serve(connection)
                 served += 1
             }
