@@ -62,14 +62,14 @@ final class Rig {
     convenience init(
         slow: Bool = false, answers: Bool = false, after last: Rig? = nil,
         registrations: [Registration], retention: Retention, remembered: Int,
-        _ bounds: WholeLife.Bounds
+        owners: SessionOwners, _ bounds: WholeLife.Bounds
     ) {
         self.init(
             slow: slow, answers: answers, after: last, registrations: registrations,
             retention: retention, unanswered: bounds.unanswered, remembered: remembered,
             snapshotEvery: bounds.snapshotEvery, sessions: bounds.sessions,
             runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
-            stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes)
+            stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners)
     }
 
     /// Loads a session from the journal.

@@ -132,9 +132,12 @@ extension WholeLife {
         from saved: SavedSession? = nil
     ) {
         guard rig.table.hasRoomForSession else { return said[token] = .refused }
+        let owner = Self.owner(of: name.text)
+        if let owner, !owners.admit(owner) { return said[token] = .refused }
         do {
-            try rig.table.create(name, registration, for: token, from: saved)
+            try rig.table.create(name, registration, for: token, owner: owner, from: saved)
         } catch {
+            if let owner { owners.remove(owner) }
             blame("it can't begin: \(error)")
         }
     }

@@ -12,6 +12,7 @@ extension WholeLife {
         // Of the batches submitted before the failure was known, some may continue the journal's
         // records.
         let failing = scope.hasArchive && !isWritten && chance(1, in: 2) ? 1 : count
+        if isWritten { mayOwnMore = true }
         for index in 0..<failing {
             rig.journal.endNext(
                 isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
@@ -143,8 +144,11 @@ extension WholeLife {
             rig.journal.heal()
             spoiled = []
         }
+        owners = Self.owners(in: rig.journal, limit: bounds.owned)
+        mayOwnMore = false
         rig = Rig(
-            after: rig, registrations: registrations, retention: retention, remembered: 2, bounds)
+            after: rig, registrations: registrations, retention: retention, remembered: 2,
+            owners: owners, bounds)
         for index in readers.indices { connect(index) }
     }
 

@@ -29,6 +29,8 @@ final class WholeLife {
         let uncommittedBytes: Int
         let stateBytes: Int
         let runningActions: Int
+        /// Sessions of one client.
+        let owned: Int
 
         /// Whether a session may find no room in memory.
         var areFewSessions: Bool { sessions < 100 }
@@ -42,6 +44,7 @@ final class WholeLife {
             uncommittedBytes = draw(64 << 20, 64 << 20, 100)
             stateBytes = draw(16_777_216, 16_777_216, 120)
             runningActions = draw(1_000, 2)
+            owned = draw(1_000, 1_000, 2)
         }
     }
 
@@ -69,6 +72,9 @@ final class WholeLife {
     let retention: Retention
     var bounds: Bounds
     let desk = Desk()
+    var owners: SessionOwners
+    /// Whether the outcome of a commit of this process is unknown.
+    var mayOwnMore = false
     let registrations: [Registration]
 
     /// Every id under which a session was or may have been created.
@@ -115,9 +121,10 @@ final class WholeLife {
             try Registration(
                 name: "branch", activities: [], examples: [], makePart: { Branch() }),
         ]
+        owners = SessionOwners(limit: bounds.owned, counts: [:])
         rig = Rig(
             slow: true, answers: scope.hasArchive, registrations: registrations,
-            retention: retention, remembered: 2, bounds)
+            retention: retention, remembered: 2, owners: owners, bounds)
         rig.journal.setLate(true)
         if scope.hasTasks {
             ids += ["p", "p--a"]
@@ -133,9 +140,11 @@ final class WholeLife {
             try await step()
             lookAtAnswers()
             checkCounts()
+            checkOwners()
         }
         try await finish()
         checkCounts()
+        checkOwners(isOver: true)
     }
 
     private func step() async throws {
