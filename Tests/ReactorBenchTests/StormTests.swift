@@ -98,13 +98,34 @@ struct StormTests {
         let offered = StormSettings.offered(by: "  --batch-limit <number>  text\n  --admin <admin>")
         #expect(offered == ["batch-limit", "admin"])
         let first = StormSettings(isFile: true, offered: offered, limits: [:], &random)
-        #expect(first.words(journal: "j").contains("file:j"))
-        #expect(!first.words(journal: "j").contains("--keep-records"))
+        #expect(first.words(journal: "j", secret: "s").contains("file:j"))
+        #expect(!first.words(journal: "j", secret: "s").contains("--keep-records"))
         for _ in 0..<20 {
             let next = StormSettings(
                 isFile: true, offered: offered, limits: first.limits, &random)
             #expect(next.batch == first.batch)
         }
+    }
+
+    @Test func `a storm with tokens sends them, and the secret is the server's`() {
+        var random = SeededNumbers(seed: 3)
+        let settings = StormSettings(
+            isFile: false, offered: ["auth"], limits: ["auth": "jwt"], &random)
+        #expect(settings.hasTokens)
+        #expect(settings.words(journal: "j", secret: "s").suffix(2) == ["--auth", "jwt"])
+        #expect(settings.words(journal: "j", secret: "s").contains("s"))
+        var requests = requests()
+        requests.tokens = StormTokens.noise
+        var sent: Set<String> = []
+        for _ in 0..<2_000 {
+            let request = requests.next(for: "alerts-0", &random)
+            let text = String(decoding: request.bytes, as: UTF8.self)
+            for token in StormTokens.noise where text.contains("Authorization: Bearer \(token)\r\n")
+            {
+                sent.insert(token)
+            }
+        }
+        #expect(sent == Set(StormTokens.noise))
     }
 
     // MARK: Faults

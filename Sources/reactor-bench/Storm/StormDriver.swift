@@ -22,6 +22,9 @@
         private var fileHunts: [StormHunt]
         private var isFile = true
         private var requests: StormRequests
+        /// The text behind `Host: ` in a request of the crew and the hunters: the host and, if the server
+        /// needs one, the field with their token.
+        private var host = ""
         private var random: SeededNumbers
         private(set) var crew: StormCrew
         private(set) var faults: [StormFault] = []
@@ -71,6 +74,8 @@
             quietUntil = Clock.now() + Self.quietNanoseconds
             asked = [Bool](repeating: false, count: asked.count)
             requests.host = host
+            requests.tokens = settings.hasTokens ? StormTokens.noise : []
+            self.host = StormRequests.host(host, settings.hasTokens ? StormTokens.all : nil)
             requests.keptRecords = settings.keptRecords
             requests.readOnly = [crew.session, crew.counter]
             if !settings.isFile { requests.forget() }
@@ -148,7 +153,7 @@
                 !hunts[hunt].isPresent(part)
             else { return }
             let first = place - part.rawValue
-            for (part, bytes) in hunts[hunt].connected(part, host: pool.host, &random) {
+            for (part, bytes) in hunts[hunt].connected(part, host: host, &random) {
                 try pool.send(first + part.rawValue, bytes)
             }
         }
@@ -156,7 +161,7 @@
         private mutating func ask(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
             guard !isFinishing, !isStopping else { return }
             let member = place - crewPlaces.lowerBound
-            guard let bytes = crew.request(member, host: pool.host, &random) else { return }
+            guard let bytes = crew.request(member, host: host, &random) else { return }
             asked[member] = true
             try pool.send(place, bytes)
             // Some connections close before the response; a request with a key is sent again.

@@ -7,6 +7,8 @@
         let directory: String
 
         var journal: String { "\(directory)/storm.sqlite" }
+        /// A file with the secret of the storm's tokens.
+        var secret: String { "\(directory)/secret" }
         private var copy: String { "\(directory)/copy.sqlite" }
 
         /// Creates a new directory under /tmp.
@@ -17,6 +19,16 @@
             }
             guard isMade else { throw .system(operation: "mkdtemp", code: errno) }
             return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        /// Writes the file with the secret.
+        func writeSecret() throws(BenchError) {
+            let file = unsafe open(secret, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            let bytes = Array(StormTokens.secret.utf8)
+            guard file >= 0, unsafe write(file, bytes, bytes.count) == bytes.count else {
+                throw .system(operation: "write \(secret)", code: errno)
+            }
+            close(file)
         }
 
         /// The output of `--help`.
@@ -73,6 +85,7 @@
         func remove() {
             remove(journal)
             remove(copy)
+            unsafe unlink(secret)
             unsafe rmdir(directory)
         }
     }

@@ -12,6 +12,8 @@ struct StormRequest {
 /// Makes requests.
 struct StormRequests {
     var host: String
+    /// A request has one of them; empty if the server needs none.
+    var tokens: [String] = []
     /// The hosted reactors.
     static let reactors = ["alerts", "counter", "chat", "job"]
 
@@ -64,7 +66,7 @@ struct StormRequests {
         if asked.insert(home).inserted {
             let line = "PUT /v1/sessions/\(home)"
             let body = Array("{\"reactor\":\"\(Self.reactor(of: home))\"}".utf8)
-            let fields = ["Host: \(host)", "Content-Type: application/json"]
+            let fields = [host(&random), "Content-Type: application/json"]
             made.append(
                 StormRequest(
                     bytes: Array("\(line) HTTP/1.1\r\n\(fields.joined(separator: "\r\n"))\r\n".utf8)
@@ -78,6 +80,18 @@ struct StormRequests {
         return made
     }
 
+    /// The text behind `Host: ` in a request: the host and, with a token, its field.
+    static func host(_ host: String, _ token: String?) -> String {
+        token.map { "\(host)\r\nAuthorization: Bearer \($0)" } ?? host
+    }
+
+    /// `Host` and, if the server needs it, a token.
+    private func host(_ random: inout SeededNumbers) -> String {
+        let isForgotten = Int.random(in: 0..<40, using: &random) == 0
+        let token = isForgotten ? nil : tokens.randomElement(using: &random)
+        return "Host: \(Self.host(host, token))"
+    }
+
     /// 64 KiB of the same request, whose response is large.
     func flood(of home: String, _ random: inout SeededNumbers) -> [StormRequest] {
         let crowded = readOnly.first ?? home
@@ -86,7 +100,7 @@ struct StormRequests {
             "/v1/sessions/\(crowded)/log?limit=1000", "/v1/sessions/\(crowded)/log?limit=1000",
         ]
         let line = "GET \(paths.randomElement(using: &random) ?? "/openapi.yaml")"
-        let bytes = Array("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
+        let bytes = Array("\(line) HTTP/1.1\r\n\(host(&random))\r\n\r\n".utf8)
         return [StormRequest](
             repeating: StormRequest(bytes: bytes, line: line), count: 65_536 / bytes.count)
     }
@@ -99,7 +113,7 @@ struct StormRequests {
                 method: route.method, path: route.path(home), host: host, &random)
         }
         let session = target(route, home, &random)
-        var fields = ["Host: \(host)"]
+        var fields = [host(&random)]
         var body: [UInt8]?
         var query: [String] = []
         switch route {

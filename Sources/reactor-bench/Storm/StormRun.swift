@@ -6,6 +6,8 @@
         private let options: StormCommand
         private let files: StormFiles
         private let offered: Set<String>
+        /// `--auth` of all servers with the file.
+        private let fileAuth: String
         private var pool: ClientPool
         private var driver: StormDriver
         /// The crew that knows the content of the file.
@@ -23,6 +25,7 @@
         init(_ options: StormCommand) throws(BenchError) {
             let files = StormFiles(
                 program: options.server[0], directory: try StormFiles.directory())
+            try files.writeSecret()
             let offered = StormSettings.offered(by: try files.help())
             let crew = Self.crew(0, options)
             let driver = StormDriver(
@@ -35,6 +38,7 @@
             self.driver = driver
             fileCrew = crew
             random = SeededNumbers(seed: options.seed)
+            fileAuth = Bool.random(using: &random) ? "jwt" : "none"
         }
 
         private static func crew(_ number: Int, _ options: StormCommand) -> StormCrew {
@@ -57,9 +61,12 @@
         private mutating func playRound(until end: UInt64) throws(BenchError) {
             let isFile = rounds % 3 != 2
             let crew = nextCrew(isFile)
+            var limits = crew.limits
+            if isFile { limits["auth"] = fileAuth }
             let settings = StormSettings(
-                isFile: isFile, offered: offered, limits: crew.limits, &random)
-            words = options.server + settings.words(journal: files.journal)
+                isFile: isFile, offered: offered, limits: limits, &random)
+            words =
+                options.server + settings.words(journal: files.journal, secret: files.secret)
             let before = crew.acknowledged
             var server = try VictimProcess(words)
             guard let url = server.address(timeout: TimeSpan(seconds: 60)) else {

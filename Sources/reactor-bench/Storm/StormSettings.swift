@@ -20,8 +20,7 @@ struct StormSettings {
         ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
         ("subscriber-limit", ["32768", "40"]),
-        // A storm has no tokens.
-        ("subject-session-limit", ["1000"]),
+        ("subject-session-limit", ["0", "1000"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),
         ("keep-bytes", ["4096", "0", "65536", "1048576"]),
         ("history-records", ["60", "10", "1000", "100000"]),
@@ -44,14 +43,15 @@ struct StormSettings {
         ("log-level", ["critical"]),
         ("log-format", ["logfmt", "json"]),
         ("access-log", ["off", "on"]),
+        ("auth", ["none", "jwt"]),
     ]
 
     /// Settings that are not chosen from this table: where the server listens, its files, and its
-    /// clients: a storm has no tokens and no proxy.
+    /// clients: a storm has no proxy.
     static let others: Set<String> = [
-        "config", "host", "port", "unix", "ops-listen", "journal", "auth", "allow-public",
-        "jwt-secret-file",
-        "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience", "jwt-leeway", "jwt-claim",
+        "config", "host", "port", "unix", "ops-listen", "journal", "allow-public",
+        "jwt-secret-file", "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience",
+        "jwt-leeway", "jwt-claim",
         "proxy-protocol",
     ]
 
@@ -60,7 +60,9 @@ struct StormSettings {
 
     /// - Parameters:
     ///   - offered: The names of the server's options.
-    ///   - limits: The size limits of an earlier server; later servers get the same requests.
+    ///   - limits: The values of an earlier server: its size limits, because later servers get the
+    ///     same requests, and whether it has tokens, because a request that is repeated must come
+    ///     from the same client.
     init(
         isFile: Bool, offered: Set<String>, limits: [String: String], _ random: inout SeededNumbers
     ) {
@@ -71,14 +73,20 @@ struct StormSettings {
         }
     }
 
-    /// The settings that limit the size of a post.
+    /// The settings that limit the size of a post; a later server has the same.
     var limits: [String: String] {
         values.filter { ["batch-limit", "body-limit", "body-budget"].contains($0.key) }
     }
 
+    /// Whether clients need a token (``StormTokens``).
+    var hasTokens: Bool { values["auth"] == "jwt" }
+
     /// The arguments of the server's command.
-    func words(journal: String) -> [String] {
-        let fixed = ["--port", "0", "--journal", isFile ? "file:\(journal)" : "memory"]
+    ///
+    /// - Parameter secret: A file with the secret of the tokens.
+    func words(journal: String, secret: String) -> [String] {
+        var fixed = ["--port", "0", "--journal", isFile ? "file:\(journal)" : "memory"]
+        if hasTokens { fixed += ["--jwt-secret-file", secret] }
         return values.sorted { $0.key < $1.key }.reduce(fixed) { words, setting in
             words + ["--\(setting.key)", setting.value]
         }
