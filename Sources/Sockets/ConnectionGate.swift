@@ -18,7 +18,9 @@ package final class ConnectionGate: Sendable {
     }
 
     private let maximum: Int
-    private let maximumPerNetwork: Int
+    private let maximumPerNetwork: Atomic<Int>
+    /// Whether there is a limit per network. It does not change: earlier connections have no count.
+    private let countsNetworks: Bool
     private let exempt: [AddressRange]
     /// The number of open connections, if there is a limit for all of them.
     private let openCount = Atomic<Int>(0)
@@ -34,8 +36,14 @@ package final class ConnectionGate: Sendable {
         maximum: Int = .max, maximumPerNetwork: Int = .max, exempt: [AddressRange] = []
     ) {
         self.maximum = maximum
-        self.maximumPerNetwork = maximumPerNetwork
+        self.maximumPerNetwork = Atomic(maximumPerNetwork)
+        self.countsNetworks = maximumPerNetwork < .max
         self.exempt = exempt
+    }
+
+    /// Changes the limit of each network, if there is one. Open connections stay.
+    package func limitNetworks(to maximum: Int) {
+        maximumPerNetwork.store(maximum, ordering: .relaxed)
     }
 
     /// Counts a connection.
@@ -59,7 +67,7 @@ package final class ConnectionGate: Sendable {
         guard let network = counted(peer) else { return true }
         return counts.withLock { counts in
             let count = counts[network] ?? 0
-            guard count < maximumPerNetwork else { return false }
+            guard count < maximumPerNetwork.load(ordering: .relaxed) else { return false }
             counts[network] = count + 1
             return true
         }
@@ -105,7 +113,7 @@ package final class ConnectionGate: Sendable {
     }
 
     private func counted(_ peer: PeerAddress) -> AddressNetwork? {
-        guard maximumPerNetwork < .max, let network = peer.network else { return nil }
+        guard countsNetworks, let network = peer.network else { return nil }
         return exempt.contains { $0.contains(peer) } ? nil : network
     }
 }

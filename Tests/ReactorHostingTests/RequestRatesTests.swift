@@ -16,46 +16,63 @@ struct RequestRatesTests {
         LoopInstant(nanoseconds: 5_000_000_000 + milliseconds * 1_000_000)
     }
 
-    @Test func `a burst is admitted, then the average rate`() {
-        let rates = RequestRates(rate: 10, burst: 3)
+    @Test func `a burst is admitted, then the average rate`() throws {
+        let rates = RequestRates()
+        let limit = try #require(RequestRates.Limit(rate: 10, burst: 3))
         let client = network(1)
-        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(0)) == nil })
-        #expect(rates.admit(client, at: at(0)) == 100_000_000)
+        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(0), limit) == nil })
+        #expect(rates.admit(client, at: at(0), limit) == 100_000_000)
         // A refusal counts nothing: the wait grows shorter with time.
-        #expect(rates.admit(client, at: at(40)) == 60_000_000)
-        #expect(rates.admit(client, at: at(100)) == nil)
-        #expect(rates.admit(client, at: at(100)) == 100_000_000)
-        #expect(rates.admit(client, at: at(250)) == nil)
-        #expect(rates.admit(client, at: at(250)) == 50_000_000)
+        #expect(rates.admit(client, at: at(40), limit) == 60_000_000)
+        #expect(rates.admit(client, at: at(100), limit) == nil)
+        #expect(rates.admit(client, at: at(100), limit) == 100_000_000)
+        #expect(rates.admit(client, at: at(250), limit) == nil)
+        #expect(rates.admit(client, at: at(250), limit) == 50_000_000)
         // After a long pause the burst is whole again, and not larger.
-        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(60_000)) == nil })
-        #expect(rates.admit(client, at: at(60_000)) != nil)
+        #expect((0..<3).allSatisfy { _ in rates.admit(client, at: at(60_000), limit) == nil })
+        #expect(rates.admit(client, at: at(60_000), limit) != nil)
     }
 
-    @Test func `each client has its own rate`() {
-        let rates = RequestRates(rate: 1, burst: 1)
-        for number in 0..<100 { #expect(rates.admit(network(number), at: at(0)) == nil) }
-        for number in 0..<100 { #expect(rates.admit(network(number), at: at(999)) != nil) }
-        for number in 0..<100 { #expect(rates.admit(network(number), at: at(1_000)) == nil) }
+    @Test func `another limit holds from the next request on`() throws {
+        let rates = RequestRates()
+        let narrow = try #require(RequestRates.Limit(rate: 1, burst: 1))
+        let wide = try #require(RequestRates.Limit(rate: 10, burst: 5))
+        let client = network(1)
+        #expect(rates.admit(client, at: at(0), narrow) == nil)
+        #expect(rates.admit(client, at: at(0), narrow) != nil)
+        // The earlier request counts with its time: the bucket is full again after a second.
+        #expect(rates.admit(client, at: at(0), wide) == 600_000_000)
+        #expect(rates.admit(client, at: at(600), wide) == nil)
+        #expect(RequestRates.Limit(rate: 0, burst: 5) == nil)
     }
 
-    @Test func `beyond the room for clients they share one rate, until others are idle`() {
-        let rates = RequestRates(rate: 1, burst: 1)
+    @Test func `each client has its own rate`() throws {
+        let rates = RequestRates()
+        let limit = try #require(RequestRates.Limit(rate: 1, burst: 1))
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(0), limit) == nil) }
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(999), limit) != nil) }
+        for number in 0..<100 { #expect(rates.admit(network(number), at: at(1_000), limit) == nil) }
+    }
+
+    @Test func `beyond the room for clients they share one rate, until others are idle`() throws {
+        let rates = RequestRates()
+        let limit = try #require(RequestRates.Limit(rate: 1, burst: 1))
         let count = 16 * RequestRates.limit
-        for number in 0..<(3 * count) { _ = rates.admit(network(number), at: at(0)) }
+        for number in 0..<(3 * count) { _ = rates.admit(network(number), at: at(0), limit) }
         let refused = (3 * count..<3 * count + 1_000).count {
-            rates.admit(network($0), at: at(1)) != nil
+            rates.admit(network($0), at: at(1), limit) != nil
         }
         #expect(refused == 1_000)
         // The full parts are swept, and the clients of before have full buckets.
         let admitted = (3 * count..<3 * count + 1_000).count {
-            rates.admit(network($0), at: at(2_000)) == nil
+            rates.admit(network($0), at: at(2_000), limit) == nil
         }
         #expect(admitted == 1_000)
     }
 
-    @Test func `the problem says how long to wait`() {
-        let problem = RequestRates(rate: 2, burst: 5).problem(waiting: 1_200_000_000)
+    @Test func `the problem says how long to wait`() throws {
+        let limit = try #require(RequestRates.Limit(rate: 2, burst: 5))
+        let problem = limit.problem(waiting: 1_200_000_000)
         #expect(problem.status == 429)
         let fields = Dictionary(problem.fields.map { ($0.name, $0.value) }) { $1 }
         #expect(fields["Retry-After"] == "2")

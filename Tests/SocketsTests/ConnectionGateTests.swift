@@ -77,6 +77,17 @@ struct ConnectionGateTests {
         #expect((0..<3).map { _ in gate.admit(one) } == [true, true, false])
     }
 
+    @Test func `a new limit holds for the next connection, with those that are open`() {
+        let gate = ConnectionGate(maximumPerNetwork: 3)
+        #expect((0..<3).map { _ in gate.admit(one) } == [true, true, true])
+        gate.limitNetworks(to: 2)
+        #expect(!gate.admit(one))
+        gate.ended(one)
+        #expect(!gate.admit(one))
+        gate.limitNetworks(to: 4)
+        #expect((0..<3).map { _ in gate.admit(one) } == [true, true, false])
+    }
+
     @Test func `exempt networks and Unix sockets have no limit`() {
         let gate = ConnectionGate(maximumPerNetwork: 1, exempt: AddressRange.loopback)
         for _ in 0..<5 {

@@ -11,7 +11,7 @@ public struct Configuration: Sendable, Equatable {
     // derived from it (ADR-0021), in this order.
 
     /// A file of settings, which options and environment variables override. Default none. It is
-    /// read by ``ReactorServer/main(hosting:authenticator:metrics:)`` only.
+    /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:)`` only.
     public var configPath: String? = Setting.optionalText(
         "config", "file", "file of settings, which variables and options override")
 
@@ -150,20 +150,20 @@ public struct Configuration: Sendable, Equatable {
     /// this machine and of ``trustedProxies`` have no such limit.
     public var addressConnectionLimit: Int = Setting.number(
         "address-connection-limit", default: 4_096, 1...10_000_000,
-        "open connections of one address")
+        "open connections of one address", reloads: true)
 
     /// The number of requests per second that one client may send on average; beyond it and
     /// ``requestBurst`` a request is refused with 429. Default 0: no limit. The server does not need
     /// it, and the right number depends on the application. Probes do not count.
     public var requestRate: Int = Setting.number(
         "request-rate", default: 0, 0...1_000_000,
-        "requests per second of one address; 0 for no limit")
+        "requests per second of one address; 0 for no limit", reloads: true)
 
     /// The number of requests that a client may send at once, after a pause, if ``requestRate`` is
     /// set. Default 100, which is more than a page sends when it loads.
     public var requestBurst: Int = Setting.number(
         "request-burst", default: 100, 1...1_000_000,
-        "requests of one address at once, above its rate")
+        "requests of one address at once, above its rate", reloads: true)
 
     /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
     /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
@@ -311,7 +311,7 @@ public struct Configuration: Sendable, Equatable {
         "log-level", default: .info, "least severe line that is logged", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:authenticator:metrics:)`` uses it: a program that calls
+    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         "log-format", default: .logfmt, "form of the log's lines")

@@ -295,7 +295,7 @@ struct RunningServer {
         _ listener: Listener<ServerLoop>
     ) async {
         listener.limitConnections(to: connectionLimit(configuration))
-        service.bodies.adopt(configuration)
+        service.adopt(configuration)
         // The operations address first: it does not wait for a session loop that is blocked.
         for loop in allLoops.reversed() {
             await withCheckedContinuation { continuation in

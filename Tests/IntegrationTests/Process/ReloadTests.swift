@@ -176,6 +176,23 @@ struct ReloadTests {
         }
     }
 
+    @Test func `the rate of requests is limited, and not limited again`() async throws {
+        try await withReloading("") { reloading in
+            let client = reloading.server.client()
+            for _ in 1...5 { #expect(try await client.get("/v1/reactors").status == 200) }
+            try await reloading.reload(
+                "request-rate = 1\nrequest-burst = 20\n", until: Reloading.done)
+            var refused: Response?
+            while refused == nil {
+                let response = try await client.get("/v1/reactors")
+                if response.status == 429 { refused = response }
+            }
+            #expect(refused?["RateLimit-Policy"] == "\"requests\";q=20;w=20")
+            try await reloading.reload("retry = 2s\n", until: Reloading.done)
+            for _ in 1...5 { #expect(try await client.get("/v1/reactors").status == 200) }
+        }
+    }
+
     @Test func `fewer connections than are open close none of them`() async throws {
         try await withReloading("") { reloading in
             let open = try (1...5).map { _ in try RawConnection(port: reloading.server.port) }

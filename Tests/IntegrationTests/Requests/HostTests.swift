@@ -116,6 +116,7 @@ struct HostTests {
                     #expect(response["Vary"] == "Origin")
                     let exposed = try #require(response["Access-Control-Expose-Headers"])
                     #expect(exposed.contains("Idempotency-Replayed"))
+                    #expect(exposed.contains("RateLimit, RateLimit-Policy"))
                 }
                 let stream = try await session.open("pulses", fields)
                 #expect(await stream.head["Access-Control-Allow-Origin"] == origin)

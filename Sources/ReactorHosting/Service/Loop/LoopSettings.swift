@@ -11,6 +11,8 @@ struct LoopSettings {
     let requestLimits: RequestLimits
     let hosts: AllowedHosts
     let origins: AllowedOrigins
+    /// Nil without a limit.
+    let requestRate: RequestRates.Limit?
     let logger: Logger
     /// The logger's level; reading it from the logger costs a copy of the logger.
     let logLevel: Logger.Level
@@ -26,6 +28,8 @@ struct LoopSettings {
             service.authenticator == nil ? configuration.allowedHosts : ["*"])
         origins = AllowedOrigins(
             configuration.allowedOrigins, hasCookies: service.authenticator != nil)
+        requestRate = RequestRates.Limit(
+            rate: configuration.requestRate, burst: configuration.requestBurst)
         logger = configuration.logger
         logLevel = logger.logLevel
         accessLogger = configuration.accessLogger

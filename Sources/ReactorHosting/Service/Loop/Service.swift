@@ -18,8 +18,7 @@ final class Service: Sendable {
     let metrics: (any MetricsSource)?
     let tickets = Tickets()
     let clientAddress: ClientAddress
-    /// Nil without a limit.
-    let rates: RequestRates?
+    let rates = RequestRates()
     /// Nil without a limit.
     let owners: SessionOwners?
     /// The gates of the clients' listener and of the operations listener.
@@ -50,9 +49,6 @@ final class Service: Sendable {
         self.authenticator = authenticator
         self.clientAddress = ClientAddress(
             behind: configuration.trustedProxies, configuration.clientAddressField)
-        self.rates =
-            configuration.requestRate == 0
-            ? nil : RequestRates(rate: configuration.requestRate, burst: configuration.requestBurst)
         let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
         let exempt = AddressRange.loopback + proxies
         let ownedLimit = configuration.subjectSessionLimit
@@ -70,6 +66,12 @@ final class Service: Sendable {
         // Only administrators can publish.
         guard configuration.administration == .on else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
+    }
+
+    /// Adopts the limits that all loops share.
+    func adopt(_ configuration: Configuration) {
+        bodies.adopt(configuration)
+        gate.limitNetworks(to: configuration.addressConnectionLimit)
     }
 
     /// The maximum number of connections of the operations address: some scrapers, load balancers and

@@ -71,6 +71,6 @@ struct AllowedOrigins: Sendable {
     /// Fields that a script may read.
     private static let exposedHeaders = """
         ETag, Location, Durability, Retry-After, Allow, traceparent, Idempotency-Replayed, \
-        WWW-Authenticate
+        WWW-Authenticate, RateLimit, RateLimit-Policy
         """
 }

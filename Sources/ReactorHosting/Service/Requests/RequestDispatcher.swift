@@ -23,7 +23,7 @@ enum RequestDispatcher {
             connection.respond(.problem(AllowedHosts.problem(request.head)))
             return nil
         }
-        if let rates = loop.service.rates, let refusal = refusal(request, by: rates, connection) {
+        if let rate = loop.settings.requestRate, let refusal = refusal(request, rate, connection) {
             connection.respond(refusal)
             return nil
         }
@@ -60,8 +60,8 @@ enum RequestDispatcher {
         request.adopt(target)
         if let access = target.access { connection.identity.access = access }
         connection.beginWaiting(request, origin: target.origin)
-        if let rates = connection.loop.service.rates,
-            let refusal = refusal(request, by: rates, connection)
+        if let rate = connection.loop.settings.requestRate,
+            let refusal = refusal(request, rate, connection)
         {
             return connection.respond(refusal)
         }
@@ -75,17 +75,17 @@ enum RequestDispatcher {
     /// The refusal of a request whose client has sent too many. EventSource does not return after a
     /// status of 429: a stream reports it as an event.
     private static func refusal(
-        _ request: Request, by rates: RequestRates, _ connection: HTTPConnection
+        _ request: Request, _ limit: RequestRates.Limit, _ connection: HTTPConnection
     ) -> Response? {
         // A crowd behind the operator's own address must not keep the operator from looking at it.
         guard connection.listener == .main else { return nil }
         let (loop, endpoint) = (connection.loop, request.route?.endpoint)
         if case .service(let endpoint)? = endpoint, endpoint.isProbe { return nil }
         let client = loop.service.clientAddress.find(request.head, peer: connection.identity.peer)
-        guard let network = client.network, let wait = rates.admit(network, at: loop.now) else {
-            return nil
-        }
-        let problem = rates.problem(waiting: wait)
+        guard let network = client.network,
+            let wait = loop.service.rates.admit(network, at: loop.now, limit)
+        else { return nil }
+        let problem = limit.problem(waiting: wait)
         guard case .session(let endpoint)? = endpoint, endpoint.wantsStream(request) else {
             return .problem(problem)
         }

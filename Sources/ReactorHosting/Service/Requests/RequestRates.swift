@@ -1,13 +1,13 @@
 internal import Sockets
 internal import Synchronization
 
-/// Limits the requests of each client to an average rate and a burst.
+/// Limits the requests of each client to an average rate and a burst, which a reload may change.
 ///
 /// Design: the generic cell rate algorithm (ITU-T I.371, annex A), which is a token bucket of one
 /// number: the time at which the client's bucket is full again. All loops share the table, because
 /// the connections of a client are on all of them; its parts have a lock each.
 final class RequestRates: Sendable {
-    /// The clients of one part. At most ``limit``; see ``admit(_:at:)``.
+    /// The clients of one part. At most ``limit``; see ``admit(_:at:_:)``.
     private final class Part: Sendable {
         let fullAt = Mutex(Clients())
     }
@@ -23,19 +23,6 @@ final class RequestRates: Sendable {
     /// The maximum number of clients in each of the parts, together 65 536: 3 MB.
     static let limit = 4_096
     private let parts = (0..<16).map { _ in Part() }
-    private let intervalNanoseconds: Int64
-    private let burstNanoseconds: Int64
-    /// `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10): requests and seconds.
-    private let policy: String
-
-    /// - Parameters:
-    ///   - rate: Requests per second, at least 1.
-    ///   - burst: Requests at once, at least 1.
-    init(rate: Int, burst: Int) {
-        intervalNanoseconds = 1_000_000_000 / Int64(max(1, rate))
-        burstNanoseconds = Int64(max(1, burst)) * intervalNanoseconds
-        policy = "\"requests\";q=\(burst);w=\(Self.seconds(burstNanoseconds))"
-    }
 
     /// Counts a request.
     ///
@@ -44,25 +31,48 @@ final class RequestRates: Sendable {
     ///
     /// - Returns: Nil if the request is within the limit; otherwise the nanoseconds until one will
     ///   be, and nothing is counted.
-    func admit(_ client: AddressNetwork, at now: LoopInstant) -> Int64? {
+    func admit(_ client: AddressNetwork, at now: LoopInstant, _ limit: Limit) -> Int64? {
         let now = now.nanoseconds
         let part = parts[Int(UInt(bitPattern: client.hashValue) >> 60)]
         return part.fullAt.withLock { clients in
             if let fullAt = clients.fullAt[client] {
-                return count(fullAt, now) { clients.fullAt[client] = $0 }
+                return limit.count(fullAt, now) { clients.fullAt[client] = $0 }
             }
             if clients.fullAt.count >= Self.limit, clients.sweepAt <= now {
                 clients.fullAt = clients.fullAt.filter { $0.value > now }
                 clients.sweepAt = now + 1_000_000_000
             }
             guard clients.fullAt.count < Self.limit else {
-                return count(clients.othersFullAt, now) { clients.othersFullAt = $0 }
+                return limit.count(clients.othersFullAt, now) { clients.othersFullAt = $0 }
             }
-            return count(now, now) { clients.fullAt[client] = $0 }
+            return limit.count(now, now) { clients.fullAt[client] = $0 }
         }
     }
 
-    private func count(_ fullAt: Int64, _ now: Int64, _ set: (Int64) -> Void) -> Int64? {
+}
+
+extension RequestRates {
+    /// The average rate of a client, and its burst.
+    struct Limit: Sendable {
+        private let intervalNanoseconds: Int64
+        private let burstNanoseconds: Int64
+        /// `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10): requests and seconds.
+        private let policy: String
+    }
+}
+
+extension RequestRates.Limit {
+    /// - Parameters:
+    ///   - rate: Requests per second; nil for 0, which is no limit.
+    ///   - burst: Requests at once, at least 1.
+    init?(rate: Int, burst: Int) {
+        guard rate > 0 else { return nil }
+        intervalNanoseconds = 1_000_000_000 / Int64(rate)
+        burstNanoseconds = Int64(max(1, burst)) * intervalNanoseconds
+        policy = "\"requests\";q=\(burst);w=\(Self.seconds(burstNanoseconds))"
+    }
+
+    fileprivate func count(_ fullAt: Int64, _ now: Int64, _ set: (Int64) -> Void) -> Int64? {
         let next = max(fullAt, now) + intervalNanoseconds
         let excess = next - now - burstNanoseconds
         guard excess <= 0 else { return excess }
@@ -72,7 +82,7 @@ final class RequestRates: Sendable {
 
     /// The problem of a request beyond the limit.
     ///
-    /// - Parameter wait: As from ``admit(_:at:)``.
+    /// - Parameter wait: As from ``RequestRates/admit(_:at:_:)``.
     func problem(waiting wait: Int64) -> Problem {
         let seconds = Self.seconds(wait)
         return Problem(
