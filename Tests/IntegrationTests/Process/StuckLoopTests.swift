@@ -28,6 +28,11 @@ struct StuckLoopTests {
             #expect(ready?.head.status == 503)
             #expect(ready?.body.contains(#""code":"loop_stuck""#) == true)
 
+            // Its sessions are unknown; those of the other one alone would look like all.
+            let list = await probe.get("/v1/sessions")
+            #expect(list?.head.status == 503)
+            #expect(list?.body.contains(#""code":"loop_stuck""#) == true)
+
             try await server.log.wait { $0.errors.contains("a loop is stuck") }
             let line = try line(with: "a loop is stuck", of: server)
             for field in ["session=\(session.id)", "reactor=blocking", "work=action", "action=1"] {

@@ -4,7 +4,8 @@ internal import Storage
 internal import Wire
 
 /// `GET /v1/sessions`: a page of sessions (`?after=`, `?limit=`, `?reactor=`), from the journal, or
-/// from memory if the journal has no archive.
+/// from memory if the journal has no archive. A loop that is stuck has sessions of which nothing is
+/// known: 503.
 enum ListSessions: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
@@ -24,7 +25,9 @@ enum ListSessions: ServiceEndpoint {
             if connection.id == id { respond(lines, limit: limit, on: connection) }
         }
         if isArchived { return nil }
-        LoopQuery.ask(for: connection) { loop in
+        LoopQuery.ask(
+            for: connection, within: waitLimit(connection), late: { .problem(.stuck(on: $0)) }
+        ) { loop in
             loop.sessions.page(after: after, limit: limit + 1, reactor: reactor)
                 .map(SessionDescription.init)
         } then: { parts, _ in
@@ -41,7 +44,9 @@ enum ListSessions: ServiceEndpoint {
         case .failure(let failure):
             connection.respond(.problem(.unreadable(failure)))
         case .success(let lines):
-            LoopQuery.ask(for: connection) { loop in
+            LoopQuery.ask(
+                for: connection, within: waitLimit(connection), late: { .problem(.stuck(on: $0)) }
+            ) { loop in
                 var faults: [String: RecoveryFault] = [:]
                 for line in lines { faults[line.session] = loop.sessions.fault(of: line) }
                 return faults
@@ -55,6 +60,10 @@ enum ListSessions: ServiceEndpoint {
                         lines.map { SessionDescription($0, faults[$0.session]) }, limit: limit))
             }
         }
+    }
+
+    private static func waitLimit(_ connection: HTTPConnection) -> Duration {
+        connection.loop.service.watch.limit
     }
 
     private struct Page: Encodable {

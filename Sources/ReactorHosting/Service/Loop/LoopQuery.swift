@@ -22,12 +22,13 @@ final class LoopQuery<Part: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - left: Loops that are not asked.
-    ///   - limit: The time after which the response has the parts that are there. Nil: a loop that
-    ///     is blocked is waited for.
+    ///   - limit: The time after which it responds without the parts that are missing.
+    ///   - late: The response then. Default: that of the parts that are there.
     ///   - part: Called once on each other loop.
     ///   - respond: Called on the connection's loop with the parts, in any order.
     static func ask(
-        for connection: HTTPConnection, without left: Set<Int> = [], within limit: Duration? = nil,
+        for connection: HTTPConnection, without left: Set<Int> = [], within limit: Duration,
+        late: (@Sendable (LoopResources) -> Response)? = nil,
         _ part: @escaping @Sendable (LoopResources) -> Part,
         then respond: @escaping @Sendable ([Part], LoopResources) -> Response
     ) {
@@ -47,12 +48,11 @@ final class LoopQuery<Part: Sendable>: Sendable {
         if let parts = query.add(part(connection.loop)) {
             return connection.respond(respond(parts, connection.loop))
         }
-        guard let limit else { return }
         connection.setOptions { options in
             options.waitDeadline = connection.loop.now + limit
             options.endQuery = { connection in
                 guard let parts = query.end() else { return }
-                connection.respond(respond(parts, connection.loop))
+                connection.respond(late?(connection.loop) ?? respond(parts, connection.loop))
             }
         }
         connection.rearm()

@@ -243,6 +243,17 @@ extension Problem {
             fields: [("Retry-After", "1")])
     }
 
+    /// A loop that was asked has not responded within `--stuck-limit`.
+    static func stuck(on loop: LoopResources) -> Problem {
+        let watch = loop.service.watch
+        let longest = watch.occupied(for: .zero).max { $0.time < $1.time }
+        return longest.map { stuck($0, watch.limit) }
+            ?? Problem(
+                503, "loop_stuck",
+                "an event loop did not respond within \(watch.limit.milliseconds) ms",
+                fields: [("Retry-After", "1")])
+    }
+
     static let draining = Problem(
         503, "draining", "the server is shutting down", fields: [("Retry-After", "1")])
 }
