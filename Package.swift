@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
         .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
+        .library(name: "ReactorTracing", targets: ["ReactorTracing"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
     ],
@@ -34,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.11.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.0.0"),
@@ -106,6 +108,14 @@ let package = Package(
             name: "ReactorMetrics",
             dependencies: [
                 "ReactorHosting", .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
+            swiftSettings: strict
+        ),
+        // Likewise for swift-distributed-tracing (ADR-0036).
+        .target(
+            name: "ReactorTracing",
+            dependencies: [
+                "ReactorHosting", .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict
         ),
@@ -213,6 +223,13 @@ let package = Package(
                 "ReactorMetrics", "ReactorHosting", "Sockets",
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReactorTracingTests",
+            dependencies: [
+                "ReactorTracing", "ReactorHosting", "Cyclers",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ] + inlined.map { .target(name: $0) },
             swiftSettings: strict),
         .testTarget(
             name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorHosting"],

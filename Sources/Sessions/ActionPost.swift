@@ -9,6 +9,8 @@ package struct ActionPost {
     package var subject: String?
     /// W3C Trace Context, for the records.
     package var traceparent: String?
+    /// Nil if the request is not traced.
+    package var trace: (any RequestTrace)?
     /// `Idempotency-Key`.
     package var key: String?
     /// The connection's token in the service, for the reply.

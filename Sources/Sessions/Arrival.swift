@@ -2,6 +2,8 @@
 struct Arrival {
     /// The `traceparent` of its request, for the records that it leaves.
     var traceparent: String?
+    /// Nil if its request is not traced.
+    var trace: (any RequestTrace)?
     /// The authenticated client that has sent it.
     var subject: String?
     /// The action as the client sent it, if it was sent alone and on one line.

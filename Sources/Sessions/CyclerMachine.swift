@@ -67,9 +67,11 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             if let error = begin(action, &receipt) { throw .init(error) }
             return receipt
         }
+        guard !JSON.isArray(body, longerThan: batchLimit) else {
+            throw .tooMany(limit: batchLimit)
+        }
         let actions = try decode([C.Action].self, from: body)
         guard !actions.isEmpty else { throw .empty }
-        guard actions.count <= batchLimit else { throw .tooMany(limit: batchLimit) }
         guard mayApply else { return nil }
         if let full { throw .init(full) }
         var receipt = Receipt(isBatch: true)
@@ -124,7 +126,10 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     ) -> (Task<Void, Never>, Result<Void, any Error>?) {
         var outcome: Result<Void, any Error>?
         let run = ActionTask(LoopExecutor(tag, of: session))
-        let task = run.begin(action, by: session.subject(), on: cycler) { [weak self] error in
+        let (subject, cycler) = (session.subject(), cycler)
+        let work = session.traced(tag).map { $0.trace.begin($0.effect) }
+        let ended: ((any Error)?) -> Void = { [weak self] error in
+            work?.end(error)
             if let self, waiting.isRunning(tag) {
                 turn.end = Turn.End(error: error)
             } else {
@@ -132,6 +137,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
                 outcome = error.map { .failure($0) } ?? .success(())
             }
         }
+        let start = { run.begin(action, by: subject, on: cycler, ended: ended) }
+        let task = work?.start(start) ?? start()
+        session.traces.remove(tag.number)
         return (task, outcome)
     }
 

@@ -42,6 +42,7 @@ struct FailedCommit {
         let wasNeverCreated = rolledBack.contains(where: \.creates)
         for step in rolledBack {
             session.table.commits.withdraw(step)
+            step.endTraces(failure.detail)
             session.keys?.rollBack(step)
             for reply in step.replies where !step.endsWait(reply) {
                 fail(reply, wasNeverCreated: wasNeverCreated)
@@ -70,6 +71,7 @@ struct FailedCommit {
         session.machine?.rollBack(to: history.committed.version, in: session)
         let steps = session.tasks.removeSteps()
         steps.cancel()
+        session.traces.removeAll()
         session.attempt.hasSettled = false
     }
 

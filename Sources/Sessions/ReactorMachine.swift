@@ -194,7 +194,13 @@ extension ReactorMachine: ReactorCoreObserver {
     func start(_ run: EffectRun<R>) {
         let mailbox = SessionMailbox<ReactorMachine<R>>(session)
         let clock = clock
-        session.order(.start(run.id) { mailbox.task(for: run, clock: clock) })
+        let traced = session.traced(run.action, id: run.effectID)
+        session.order(
+            .start(run.id) {
+                let work = traced.map { $0.trace.begin($0.effect) }
+                let start = { mailbox.task(for: run, clock: clock, work) }
+                return work?.start(start) ?? start()
+            })
         log.started(run.effectID, of: run.action)
     }
 
@@ -214,6 +220,7 @@ extension ReactorMachine: ReactorCoreObserver {
     @usableFromInline
     func settled(_ action: ActionTag) {
         session.somethingSettled()
+        session.traces.remove(action.number)
         if session.keepsRecords { session.noteSettled(action.number) }
     }
 }

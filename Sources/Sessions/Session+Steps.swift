@@ -128,6 +128,7 @@ extension Session {
     /// - Parameter isTaken: false: the commit failed, and the step has nothing that could be lost.
     func commit(_ step: Step, isTaken: Bool = true) {
         uncommitted.remove(step)
+        step.endTraces(isTaken ? nil : "the journal has refused it")
         history.commit(step.end)
         if isTaken { persistence?.hasCommitted = true }
         keys?.commit(step)

@@ -64,6 +64,7 @@ package final class Session {
     var attempt = Attempt()
     /// Empty unless an action is being received.
     var arrival = Arrival()
+    var traces = ActionTraces()
     var meters = SizeMeters()
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: String?
@@ -127,6 +128,7 @@ package final class Session {
     func fallAsleepAtOnce() {
         history.restart(at: history.committed, keepsNotes: keepsRecords)
         table.eviction.remove(self)
+        traces.removeAll()
         life = .asleep
         incarnation = 0
     }
@@ -137,6 +139,7 @@ package final class Session {
         let machine = machine
         life = .ended
         machine?.end(in: self)
+        traces.removeAll()
         act()
         incarnation = 0
     }
@@ -222,6 +225,7 @@ package final class Session {
         }
         arrival.traceparent = post.traceparent
         arrival.subject = post.subject
+        arrival.trace = post.trace
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         meters.mutation.unchargedBytes = post.body.count
         meters.state.addReceived(post.body.count)
@@ -239,7 +243,10 @@ package final class Session {
             let receipt = try machine.receive(
                 post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         else { return answer(content(.conditionFailed), post.token) }
-        if let step = uncommitted.last { table.commits.charge(post.body.count, to: step) }
+        if let step = uncommitted.last {
+            table.commits.charge(post.body.count, to: step)
+            if let trace = post.trace { step.traced.append(trace.beginCommit()) }
+        }
         let content = content(
             .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {

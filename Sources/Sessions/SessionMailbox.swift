@@ -53,8 +53,10 @@ struct SessionMailbox<M: Machine>: Sendable {
 
 extension SessionMailbox {
     /// Runs a step of an effect, and reports its end or failure once.
+    ///
+    /// - Parameter traced: Nil if its request is not traced.
     func task<R>(
-        for run: EffectRun<R>, clock: any Clock<Duration>
+        for run: EffectRun<R>, clock: any Clock<Duration>, _ traced: (any TracedWork)?
     ) -> Task<Void, Never> where M == ReactorMachine<R> {
         Task {
             let sink = Sink<R.Mutation, R.Activity>(
@@ -66,8 +68,10 @@ extension SessionMailbox {
                 })
             do {
                 try await run.work(sink)
+                traced?.end(nil)
                 report(for: run.action) { $0.ended(run, failure: nil) }
             } catch {
+                traced?.end(error)
                 report(for: run.action) { $0.ended(run, failure: error) }
             }
         }

@@ -32,6 +32,8 @@ final class Step {
     /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier and
     /// may be committed although this step fails.
     var waited: [SettledWaits.Wait] = []
+    /// The commits of the traced requests whose decisions it has.
+    var traced: [any TracedWork] = []
     /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 
@@ -46,6 +48,13 @@ final class Step {
         return waited.contains { $0.token == token }
     }
 
+    /// Ends the traces of its commit.
+    func endTraces(_ failure: String?) {
+        guard !traced.isEmpty else { return }
+        for commit in traced { commit.end(failure.map(CommitFailure.init)) }
+        traced = []
+    }
+
     /// Makes the preliminary answer of a request final, because its client no longer waits for effects.
     func endWaiting(_ token: UInt64) {
         guard let index = preliminary.firstIndex(where: { $0.token == token }) else { return }
@@ -57,6 +66,7 @@ final class Step {
     func abandon() {
         // The rollback has resumed the tasks already, and each may be resumed only once.
         guard !isRolledBack else { return }
+        endTraces("the server ended before")
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         replies = []
         // The Cyclers have ended; a task that is never resumed would never end.

@@ -31,11 +31,12 @@ extension ReactorServer {
     ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
     ///     request.
     ///   - metrics: More metrics for `/metrics`. Default none.
+    ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
-        metrics: (any MetricsSource)? = nil
+        metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil
     ) async -> Never {
-        await main(hosting: hosted, metrics: metrics) { _ in authenticator }
+        await main(hosting: hosted, metrics: metrics, tracer: tracer) { _ in authenticator }
     }
 
     /// The same, with an authenticator that the settings determine: `--auth jwt`.
@@ -43,10 +44,12 @@ extension ReactorServer {
     /// - Parameters:
     ///   - hosted: The reactors, each under a different name.
     ///   - metrics: More metrics for `/metrics`. Default none.
+    ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
     ///     program exits with 64.
     public static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
+        tracer: (any RequestTracer)? = nil,
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
@@ -68,7 +71,7 @@ extension ReactorServer {
         }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted, metrics, makeAuthenticator)
+        let code = await serve.serve(hosted, metrics, tracer, makeAuthenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -100,7 +103,7 @@ struct ServerCommand: ParsableCommand {
     @OptionGroup(title: "Settings") var arguments: ServerArguments
 
     func serve(
-        _ hosted: [Hosted], _ metrics: (any MetricsSource)?,
+        _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
         _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
@@ -140,7 +143,7 @@ struct ServerCommand: ParsableCommand {
             : nil
         let server = ReactorServer(
             hosting: hosted, configuration: configuration, authenticator: authenticator,
-            metrics: metrics)
+            metrics: metrics, tracer: tracer)
         return await Self.serve(server, configuration, reload)
     }
 

@@ -9,12 +9,13 @@ internal import Storage
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:authenticator:metrics:)`` does the same with options, environment and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:metrics:tracer:)`` does the same with options, environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     private let hosted: [Hosted]
     private let configuration: Configuration
     private let authenticator: (any Authenticator)?
     private let metrics: (any MetricsSource)?
+    private let tracer: (any RequestTracer)?
 
     /// Describes a server; it starts with ``run(started:)``.
     ///
@@ -24,11 +25,14 @@ public struct ReactorServer: Sendable {
     ///   - authenticator: Verifies the tokens of clients. Default none: every client may make every
     ///     request.
     ///   - metrics: More metrics for `/metrics`. Default none.
+    ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     public init(
         hosting hosted: [Hosted], configuration: Configuration = Configuration(),
-        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
+        tracer: (any RequestTracer)? = nil
     ) {
         self.metrics = metrics
+        self.tracer = tracer
         self.hosted = hosted
         self.configuration = configuration
         self.authenticator = authenticator
@@ -93,7 +97,7 @@ public struct ReactorServer: Sendable {
         }
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open(),
-            authenticator: authenticator, metrics: metrics)
+            authenticator: authenticator, metrics: metrics, tracer: tracer)
         let listeners: Listeners
         do {
             listeners = try await server.listen(socket, operations: operations.take())
@@ -160,7 +164,8 @@ struct RunningServer {
 
     init(
         registrations: [Registration], configuration: Configuration, journal: any Journal,
-        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
+        tracer: (any RequestTracer)? = nil
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
@@ -168,7 +173,7 @@ struct RunningServer {
         do throws(JournalFailure) {
             service = try Service(
                 configuration: configuration, reactors: registrations, journal: journal,
-                authenticator: authenticator, metrics: metrics)
+                authenticator: authenticator, metrics: metrics, tracer: tracer)
         } catch {
             throw StartFailure(
                 description: "the owners of sessions cannot be read: \(error.detail)")

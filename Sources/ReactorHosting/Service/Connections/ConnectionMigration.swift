@@ -4,6 +4,7 @@ internal import Wire
 /// A connection on its way to the loop that owns the session of its request.
 struct MigratingConnection: Sendable {
     var context: RequestContext
+    var span: (any RequestSpan)?
     var reader: RequestReader
     var request: Request
     /// Bytes that were received after the request.
@@ -63,18 +64,21 @@ enum ConnectionMigration {
         _ connection: HTTPConnection, with request: Request, to owner: Int,
         rest: ArraySlice<UInt8>
     ) {
-        guard case .waiting(let context, _) = connection.state else { return }
+        guard case .waiting(let context, let options) = connection.state else { return }
         let loop = connection.loop
         let migrating = MigratingConnection(
-            context: context, reader: connection.reader, request: request, rest: rest,
+            context: context, span: options?.takeSpan(), reader: connection.reader,
+            request: request, rest: rest,
             peerIsFinished: connection.peerIsFinished, peer: connection.identity.peer,
             listener: connection.listener)
         guard let socket = loop.table.detach(connection.id) else {
+            migrating.span?.end(status: nil, problem: nil)
             return connection.close(.lingering)
         }
         loop.service.drain.departed()
         connection.release()
         if !loop.peers.adopt(socket, on: owner, migrating) {
+            migrating.span?.end(status: nil, problem: nil)
             loop.service.gate(of: migrating.listener).ended(migrating.peer)
             loop.service.drain.wasLost()
         }
@@ -93,6 +97,10 @@ enum ConnectionMigration {
         connection.identity.record(
             migrating.request.head, withLine: connection.loop.settings.hasAccessLog)
         connection.identity.access = migrating.request.access
+        if let span = migrating.span {
+            connection.identity.recordTrace(span.traceparent)
+            connection.setOptions { $0.trace(span) }
+        }
         if !migrating.rest.isEmpty { connection.keepPending(migrating.rest) }
         var request = migrating.request
         guard case .session(let endpoint)? = request.route?.endpoint,

@@ -62,6 +62,7 @@ final class EventStream {
         loop.counters.streamsOpened += 1
         if let ticket = options?.ticket { endEarlierStream(of: ticket, on: connection) }
         loop.countResponse(to: request, status: 200)
+        options?.endSpan(status: 200)
         loop.schedule.count(opening.snapshot.count)
         // The head follows the responses of the same turn, and unsent ones.
         connection.inTurn {

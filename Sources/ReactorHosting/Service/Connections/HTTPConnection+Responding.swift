@@ -27,6 +27,7 @@ extension HTTPConnection {
         if let code = response.problemCode { loop.counters.refusals.count(code) }
         if case .endedStream(let problem) = response.body, !request.isHead {
             loop.countResponse(to: request, status: response.status)
+            options?.endSpan(status: response.status, problem.code)
             if loop.settings.hasAccessLog {
                 logAccess(request, status: 200, problem.code, bytes: problem.body.count)
             }
@@ -96,6 +97,7 @@ extension HTTPConnection {
         // responses are unsent the connection waits for the peer to accept them.)
         if !hasUnsent { lastProgress = loop.now }
         loop.countResponse(to: request, status: status)
+        if let options { options.endSpan(status: status, code) }
         logRequest(request, status: status, code: code, bytes: bytes)
     }
 

@@ -162,6 +162,21 @@ final class HTTPConnection {
         state = .waiting(RequestContext(request, on: self, origin: origin), nil)
     }
 
+    /// Begins the span of a request, if its route is traced.
+    func beginTrace(of request: borrowing Request, by tracer: any RequestTracer) {
+        guard let route = request.route, route.isTraced,
+            let span = tracer.begin(TracedRequest(request, route: route))
+        else { return }
+        identity.recordTrace(span.traceparent)
+        setOptions { $0.trace(span) }
+    }
+
+    /// The span of the request whose response is due; nil if it is not traced.
+    var span: (any RequestSpan)? {
+        guard case .waiting(_, let options?) = state else { return nil }
+        return options.span
+    }
+
     /// Keeps the target of an admitted request if its head is repeated.
     func rememberTarget(of request: borrowing Request) {
         guard request.head.repetition != nil, !loop.settings.hasAccessLog,

@@ -17,11 +17,13 @@ enum PostActions: SessionEndpoint {
         var post = ActionPost(body: request.body, token: connection.id.token)
         post.waits = waits
         post.condition = try condition(request)
-        if let traceparent = request.head.text(of: .traceparent).flatMap({ TraceParent($0)?.text })
-        {
+        let span = connection.span
+        let sent = request.head.text(of: .traceparent).flatMap(TraceParent.init)
+        if let traceparent = (sent ?? span?.traceparent.flatMap(TraceParent.init))?.text {
             connection.setOptions { $0.traceparent = traceparent }
             post.traceparent = traceparent
         }
+        post.trace = span.map(RequestTrail.init)
         post.subject = request.access?.principal.subject
         post.key = try idempotencyKey(request)
         do {

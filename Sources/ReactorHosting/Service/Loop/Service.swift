@@ -16,6 +16,8 @@ final class Service: Sendable {
     let authenticator: (any Authenticator)?
     /// The program's own metrics; nil without any.
     let metrics: (any MetricsSource)?
+    /// Nil without one.
+    let tracer: (any RequestTracer)?
     let tickets = Tickets()
     let clientAddress: ClientAddress
     let rates = RequestRates()
@@ -40,9 +42,11 @@ final class Service: Sendable {
     /// - Throws: ``JournalFailure``: the journal cannot be read.
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
-        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil
+        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
+        tracer: (any RequestTracer)? = nil
     ) throws(JournalFailure) {
         self.metrics = metrics
+        self.tracer = tracer
         self.configuration = configuration
         self.reactors = reactors
         self.journal = journal

@@ -100,6 +100,25 @@ final class RequestOptions {
     /// The ticket by which the stream is opened.
     var ticket: Ticket?
     var traceparent: String?
+    /// Nil if the request is not traced.
+    private(set) var span: (any RequestSpan)?
+
+    /// A connection that closes before the response ends the span.
+    deinit { endSpan(status: nil) }
+
+    func trace(_ span: any RequestSpan) { self.span = span }
+
+    func endSpan(status: Int?, _ problem: String? = nil) {
+        guard let span else { return }
+        self.span = nil
+        span.end(status: status, problem: problem)
+    }
+
+    /// Takes the span away from a request that is served elsewhere.
+    func takeSpan() -> (any RequestSpan)? {
+        defer { span = nil }
+        return span
+    }
 }
 
 extension SessionID {

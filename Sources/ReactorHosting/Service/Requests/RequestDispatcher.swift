@@ -19,6 +19,7 @@ enum RequestDispatcher {
         }
         connection.identity.record(request.head, withLine: loop.settings.hasAccessLog)
         connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
+        if let tracer = loop.service.tracer { connection.beginTrace(of: request, by: tracer) }
         guard loop.settings.hosts.permits(request.head) else {
             connection.respond(.problem(AllowedHosts.problem(request.head)))
             return nil
@@ -60,6 +61,11 @@ enum RequestDispatcher {
         request.adopt(target)
         if let access = target.access { connection.identity.access = access }
         connection.beginWaiting(request, origin: target.origin)
+        if let tracer = connection.loop.service.tracer {
+            connection.identity.record(request.head, withLine: false)
+            if let access = target.access { connection.identity.access = access }
+            connection.beginTrace(of: request, by: tracer)
+        }
         if let rate = connection.loop.settings.requestRate,
             let refusal = refusal(request, rate, connection)
         {

@@ -41,6 +41,17 @@ struct RequestIdentity {
         if let trace { bytes.append(contentsOf: head.bytes[trace].prefix(Self.traceLimitBytes)) }
     }
 
+    /// The server's own `traceparent`, for a request that has none.
+    mutating func recordTrace(_ traceparent: String?) {
+        guard let traceparent, trace == nil else { return }
+        bytes.removeSubrange(idCount...)
+        bytes.append(contentsOf: traceparent.utf8.prefix(Self.traceLimitBytes))
+    }
+
+    private var trace: TraceParent? {
+        TraceParent(String(decoding: bytes[idCount...], as: UTF8.self))
+    }
+
     /// The access log is off: if it is on again before the next request, that must not have the line
     /// of this one.
     mutating func forgetLine() { line = [] }
@@ -86,7 +97,7 @@ struct RequestIdentity {
             "peer": "\(peer)",
             "request_id": "\(String(decoding: bytes[..<idCount], as: UTF8.self))",
         ]
-        if let trace = TraceParent(String(decoding: bytes[idCount...], as: UTF8.self)) {
+        if let trace {
             metadata["trace_id"] = "\(trace.traceID)"
         }
         if let access { metadata["subject"] = "\(access.principal.subject)" }

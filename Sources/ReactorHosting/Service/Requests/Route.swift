@@ -111,6 +111,9 @@ package final class Route: Sendable {
     /// Design: derived, so that a new route for administrators cannot be left at the clients' address.
     package var isForOperations: Bool { isProbe || access == .verb(.admin) }
 
+    /// Whether a tracer gets spans of its requests: those of sessions, and not of what surrounds them.
+    var isTraced: Bool { path.hasPrefix("/v1/") }
+
     /// The specification describes both.
     private var isForBoth: Bool { operationID == "openapi" }
 
