@@ -6,6 +6,9 @@ package enum ResponseEncoder {
     /// The interim response that lets a peer send its body (RFC 9110 §15.2.1).
     package static let continueResponse: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
+    /// Behind every status line: a browser uses the declared media type and no other. A body with text
+    /// that clients have posted is never run as a page or as a script (Fetch Standard §3.6).
+    private static let noSniffing: [UInt8] = Array("X-Content-Type-Options: nosniff\r\n".utf8)
     private static let date: [UInt8] = Array("Date: ".utf8)
     private static let contentLength: [UInt8] = Array("Content-Length: ".utf8)
     private static let close: [UInt8] = Array("Connection: close\r\n".utf8)
@@ -18,7 +21,8 @@ package enum ResponseEncoder {
     ///
     /// - Parameters:
     ///   - status: 100…999; any other value traps.
-    ///   - lines: The fields besides Date, Content-Length and Connection, which are written here.
+    ///   - lines: The fields besides Date, Content-Length, Connection and X-Content-Type-Options,
+    ///     which are written here.
     ///   - date: The formatted date, or nothing to omit Date.
     ///   - close: Whether the connection is closed after this response.
     ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
@@ -34,12 +38,13 @@ package enum ResponseEncoder {
         if !headOnly, hasBody(status) { out.append(copying: body) }
     }
 
-    /// Appends the beginning of a response, which many responses may share: its status line, Date
-    /// and fields. `append(head:body:close:minorVersion:to:)` completes it.
+    /// Appends the beginning of a response, which many responses may share: its status line and its
+    /// fields. `append(head:body:close:minorVersion:to:)` completes it.
     package static func appendHead(
         status: Int, lines: FieldLines, date: [UInt8], to out: inout [UInt8]
     ) {
         StatusLine.append(status, to: &out)
+        out.append(contentsOf: noSniffing)
         appendDate(date, to: &out)
         out.append(contentsOf: lines.bytes)
     }

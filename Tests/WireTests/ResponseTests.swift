@@ -180,25 +180,30 @@ struct ResponseEncoderTests {
         return String(String(decoding: out, as: UTF8.self).dropFirst(7))
     }
 
-    @Test func `a response is line, date, fields, length and body`() {
+    /// On every response, whatever its fields.
+    private let noSniffing = "X-Content-Type-Options: nosniff\r\n"
+
+    @Test func `a response is line, nosniff, date, fields, length and body`() {
         #expect(
             encode(200, fields: [("Content-Type", "text/plain")], body: "hi", date: "D")
-                == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain\r\n"
+                == "HTTP/1.1 200 OK\r\n\(noSniffing)Date: D\r\nContent-Type: text/plain\r\n"
                 + "Content-Length: 2\r\n\r\nhi")
-        #expect(encode(404) == "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-        #expect(encode(299) == "HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n")
+        #expect(
+            encode(404) == "HTTP/1.1 404 Not Found\r\n\(noSniffing)Content-Length: 0\r\n\r\n")
+        #expect(encode(299) == "HTTP/1.1 299 \r\n\(noSniffing)Content-Length: 0\r\n\r\n")
     }
 
     @Test func `a response to HEAD has the length and no body`() {
         #expect(
             encode(200, body: "hello", headOnly: true)
-                == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+                == "HTTP/1.1 200 OK\r\n\(noSniffing)Content-Length: 5\r\n\r\n")
     }
 
     @Test(arguments: [103, 204, 304])
     func `a status without body has neither length nor body`(status: Int) {
         let text = encode(status, body: "ignored")
         #expect(!text.contains("Content-Length"))
+        #expect(text.contains("\r\n" + noSniffing))
         #expect(text.hasSuffix("\r\n\r\n"))
     }
 
@@ -239,7 +244,7 @@ struct ResponseEncoderTests {
             date: Array("D".utf8), isChunked: isChunked, to: &out)
         #expect(
             String(decoding: out, as: UTF8.self)
-                == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/event-stream\r\n"
+                == "HTTP/1.1 200 OK\r\n\(noSniffing)Date: D\r\nContent-Type: text/event-stream\r\n"
                 + coding + "Connection: close\r\n\r\n")
     }
 
@@ -247,7 +252,7 @@ struct ResponseEncoderTests {
         let text = encode(200, fields: [("Location", "/a\r\nSet-Cookie: x\u{0}y\n\u{7f}\tz")])
         #expect(text.contains("\r\nLocation: /a  Set-Cookie: x y  \tz\r\n"))
         let reading = responseEveryWay(text)
-        #expect(reading.responses.first?.fields.count == 2)
+        #expect(reading.responses.first?.fields.count == 3)
     }
 
     @Test func `a written response can be read`() {
@@ -257,7 +262,8 @@ struct ResponseEncoderTests {
             #expect(read.map(\.status) == [status])
             #expect(read.first?.reason == StatusLine.reason(status))
             #expect(read.first?.reason.isEmpty == false)
-            #expect(read.first?.fields.prefix(2) == ["A: b", "C: é"])
+            let own = ["X-Content-Type-Options: nosniff", "A: b", "C: é"]
+            #expect(read.first?.fields.prefix(3) == own[...])
             #expect(read.first?.body == "body\r\n")
         }
     }
@@ -265,6 +271,7 @@ struct ResponseEncoderTests {
     @Test func `100 Continue is a separate response`() {
         let text = String(decoding: ResponseEncoder.continueResponse, as: UTF8.self)
         #expect(responseEveryWay(text).responses.map(\.status) == [100])
+        #expect(text == "HTTP/1.1 100 Continue\r\n\r\n")
     }
 }
 
