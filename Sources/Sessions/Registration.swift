@@ -28,9 +28,11 @@ package struct Registration: Sendable {
     let pulsePrefixes: [[UInt8]]
     let activityPrefixes: [[UInt8]]
 
-    /// Event names that are the service's or EventSource's own (contract §3.2).
+    /// Event names that are the service's or EventSource's own (contract §3.2), and those that it may
+    /// use later: a name can be given to reactors at any time, but cannot be taken from them.
     package static let reservedNames: Set<String> = [
-        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error",
+        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error", "patch",
+        "receipt", "mutation", "cause", "log",
     ]
 
     /// Hosts a reactor.

@@ -131,6 +131,32 @@ struct RegistrationCheckTests {
             ])
     }
 
+    private struct Later: Reactor {
+        typealias Action = Count
+        enum Activity: TaggedCodable, Sendable {
+            case patch
+            case cause(number: Int)
+            case logged
+        }
+        struct State: Codable, Sendable {
+            @Pulse var receipt = 0
+            @Pulse var mutation = 0
+            @Pulse var log = 0
+        }
+        let initialState = State()
+    }
+
+    // Case 159
+    @Test func `names that the service may use later are refused already`() throws {
+        let pulse = "is reserved; a pulse or activity needs another name"
+        #expect(
+            try faults(["logged"]) { Later() } == [
+                "the activity cause has a reserved name; its case needs another one",
+                "the activity patch has a reserved name; its case needs another one",
+                "receipt \(pulse)", "mutation \(pulse)", "log \(pulse)",
+            ])
+    }
+
     private struct Plain: Reactor {
         typealias Action = Count
         enum Activity: Codable, Sendable {
