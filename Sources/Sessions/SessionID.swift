@@ -9,6 +9,11 @@ package struct SessionID: Hashable, Sendable {
         self.text = text
     }
 
+    /// Whether an id can begin with this text; with the empty one every id does.
+    package static func canBegin(with text: String) -> Bool {
+        text.utf8.count <= 128 && text.utf8.allSatisfy(isAllowed)
+    }
+
     /// The id in a range of `bytes`, without escapes; nil under the same rules.
     package init?(_ bytes: borrowing [UInt8], _ range: Range<Int>) {
         guard (1...128).contains(range.count) else { return nil }

@@ -105,25 +105,19 @@ package final class SessionTable {
 
     // MARK: Pages
 
-    /// The first `limit` sessions in memory after `id`, in the order of their ids. For journals without an
-    /// archive.
-    package func page(after id: String?, limit: Int, reactor: String?) -> [Session] {
-        sessions.page(after: id, limit: limit, reactor: reactor)
-    }
+    /// The first sessions of the range that are in memory, in the order of their ids. For journals
+    /// without an archive.
+    package func page(_ range: SessionRange) -> [Session] { sessions.page(range) }
 
-    /// Reads a page of all sessions that the journal has.
+    /// Reads the first sessions of the range that the journal has.
     ///
     /// - Returns: false if the journal has no archive: `act` is not called, and the sessions in memory are
     ///   all there are.
     package func page(
-        after id: String?, limit: Int, reactor: String?,
-        then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
+        _ range: SessionRange, then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
     ) -> Bool {
         guard journal.archive != nil else { return false }
-        ask(
-            { archive, answer in
-                archive.page(after: id, limit: limit, reactor: reactor, answer)
-            }, then: act)
+        ask({ archive, answer in archive.page(range, answer) }, then: act)
         return true
     }
 

@@ -32,9 +32,9 @@ package protocol Archive: Sendable {
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>)
 
-    /// The first `limit` live sessions after `id`, ordered by id.
-    func page(
-        after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>)
+    /// The first live sessions of the range, ordered by id. The read uses an index: sessions outside of
+    /// the range cost nothing.
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>)
 }
 
 /// One generation of a session.

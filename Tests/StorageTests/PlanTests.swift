@@ -35,7 +35,21 @@ struct PlanTests {
             _ = try $0.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
         }
         let steps = try #require(plans.first?.steps)
-        #expect(steps == ["SEARCH sessions USING INDEX sessions_by_reactor (reactor=? AND id>?)"])
+        #expect(
+            steps == [
+                "SEARCH sessions USING INDEX sessions_by_reactor (reactor=? AND id>? AND id<?)"
+            ])
+    }
+
+    @Test func `a page of a prefix ends where its ids end`() async throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans {
+            _ = try $0.cachedStatement(sql: FileArchive.pageQuery(ofReactor: false))
+        }
+        let steps = try #require(plans.first?.steps)
+        #expect(steps.count == 1)
+        #expect(steps.first?.hasPrefix("SEARCH sessions USING INDEX") == true)
+        #expect(steps.first?.hasSuffix("(id>? AND id<?)") == true)
     }
 
     /// Scans in the order of a key that stop at a limit.

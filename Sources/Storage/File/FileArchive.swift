@@ -188,14 +188,14 @@ final class FileArchive: Archive {
         }
     }
 
-    func page(
-        after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>
-    ) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
         read(answer) { [tail] database in
             var found: [(row: Int64, line: SavedLine)] = []
-            let rows = try database.cachedStatement(sql: Self.pageQuery(ofReactor: reactor != nil))
+            let rows = try database.cachedStatement(
+                sql: Self.pageQuery(ofReactor: range.reactor != nil))
             try rows.each(
-                .string(id ?? ""), .integer(Int64(limit)), reactor.map { .string($0) } ?? .null
+                .string(range.lowerBound), .string(range.upperBound), .string(range.after ?? ""),
+                range.reactor.map { .string($0) } ?? .null, .integer(Int64(range.limit))
             ) { row in
                 let line = SavedLine(
                     session: row.string(1), reactor: row.string(2), generation: row.string(3),
@@ -222,8 +222,8 @@ final class FileArchive: Archive {
     static func pageQuery(ofReactor: Bool) -> String {
         """
         SELECT row, id, reactor, generation FROM sessions
-        WHERE id > ?1 AND \(ofReactor ? "reactor = ?3" : "?3 IS NULL")
-        ORDER BY id LIMIT ?2
+        WHERE id >= ?1 AND id < ?2 AND id <> ?3 AND \(ofReactor ? "reactor = ?4" : "?4 IS NULL")
+        ORDER BY id LIMIT ?5
         """
     }
 

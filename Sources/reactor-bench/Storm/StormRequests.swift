@@ -139,6 +139,9 @@ struct StormRequests {
             query = stream(route, session, &fields, &random)
         case .listSessions:
             query = ["limit=\(Int.random(in: 0...5, using: &random))", "after=\(session)"]
+            if Bool.random(using: &random) {
+                query.append("prefix=\(session.prefix(Int.random(in: 0...9, using: &random)))")
+            }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .setCookie, .removeCookie, .deleteSession, .readStub, .listReactors, .livez, .readyz,
             .metrics, .openapi:

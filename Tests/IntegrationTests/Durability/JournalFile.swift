@@ -74,3 +74,13 @@ func withJournal(
 ) async throws {
     try await Turnstile.servers.pass { try await body(try JournalFile(in: parent)) }
 }
+
+/// Gives a test its own server with this journal: `memory`, or `file` for one in a folder of its own.
+func withServer(
+    journal: String, do body: (ServerProcess) async throws -> Void
+) async throws {
+    guard journal == "file" else {
+        return try await withServer(.server, "--journal", journal, do: body)
+    }
+    try await withJournal { file in try await body(try await file.start()) }
+}

@@ -112,9 +112,7 @@ extension ScriptedJournal: Archive {
         }
     }
 
-    func page(
-        after id: String?, limit: Int, reactor: String?, _ answer: @escaping Answer<[SavedLine]>
-    ) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
         read(.page, answer) { book in
             var living: [String: SavedLine] = [:]
             for record in book.records where record.part == 0 {
@@ -124,11 +122,8 @@ extension ScriptedJournal: Archive {
                     lastVersion: record.version)
                 if record.kind == .deleted { living[record.session] = nil }
             }
-            let lines = living.values.filter { line in
-                (id.map { line.session > $0 } ?? true)
-                    && (reactor.map { line.reactor == $0 } ?? true)
-            }
-            return Array(lines.sorted { $0.session < $1.session }.prefix(limit))
+            let lines = living.values.filter { range.contains($0.session, of: $0.reactor) }
+            return Array(lines.sorted { $0.session < $1.session }.prefix(range.limit))
         }
     }
 

@@ -36,9 +36,14 @@ extension WholeLife {
         if !pending { blame("\(request) gets the end of a session that lives") }
     }
 
-    func checkList(_ ids: [String], _ after: String?, _ limit: Int) {
-        if ids != ids.sorted() || ids.count > limit { blame("the list \(ids)") }
-        if let first = ids.first, let after, first <= after { blame("\(first) after \(after)") }
+    func checkList(_ ids: [String], _ range: SessionRange) {
+        if ids != ids.sorted() || ids.count > range.limit { blame("the list \(ids)") }
+        if let first = ids.first, let after = range.after, first <= after {
+            blame("\(first) after \(after)")
+        }
+        for id in ids where !id.hasPrefix(range.prefix) {
+            blame("\(id) without the prefix \(range.prefix)")
+        }
         for id in ids where !self.ids.contains(id) { blame("\(id) was never created") }
     }
 

@@ -201,17 +201,20 @@ extension WholeLife {
     private func list() {
         let token = rig.nextToken()
         requests[token] = Request(operation: .listSessions, id: "")
-        let after = chance(1, in: 2) ? anyID() : nil
-        let limit = Int.random(in: 1...4, using: &generator)
-        let isAsked = rig.table.page(after: after, limit: limit, reactor: nil) { [unowned self] in
+        var range = SessionRange(limit: Int.random(in: 1...4, using: &generator))
+        if chance(1, in: 2) { range.after = anyID() }
+        if chance(1, in: 3) {
+            range.prefix = String(anyID().prefix(Int.random(in: 1...9, using: &generator)))
+        }
+        let isAsked = rig.table.page(range) { [unowned self, range] in
             guard !gone.contains(token) else { return }
             guard case .success(let lines) = $0 else { return said[token] = .unreadable }
-            checkList(lines.map(\.session), after, limit)
+            checkList(lines.map(\.session), range)
             said[token] = .list(lines.map(\.session))
         }
         guard !isAsked else { return }
-        let lines = rig.table.page(after: after, limit: limit, reactor: nil).map(\.id.text)
-        checkList(lines, after, limit)
+        let lines = rig.table.page(range).map(\.id.text)
+        checkList(lines, range)
         said[token] = .list(lines)
     }
 

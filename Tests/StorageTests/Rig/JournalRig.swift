@@ -119,10 +119,8 @@ final class JournalRig: @unchecked Sendable {
         try await ask { $0.storedAnswer(of: .of(session), key: key, $1) }
     }
 
-    func page(
-        after id: String? = nil, limit: Int = 100, reactor: String? = nil
-    ) async throws -> [SavedLine] {
-        try await ask { $0.page(after: id, limit: limit, reactor: reactor, $1) }
+    func page(_ range: SessionRange = SessionRange(limit: 100)) async throws -> [SavedLine] {
+        try await ask { $0.page(range, $1) }
     }
 
     private func ask<Value: Sendable>(

@@ -3,37 +3,46 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// `GET /v1/sessions`: a page of sessions (`?after=`, `?limit=`, `?reactor=`), from the journal, or
-/// from memory if the journal has no archive. A loop that is stuck has sessions of which nothing is
-/// known: 503.
+/// `GET /v1/sessions`: a page of sessions (`?prefix=`, `?after=`, `?limit=`, `?reactor=`), from the
+/// journal, or from memory if the journal has no archive. A loop that is stuck has sessions of which
+/// nothing is known: 503.
 enum ListSessions: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let items = try request.queryItems()
         let limit = try items.pageLimit()
-        let (after, reactor) = (items.first("after"), items.first("reactor"))
+        let range = SessionRange(
+            after: items.first("after"), prefix: try prefix(items), reactor: items.first("reactor"),
+            limit: limit + 1)
         if let grants = request.access?.grants, grants.reactors != nil,
-            !(reactor.map(grants.permits(reactor:)) ?? false)
+            !(range.reactor.map(grants.permits(reactor:)) ?? false)
         {
             throw .forbidden
         }
         let id = connection.id
-        let isArchived = connection.loop.sessions.page(
-            after: after, limit: limit + 1, reactor: reactor
-        ) { lines in
+        let isArchived = connection.loop.sessions.page(range) { lines in
             if connection.id == id { respond(lines, limit: limit, on: connection) }
         }
         if isArchived { return nil }
         LoopQuery.ask(
             for: connection, within: waitLimit(connection), late: { .problem(.stuck(on: $0)) }
         ) { loop in
-            loop.sessions.page(after: after, limit: limit + 1, reactor: reactor)
-                .map(SessionDescription.init)
+            loop.sessions.page(range).map(SessionDescription.init)
         } then: { parts, _ in
             .json(200, Page(parts.flatMap { $0 }, limit: limit))
         }
         return nil
+    }
+
+    private static func prefix(_ items: QueryItems) throws(Problem) -> String {
+        let prefix = items.first("prefix") ?? ""
+        guard SessionID.canBegin(with: prefix) else {
+            throw Problem(
+                400, "bad_prefix",
+                "prefix is \(prefix); a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
+        }
+        return prefix
     }
 
     /// Only the loop that owns a session knows whether it can be rebuilt.

@@ -1,0 +1,38 @@
+/// The sessions that a page may have, in the order of their ids.
+///
+/// A page in memory and one from the journal's file agree on it.
+package struct SessionRange: Sendable {
+    /// Only ids after this text, if there is one. It need not be an id.
+    package var after: String?
+    /// Only ids that begin with this text. Empty: all do.
+    package var prefix: String
+    /// Only sessions of this reactor, if there is one.
+    package var reactor: String?
+    /// The number of sessions on the page.
+    package var limit: Int
+
+    package init(
+        after: String? = nil, prefix: String = "", reactor: String? = nil, limit: Int
+    ) {
+        self.after = after
+        self.prefix = prefix
+        self.reactor = reactor
+        self.limit = limit
+    }
+
+    /// No id of the range is before this text; `after` itself, which is not in the range, may be equal
+    /// to it. Compared byte by byte, as the file's indexes are.
+    var lowerBound: String {
+        guard let after else { return prefix }
+        return after.utf8.lexicographicallyPrecedes(prefix.utf8) ? prefix : after
+    }
+
+    /// All ids of the range are before this text: the last character of Unicode is in no id.
+    var upperBound: String { prefix + "\u{10FFFF}" }
+
+    package func contains(_ id: String, of reactor: String) -> Bool {
+        if let after, id <= after { return false }
+        if !prefix.isEmpty, !id.hasPrefix(prefix) { return false }
+        return self.reactor.map { $0 == reactor } ?? true
+    }
+}
