@@ -19,7 +19,7 @@ package struct ActionTag: Hashable, Sendable {
 /// Identifies one asynchronous step of a session; never used twice in it.
 @usableFromInline
 package struct RunID: Hashable, Sendable {
-    let number: UInt64
+    package let number: UInt64
 }
 
 /// The outcome of an action.

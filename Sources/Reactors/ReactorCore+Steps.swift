@@ -115,6 +115,13 @@ extension ReactorCore {
     /// The number of running steps.
     package var runningCount: Int { steps.running.count }
 
+    /// The running steps, the oldest first.
+    package var runningSteps: [(run: RunID, id: EffectID?, action: ActionTag)] {
+        steps.running.sorted { $0.key.number < $1.key.number }.map {
+            ($0.key, $0.value.effectID, $0.value.action)
+        }
+    }
+
     /// Whether no step of this action is running and none of its continuations is due.
     @usableFromInline
     package func isSettled(_ action: ActionTag) -> Bool { steps.isSettled(action) }

@@ -20,6 +20,8 @@ extension CyclerMachine {
         if change.isEnabled == false { endStub() }
     }
 
+    var isStubbed: Bool { stub.isOn }
+
     func encodeStub(to out: inout [UInt8]) {
         session.appendStub(stub.isOn, stub.recording.actions, to: &out)
     }

@@ -178,11 +178,15 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             session.appendReceived(action, to: &content)
             session.noteRunning(tag.number, content)
         }
-        waiting.add(tag, task, step: session.uncommitted.last)
+        waiting.add(tag, task, step: session.uncommitted.last, at: session.table.time)
     }
 
     func isSettled(_ actions: [ActionTag]) -> Bool {
         !actions.contains(where: waiting.isRunning)
+    }
+
+    func runningEffects(in session: Session) -> [SessionRuntime.Effect] {
+        waiting.starts.map { SessionRuntime.Effect(action: $0.number, since: $1) }
     }
 
     /// An action that had waited has ended.

@@ -8,33 +8,44 @@ internal import Reactors
 struct EffectTasks {
     /// Invariant: counts the `steps` of all sessions of the reactor.
     private let count: EffectTally.Count
-    private var steps: [RunID: Task<Void, Never>] = [:]
+    private var steps: [RunID: Running] = [:]
     private var sources: [Task<Void, Never>] = []
-    /// The number of `sources` that have not ended.
-    private var listening = 0
+    /// The names of the `sources` that have not ended, in the order of their declaration.
+    private(set) var listening: [String] = []
     /// Sources that are subscribed, and are read once the session's creation is committed. Releasing a
     /// launch ends its subscription.
     private var opened: [SourceLaunch] = []
+
+    private struct Running {
+        let task: Task<Void, Never>
+        /// Milliseconds since 1970 (UTC).
+        let since: Int64
+    }
 
     init(_ count: EffectTally.Count) { self.count = count }
 
     /// Whether no task is left that may send something to the session.
     var isIdle: Bool { steps.isEmpty && !isListening }
 
-    var isListening: Bool { listening > 0 }
+    var isListening: Bool { !listening.isEmpty }
 
     // MARK: Steps of effects
 
-    mutating func add(_ task: Task<Void, Never>, for run: RunID) {
-        if steps.updateValue(task, forKey: run) == nil { count.running += 1 }
+    /// - Parameter time: the present one, in milliseconds since 1970 (UTC).
+    mutating func add(_ task: Task<Void, Never>, for run: RunID, at time: Int64) {
+        let running = Running(task: task, since: time)
+        if steps.updateValue(running, forKey: run) == nil { count.running += 1 }
     }
+
+    /// The time at which the step's task began; nil if it has none: the step is not committed yet.
+    func start(of run: RunID) -> Int64? { steps[run]?.since }
 
     /// Removes a step that has ended or is to be cancelled.
     @discardableResult
     mutating func remove(_ run: RunID) -> Task<Void, Never>? {
-        guard let task = steps.removeValue(forKey: run) else { return nil }
+        guard let running = steps.removeValue(forKey: run) else { return nil }
         count.running -= 1
-        return task
+        return running.task
     }
 
     mutating func removeSteps() -> EffectTasks {
@@ -53,13 +64,15 @@ struct EffectTasks {
         return opened
     }
 
-    mutating func read(_ tasks: [Task<Void, Never>]) {
+    mutating func read(_ tasks: [Task<Void, Never>], of names: [String]) {
         sources = tasks
-        listening = tasks.count
+        listening = names
     }
 
-    /// Counts a source that has ended.
-    mutating func endSource() { listening -= 1 }
+    /// Records that a source has ended. Sources may have the same name: then one of them.
+    mutating func endSource(_ name: String) {
+        if let index = listening.firstIndex(of: name) { listening.remove(at: index) }
+    }
 
     // MARK: The end
 
@@ -70,7 +83,7 @@ struct EffectTasks {
     }
 
     func cancel() {
-        for task in steps.values { task.cancel() }
+        for running in steps.values { running.task.cancel() }
         for task in sources { task.cancel() }
     }
 }

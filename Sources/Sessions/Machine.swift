@@ -28,6 +28,9 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
 
     /// Whether no effect is running, and the session is not stubbed.
     var isQuiet: Bool { get }
+
+    /// The running effects, the oldest first.
+    func runningEffects(in session: Session) -> [SessionRuntime.Effect]
 }
 
 /// The states of the kept versions, and the mutations that made them.
@@ -92,6 +95,8 @@ package protocol StubControl: AnyObject {
     /// Removes the reactor, shows another state, or restores the reactor.
     func changeStub(_ change: StubChange) throws(StubRefusal)
 
+    var isStubbed: Bool { get }
+
     /// Appends `{"enabled":…,"actions":[…]}` and a line break.
     func encodeStub(to out: inout [UInt8])
 }
@@ -107,8 +112,12 @@ extension Machine {
     }
 }
 
-/// Begins to read a source that listens already. Releasing the closure ends the listening.
-package typealias SourceLaunch = @Sendable () -> Task<Void, Never>
+/// A source that listens already. Releasing it ends the listening.
+package struct SourceLaunch: Sendable {
+    let name: String
+    /// Begins to read the source.
+    let begin: @Sendable () -> Task<Void, Never>
+}
 
 /// The result of the actions of one request.
 @usableFromInline

@@ -12,6 +12,8 @@ extension ReactorMachine {
         if change.isEnabled == false { core.endStub(observer: self) }
     }
 
+    var isStubbed: Bool { core.isStub }
+
     func encodeStub(to out: inout [UInt8]) {
         session.appendStub(core.isStub, core.stubbedActions, to: &out)
     }

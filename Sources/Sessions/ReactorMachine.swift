@@ -69,6 +69,16 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         actions.allSatisfy { core.isSettled($0) }
     }
 
+    /// A step that is not committed yet has no task, and does not run.
+    func runningEffects(in session: Session) -> [SessionRuntime.Effect] {
+        core.runningSteps.compactMap { run, id, action in
+            session.tasks.start(of: run).map {
+                SessionRuntime.Effect(
+                    step: run.number, id: id?.name, action: action.number, since: $0)
+            }
+        }
+    }
+
     // MARK: States
 
     private var states: ReactorStates<R> { ReactorStates(machine: self) }

@@ -34,6 +34,8 @@ extension Reply {
         case stub([UInt8])
         /// A page of the action log, as JSON.
         case logPage([UInt8])
+        /// The session's runtime, as JSON.
+        case runtime([UInt8])
         /// The state of this version is not kept; the versions in `kept` are.
         case versionUnknown(kept: ClosedRange<UInt64>)
         /// A stream begins. The receiver writes the opening and its snapshot; the subscriber writes the

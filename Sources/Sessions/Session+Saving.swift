@@ -65,7 +65,7 @@ extension Session {
         if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
         for action in saved.running { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
-        tasks.read(opened.map { $0() })
+        tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
     }
 
     // MARK: Leaving memory

@@ -134,7 +134,7 @@ extension Session {
         keys?.commit(step)
         if step.creates {
             let opened = tasks.takeOpened()
-            tasks.read(opened.map { $0() })
+            tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
@@ -158,7 +158,7 @@ extension Session {
         switch order {
         case .start(let run, let launch):
             let task = launch()
-            tasks.add(task, for: run)
+            tasks.add(task, for: run, at: table.time)
         case .cancel(let run): tasks.remove(run)?.cancel()
         case .carryOn(let resume): resume(self)
         }

@@ -37,12 +37,13 @@ struct SessionMailbox<M: Machine>: Sendable {
         }
     }
 
+    /// - Parameter source: the name of the source that has ended; nil for a step of an effect.
     private func report(
-        isSource: Bool = false, for action: ActionTag, _ act: @escaping @Sendable (M) -> Void
+        endOf source: String? = nil, for action: ActionTag, _ act: @escaping @Sendable (M) -> Void
     ) {
         _ = hop { table in
             guard let session = table.session(id, incarnation) else { return }
-            if isSource { session.tasks.endSource() }
+            if let source { session.tasks.endSource(source) }
             _ = session.perform(for: action) { (machine: M) in
                 act(machine)
                 return true
@@ -99,6 +100,6 @@ extension SessionMailbox where M: TypedMachine {
     }
 
     func ended(_ source: ReactorSource<M.Action, M.Mutation>, failure: (any Error)?) {
-        report(isSource: true, for: .none) { $0.ended(source, failure: failure) }
+        report(endOf: source.name, for: .none) { $0.ended(source, failure: failure) }
     }
 }

@@ -40,7 +40,7 @@ extension TypedMachine {
         }
         let mailbox = SessionMailbox<Self>(session)
         return openings.map { source, opening in
-            {
+            SourceLaunch(name: source.name) {
                 Task {
                     do {
                         try await opening.read { element in await mailbox.receive(element) }

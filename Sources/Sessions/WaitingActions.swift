@@ -10,6 +10,8 @@ struct WaitingActions {
         /// The step of the action's beginning, or of its last decision. The action does not continue
         /// before it is committed.
         weak var step: Step?
+        /// Milliseconds since 1970 (UTC).
+        let since: Int64
     }
 
     private var running: [ActionTag: Waiting] = [:]
@@ -29,8 +31,16 @@ struct WaitingActions {
 
     func step(of action: ActionTag) -> Step? { running[action]?.step }
 
-    mutating func add(_ action: ActionTag, _ task: Task<Void, Never>, step: Step?) {
-        running[action] = Waiting(task: task, step: step)
+    /// The running actions and the times at which they began, the oldest first.
+    var starts: [(action: ActionTag, since: Int64)] {
+        running.map { ($0.key, $0.value.since) }.sorted { $0.action.number < $1.action.number }
+    }
+
+    /// - Parameter time: the present one, in milliseconds since 1970 (UTC).
+    mutating func add(
+        _ action: ActionTag, _ task: Task<Void, Never>, step: Step?, at time: Int64
+    ) {
+        running[action] = Waiting(task: task, step: step, since: time)
     }
 
     /// The action has decided something in this step.

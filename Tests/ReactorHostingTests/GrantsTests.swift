@@ -12,13 +12,13 @@ struct GrantsTests {
         "streamEvents": .read, "readLog": .log, "putStub": .admin, "readStub": .admin,
         "createSession": .create, "listSessions": .read, "listReactors": .read,
         "publishTopic": .admin, "metrics": .admin, "livez": nil, "readyz": nil, "openapi": nil,
-        "createTicket": nil, "setCookie": nil, "removeCookie": nil,
+        "createTicket": nil, "setCookie": nil, "removeCookie": nil, "readRuntime": .read,
     ]
     /// The routes without a verb that require a token all the same.
     private static let clients: Set = ["createTicket", "setCookie"]
     /// The routes that show every pulse of a session.
     private static let states: Set = [
-        "readSession", "streamStates", "streamActivities", "streamEvents",
+        "readSession", "streamStates", "streamActivities", "streamEvents", "readRuntime",
     ]
     /// The routes that show or make sessions that their path does not name.
     private static let wide: Set = ["createSession", "listSessions"]

@@ -143,8 +143,8 @@ struct StormRequests {
                 query.append("prefix=\(session.prefix(Int.random(in: 0...9, using: &random)))")
             }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
-        case .setCookie, .removeCookie, .deleteSession, .readStub, .listReactors, .livez, .readyz,
-            .metrics, .openapi:
+        case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
+            .livez, .readyz, .metrics, .openapi:
             break
         }
         let path = route.path(route == .publishTopic ? "currentUser" : session)

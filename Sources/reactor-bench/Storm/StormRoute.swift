@@ -10,6 +10,7 @@ enum StormRoute: String, CaseIterable {
     case streamActivities = "GET /v1/sessions/{id}/activities"
     case streamEvents = "GET /v1/sessions/{id}/events"
     case readLog = "GET /v1/sessions/{id}/log"
+    case readRuntime = "GET /v1/sessions/{id}/runtime"
     case putStub = "PUT /v1/sessions/{id}/stub"
     case readStub = "GET /v1/sessions/{id}/stub"
     case createSession = "POST /v1/sessions"
@@ -43,7 +44,7 @@ enum StormRoute: String, CaseIterable {
         case .streamPulses, .streamStates, .streamEvents: 4
         case .putSession: 4
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
-        case .readStub, .listSessions, .publishTopic, .metrics: 1
+        case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
         }
     }

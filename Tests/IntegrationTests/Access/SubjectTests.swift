@@ -53,6 +53,7 @@ struct SubjectTests {
                     for (method, rest, body) in [
                         ("GET", "", nil), ("POST", "/actions", add), ("GET", "/log", nil),
                         ("HEAD", "/pulses", nil), ("HEAD", "/states", nil),
+                        ("GET", "/runtime", nil),
                     ] as [(String, String, String?)] {
                         let own = try await send(server, method, path + rest, body, as: Self.ada)
                         #expect(own.status == 200, "\(method) \(rest)")

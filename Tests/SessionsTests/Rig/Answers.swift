@@ -17,6 +17,7 @@ extension Reply.Content {
         case .state(let state, let version):
             "state \(String(decoding: state, as: UTF8.self)) of \(version)"
         case .versionUnknown(let kept): "versionUnknown \(kept.lowerBound)...\(kept.upperBound)"
+        case .runtime(let runtime): "runtime \(String(decoding: runtime, as: UTF8.self))"
         case .stub(let stub): "stub \(String(decoding: stub, as: UTF8.self))"
         case .logPage(let page): "page \(String(decoding: page, as: UTF8.self))"
         case .subscribed: "subscribed"

@@ -47,6 +47,16 @@ extension WholeLife {
         for id in ids where !self.ids.contains(id) { blame("\(id) was never created") }
     }
 
+    func checkAsleep(_ id: SessionID, _ head: SavedHead, _ runtime: SessionRuntime) {
+        if case .session = rig.table.find(id) { blame("\(id.text) is awake") }
+        let line = String(decoding: runtime.line, as: UTF8.self)
+        if !line.hasPrefix(#"{"awake":false,"#) || !line.contains(#""effects":[],"sources":[]"#) {
+            blame("asleep: \(line)")
+        }
+        let last = rig.journal.all.last { $0.key == head.key && $0.part == 0 }
+        if let last, head.end.number > last.number { blame("\(head) after \(last.number)") }
+    }
+
     /// A fork begins with the state that its origin had.
     func checkExport(_ snapshot: Snapshot, of session: Session) {
         guard session.registration.name == "ledger" else { return }

@@ -10,7 +10,7 @@ extension WholeLife {
     enum Operation: String, CaseIterable {
         case listReactors, createSession, listSessions, putSession, readSession, deleteSession
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
-        case putStub, readStub, publishTopic
+        case readRuntime, putStub, readStub, publishTopic
         case createTicket, setCookie, removeCookie
         case livez, readyz, metrics, openapi
     }
@@ -34,6 +34,7 @@ extension WholeLife {
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             stream(operation, id)
         case .readLog: if chance(1, in: 4) { stream(operation, id) } else { page(id) }
+        case .readRuntime: readRuntime(id)
         case .putStub: putStub()
         case .readStub: reach(id, Request(operation: operation, id: id)) { $0.readStub(for: $1) }
         case .listSessions: list()
@@ -195,6 +196,24 @@ extension WholeLife {
         reach(id, Request(operation: .readSession, id: id)) { session, token in
             session.read(
                 version: isOld ? UInt64(Double(session.version) * part) : nil, for: token)
+        }
+    }
+
+    /// A look at a session loads none.
+    private func readRuntime(_ id: String) {
+        let token = rig.nextToken()
+        requests[token] = Request(operation: .readRuntime, id: id)
+        guard let name = SessionID(id) else { return blame("\(id) is no id") }
+        rig.table.inspect(name) { [unowned self] inspection in
+            guard !gone.contains(token) else { return }
+            switch inspection {
+            case .awake(let session, let head): session.readRuntime(head, for: token)
+            case .asleep(let head, let runtime):
+                said[token] = .asleep
+                checkAsleep(name, head, runtime)
+            case .absent(let found):
+                if let session = session(found, for: token) { blame("\(session.id) is absent") }
+            }
         }
     }
 

@@ -62,7 +62,7 @@ final class WholeLife {
     /// A reply that does not come from a session.
     enum Said {
         case ended, nothing, unreadable, refused, list([String]), topic
-        case quarantined, deleted, notDeleted
+        case quarantined, deleted, notDeleted, asleep
     }
 
     let seed: UInt64
@@ -174,7 +174,7 @@ final class WholeLife {
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
-            (.listSessions, 1), (.publishTopic, 2), (.metrics, 1), (.readyz, 1),
+            (.listSessions, 1), (.publishTopic, 2), (.metrics, 1), (.readyz, 1), (.readRuntime, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {

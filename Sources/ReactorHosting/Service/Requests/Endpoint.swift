@@ -25,11 +25,15 @@ protocol ServiceEndpoint: SendableMetatype {
 }
 
 /// An operation on one session. The connection is on the loop that owns the session, and the
-/// session has been loaded if the journal has it.
+/// session has been loaded if the journal has it, unless the endpoint requires no session in memory.
 protocol SessionEndpoint: SendableMetatype {
     /// Whether the request is for an event stream, which never gets a status of 5xx (contract
     /// §3.2). Default false.
     static func wantsStream(_ request: Request) -> Bool
+
+    /// Whether a session that is not in memory is loaded first; if not, the endpoint is called with
+    /// `notInMemory`. Default true.
+    static var loadsSession: Bool { get }
 
     /// - Returns: The response, or nil if it follows later: from the session, as a ``Reply``.
     static func respond(
@@ -43,6 +47,7 @@ extension ServiceEndpoint {
 
 extension SessionEndpoint {
     static func wantsStream(_ request: Request) -> Bool { false }
+    static var loadsSession: Bool { true }
 }
 
 /// The session that a request names, and whether it exists.
@@ -60,14 +65,18 @@ struct SessionTarget {
         let needsReactor = access.grants.reactors != nil
         switch found {
         case .session(let session):
-            if needsReactor, !access.grants.permits(reactor: session.registration.name) {
-                return true
-            }
-            return needsOwner && session.owner != access.principal.subject
+            return isHidden(reactor: session.registration.name, owner: session.owner)
         case .quarantined: return needsReactor || needsOwner
         case .ended: return needsOwner
         case .nothing, .notInMemory, .unreadable, .noRoom: return false
         }
+    }
+
+    /// The same for a session with this reactor and this owner.
+    func isHidden(reactor: String, owner: String?) -> Bool {
+        guard let access else { return false }
+        if access.grants.reactors != nil, !access.grants.permits(reactor: reactor) { return true }
+        return needsOwner && owner != access.principal.subject
     }
 
     /// Whether the session is permitted to its owner only.

@@ -123,7 +123,9 @@ enum RequestDispatcher {
         on connection: HTTPConnection
     ) throws(Problem) {
         let found = connection.loop.sessions.find(session)
-        if case .notInMemory = found { return try park(&request, endpoint, session, connection) }
+        if case .notInMemory = found, endpoint.loadsSession {
+            return try park(&request, endpoint, session, connection)
+        }
         let target = SessionTarget(id: session, found: found, access: request.access)
         if let response = try endpoint.respond(to: request, for: target, on: connection) {
             connection.respond(response)

@@ -21,6 +21,7 @@ extension Response {
             case .stub(let body): .json(200, body, fields: [durability])
             case .logPage(let body):
                 .json(200, body, fields: [("Cache-Control", "no-cache"), durability])
+            case .runtime(let body): .runtime(body, durability)
             case .ended: .noContent(fields: [durability])
             case .replayed(let stored):
                 .json(

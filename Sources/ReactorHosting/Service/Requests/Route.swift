@@ -56,6 +56,9 @@ package final class Route: Sendable {
             "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .state),
             StreamEvents.self),
         Route("GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self),
+        Route(
+            "GET", "/v1/sessions/{id}/runtime", "readRuntime", .verb(.read, shows: .state),
+            ReadRuntime.self),
         Route("PUT", "/v1/sessions/{id}/stub", "putStub", .verb(.admin), PutStub.self),
         Route("GET", "/v1/sessions/{id}/stub", "readStub", .verb(.admin), ReadStub.self),
         Route(

@@ -1,0 +1,48 @@
+internal import Sessions
+internal import Storage
+
+/// `GET /v1/sessions/{id}/runtime`: the session's activity at this moment. It wakes no session.
+enum ReadRuntime: SessionEndpoint {
+    static let loadsSession = false
+
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let (id, session, access) = (connection.id, target.id, target.access)
+        connection.loop.sessions.inspect(session) { inspection in
+            guard connection.id == id else { return }
+            connection.respondLater { () throws(Problem) in
+                try respond(to: inspection, of: session, access, on: connection)
+            }
+        }
+        return nil
+    }
+
+    private static func respond(
+        to inspection: SessionTable.Inspection, of id: SessionID, _ access: Access?,
+        on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        switch inspection {
+        case .absent(let found):
+            _ = try SessionTarget(id: id, found: found, access: access).session()
+            throw .unknownSession(id.text)
+        case .awake(let found, let head):
+            let target = SessionTarget(id: id, found: .session(found), access: access)
+            try target.session().readRuntime(head, for: connection.id.token)
+            return nil
+        case .asleep(let head, let runtime):
+            let target = SessionTarget(id: id, found: .notInMemory, access: access)
+            guard !target.isHidden(reactor: head.reactor, owner: head.owner) else {
+                throw .unknownSession(id.text)
+            }
+            return .runtime(runtime.line, connection.loop.heads.durability)
+        }
+    }
+}
+
+extension Response {
+    /// - Parameter body: the runtime of a session, as JSON.
+    static func runtime(_ body: [UInt8], _ durability: (String, String)) -> Response {
+        .json(200, body, fields: [("Cache-Control", "no-cache"), durability])
+    }
+}

@@ -1,0 +1,83 @@
+package import Storage
+
+/// Looks at a session without loading it. Being looked at is no use of a session: it falls asleep as if
+/// nobody looked.
+///
+/// Design: the range of the kept records is read from the journal, if that keeps records, because it
+/// trims by itself; the read touches no record. An awake session replies after the commit of its
+/// decisions, like to every request.
+extension SessionTable {
+    /// The result of ``inspect(_:then:)``.
+    package enum Inspection {
+        /// The session is awake: ``Session/readRuntime(_:for:)``, with the head that the journal has of it.
+        case awake(Session, SavedHead?)
+        /// The session is in the journal only, or with its subscribers.
+        case asleep(SavedHead, SessionRuntime)
+        /// Any result but a session, and never `notInMemory`.
+        case absent(SessionLookup)
+    }
+
+    /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the journal has
+    /// no archive, else later.
+    package func inspect(_ id: SessionID, then act: @escaping (Inspection) -> Void) {
+        guard journal.archive != nil else { return act(inspection(of: id, nil)) }
+        ask { archive, answer in
+            archive.head(of: id.text, answer)
+        } then: { [self] result in
+            switch result {
+            case .success(let head): act(inspection(of: id, head))
+            case .failure(let failure): act(.absent(.unreadable(failure)))
+            }
+        }
+    }
+
+    /// - Parameter head: as the journal had it, perhaps before a load or a deletion of the session.
+    private func inspection(of id: SessionID, _ head: SavedHead?) -> Inspection {
+        let found = find(id)
+        switch found {
+        case .session(let session):
+            let isItsOwn = head?.key == session.key && head?.isDeleted == false
+            return .awake(session, isItsOwn ? head : nil)
+        case .notInMemory: break
+        case .ended, .nothing, .quarantined, .unreadable, .noRoom: return .absent(found)
+        }
+        guard let head else { return .absent(.nothing) }
+        guard !head.isDeleted else { return .absent(.ended) }
+        let subscribers = asleep(id)?.streams.subscriberCount ?? 0
+        return .asleep(head, SessionRuntime(subscribers: subscribers, kept: .init(head)))
+    }
+}
+
+extension Session {
+    /// Replies with the session's runtime.
+    ///
+    /// - Parameter head: as the journal has it; nil if the journal keeps no records, or has not
+    ///   committed the session's creation yet.
+    package func readRuntime(_ head: SavedHead?, for token: UInt64) {
+        guard case .awake(let machine) = life else { return answer(content(absence), token) }
+        var runtime = SessionRuntime(
+            subscribers: streams.subscriberCount,
+            kept: head.map(SessionRuntime.Kept.init)
+                ?? .init(generation.text, history.keptAfter, history.keptVersion, history.committed)
+        )
+        runtime.awake = true
+        runtime.effects = machine.runningEffects(in: self)
+        runtime.sources = tasks.listening
+        runtime.stubbed = machine.isStubbed
+        answer(content(.runtime(runtime.line)), token)
+    }
+}
+
+extension SessionRuntime.Kept {
+    init(_ head: SavedHead) {
+        self.init(head.key.generation, head.keptAfter, head.keptVersion, head.end)
+    }
+
+    /// - Parameters:
+    ///   - keptAfter: the records after this one are kept.
+    ///   - version: of the state at `keptAfter`.
+    init(_ generation: String, _ keptAfter: UInt64, _ version: UInt64, _ end: HistoryEnd) {
+        from = Start(version: version, position: "\(generation).\(keptAfter)")
+        records = end.number > keptAfter ? end.number - keptAfter : 0
+    }
+}
