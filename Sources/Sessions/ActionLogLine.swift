@@ -10,8 +10,9 @@ internal import Wire
 struct ActionLogLine {
     /// The raw value is the entry's `kind` and the name of its event.
     enum Kind: String {
-        /// `{"received":…}`; with `"subject":…` if the client is known, also in the next two kinds;
-        /// with `"transformed":…` if `transform(action:)` has changed it.
+        /// `{"received":…}`; with `"subject":…` if the client is known and `"key":…` if the request had
+        /// an `Idempotency-Key`, also in the next two kinds; with `"transformed":…` if
+        /// `transform(action:)` has changed it.
         case actionReceived = "action.received"
         /// `{"received":…}`: the session is stubbed and has recorded the action.
         case actionRecorded = "action.recorded"
@@ -28,11 +29,12 @@ struct ActionLogLine {
         case activity
         /// `{"activity":…,"reason":"ended"}`
         case activityDropped = "activity.dropped"
-        /// `{"id":…}` if the step has one; likewise for the other kinds of effects.
+        /// `{"step":…,"id":…}`: the step's number, and its name if it has one; likewise for the end and
+        /// the cancellation. `{}` for an action of a Cycler.
         case effectStarted = "effect.started"
         case effectEnded = "effect.ended"
         case effectCancelled = "effect.cancelled"
-        /// `{"id":…,"place":"effect","error":…}`
+        /// `{"place":"effect","step":…,"id":…,"error":…}`; without a step if the synchronous part failed.
         case effectFailed = "effect.failed"
         /// `{"id":…,"reason":…}`: a step with the same id was running (`first`), or the step was
         /// cancelled before it began (`cancelledBeforeStart`).

@@ -11,7 +11,7 @@ package struct ActionPost {
     package var traceparent: String?
     /// Nil if the request is not traced.
     package var trace: (any RequestTrace)?
-    /// `Idempotency-Key`.
+    /// `Idempotency-Key`, as the client has sent it.
     package var key: String?
     /// The connection's token in the service, for the reply.
     package var token: UInt64
@@ -19,5 +19,12 @@ package struct ActionPost {
     package init(body: [UInt8], token: UInt64) {
         self.body = body
         self.token = token
+    }
+
+    /// The key under which the answer is kept. A key belongs to its client: after a line feed, which is
+    /// in no key, it has the name of that one.
+    var ownedKey: String? {
+        guard let key, let subject else { return key }
+        return "\(key)\n\(subject)"
     }
 }

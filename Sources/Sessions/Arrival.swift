@@ -6,6 +6,8 @@ struct Arrival {
     var trace: (any RequestTrace)?
     /// The authenticated client that has sent it.
     var subject: String?
+    /// The `Idempotency-Key` of its request.
+    var key: String?
     /// The action as the client sent it, if it was sent alone and on one line.
     var line: ArraySlice<UInt8>?
     /// The body, and the number of its first action.

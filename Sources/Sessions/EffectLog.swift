@@ -7,17 +7,19 @@ struct EffectLog {
 
     // MARK: Effects
 
-    /// - Parameter id: the step's name, if it has one.
-    func started(_ id: EffectID? = nil, of action: ActionTag) {
-        enter(.effectStarted, id, of: action)
+    /// - Parameters:
+    ///   - step: nil for an action of a Cycler that waits: its steps have no numbers.
+    ///   - id: the step's name, if it has one.
+    func started(_ step: RunID? = nil, _ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectStarted, step, id, of: action)
     }
 
-    func ended(_ id: EffectID? = nil, of action: ActionTag) {
-        enter(.effectEnded, id, of: action)
+    func ended(_ step: RunID? = nil, _ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectEnded, step, id, of: action)
     }
 
-    func cancelled(_ id: EffectID? = nil, of action: ActionTag) {
-        enter(.effectCancelled, id, of: action)
+    func cancelled(_ step: RunID? = nil, _ id: EffectID? = nil, of action: ActionTag) {
+        enter(.effectCancelled, step, id, of: action)
     }
 
     func skipped(_ id: EffectID, because reason: DropReason, of action: ActionTag) {
@@ -28,11 +30,16 @@ struct EffectLog {
         }
     }
 
-    private func enter(_ kind: ActionLogLine.Kind, _ id: EffectID?, of action: ActionTag) {
+    private func enter(
+        _ kind: ActionLogLine.Kind, _ step: RunID?, _ id: EffectID?, of action: ActionTag
+    ) {
         session.enter(kind, of: action) { out in
-            guard let id else { return out.append(contentsOf: "{}".utf8) }
-            out.append(contentsOf: "{\"id\":".utf8)
-            JSON.appendString(id.name, to: &out)
+            out.append(UInt8(ascii: "{"))
+            if let step { out.append(contentsOf: "\"step\":\(step.number)".utf8) }
+            if let id {
+                out.append(contentsOf: (step == nil ? "\"id\":" : ",\"id\":").utf8)
+                JSON.appendString(id.name, to: &out)
+            }
             out.append(UInt8(ascii: "}"))
         }
     }
@@ -59,12 +66,14 @@ struct EffectLog {
 
     // MARK: Failures
 
-    /// Records `{"place":…,"error":…}`, with the `id` of the effect or the name of the `source`.
+    /// Records `{"place":…,"error":…}`, with the `step` and the `id` of the effect or the name of the
+    /// `source`.
     func failed(
-        at place: ReactorFailure.Place, _ error: String, id: EffectID? = nil,
+        at place: ReactorFailure.Place, _ error: String, step: RunID? = nil, id: EffectID? = nil,
         source: String? = nil, of action: ActionTag
     ) {
         var content = Array("{\"place\":\"\(place.rawValue)\"".utf8)
+        if let step { content.append(contentsOf: ",\"step\":\(step.number)".utf8) }
         if let id {
             content.append(contentsOf: ",\"id\":".utf8)
             JSON.appendString(id.name, to: &content)

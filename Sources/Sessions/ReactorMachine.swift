@@ -196,8 +196,8 @@ extension ReactorMachine: ReactorCoreObserver {
     @usableFromInline
     func failed(_ failure: ReactorFailure) {
         log.failed(
-            at: failure.place, String(describing: failure.error), id: failure.effectID,
-            source: failure.source, of: failure.action)
+            at: failure.place, String(describing: failure.error), step: failure.run,
+            id: failure.effectID, source: failure.source, of: failure.action)
     }
 
     @usableFromInline
@@ -211,20 +211,20 @@ extension ReactorMachine: ReactorCoreObserver {
                 let start = { mailbox.task(for: run, clock: clock, work) }
                 return work?.start(start) ?? start()
             })
-        log.started(run.effectID, of: run.action)
+        log.started(run.id, run.effectID, of: run.action)
     }
 
     @usableFromInline
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         session.order(.cancel(run))
-        log.cancelled(effectID, of: action)
+        log.cancelled(run, effectID, of: action)
     }
 
     @usableFromInline
     func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool) {
         session.tasks.remove(run)
         // A failed step has a record already.
-        if !hasFailed { log.ended(effectID, of: action) }
+        if !hasFailed { log.ended(run, effectID, of: action) }
     }
 
     @usableFromInline

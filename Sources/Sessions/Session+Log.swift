@@ -48,8 +48,8 @@ extension Session {
         return ActionLogLine(head, content[...])
     }
 
-    /// Adds a note `{"received":…}`, with `"subject":…` if a client is known, and with the members
-    /// that `more` appends.
+    /// Adds a note `{"received":…}`, with `"subject":…` if a client is known, with `"key":…` if the
+    /// request had one, and with the members that `more` appends.
     func enterReceived(
         _ kind: ActionLogLine.Kind, _ action: some Encodable, of tag: ActionTag,
         _ more: (inout [UInt8]) -> Void = { _ in }
@@ -60,6 +60,10 @@ extension Session {
             if let subject = arrival.subject {
                 out.append(contentsOf: ",\"subject\":".utf8)
                 JSON.appendString(subject, to: &out)
+            }
+            if let key = arrival.key {
+                out.append(contentsOf: ",\"key\":".utf8)
+                JSON.appendString(key, to: &out)
             }
             more(&out)
             out.append(UInt8(ascii: "}"))

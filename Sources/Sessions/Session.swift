@@ -201,7 +201,7 @@ package final class Session {
         guard isRunning else { return answer(content(absence), post.token) }
         guard table.commits.hasRoom else { throw .overloaded }
         table.eviction.recordUse(of: self)
-        if let key = post.key {
+        if let key = post.ownedKey {
             let keys = keys ?? makeKeys()
             guard try KeyedRequests(session: self, keys: keys).admits(post, key) else { return }
         }
@@ -226,6 +226,7 @@ package final class Session {
         arrival.traceparent = post.traceparent
         arrival.subject = post.subject
         arrival.trace = post.trace
+        arrival.key = post.key
         arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
         meters.mutation.unchargedBytes = post.body.count
         meters.state.addReceived(post.body.count)

@@ -73,11 +73,12 @@ struct SubjectTests {
 
     @discardableResult
     private func post(
-        _ body: String, by subject: String?, to session: Session, _ rig: Rig
+        _ body: String, by subject: String?, key: String? = nil, to session: Session, _ rig: Rig
     ) throws -> UInt64 {
         let token = rig.nextToken()
         var post = ActionPost(body: Array(body.utf8), token: token)
         post.subject = subject
+        post.key = key
         try session.post(post)
         rig.endRound()
         return token
@@ -99,6 +100,26 @@ struct SubjectTests {
             received.map { $0.data.split(separator: "\"content\":", maxSplits: 1).last } == [
                 #"\#(action),"subject":"ada"}}"#, #"\#(action),"subject":"e\"ve"}}"#,
                 #"\#(action),"subject":"e\"ve"}}"#, #"\#(action)}}"#,
+            ])
+    }
+
+    @Test(arguments: [false, true])
+    func `a key is its client's own, and the log has it without the client`(isCycler: Bool) throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", try Self.registration(isCycler))
+        let reader = rig.subscribe(session, .log, .start)
+        for subject in ["ada", "eve", "ada", nil] {
+            try post(sign, by: subject, key: "k", to: session, rig)
+        }
+        try post(sign, by: "ada", to: session, rig)
+        #expect(rig.state(session).contains(#"["ada","eve",null,"ada"]"#))
+        let received = rig.transcript(reader).events.filter { $0.name == "action.received" }
+        let action = #"{"received":{"type":"sign"}"#
+        #expect(
+            received.map { $0.data.split(separator: "\"content\":", maxSplits: 1).last } == [
+                #"\#(action),"subject":"ada","key":"k"}}"#,
+                #"\#(action),"subject":"eve","key":"k"}}"#, #"\#(action),"key":"k"}}"#,
+                #"\#(action),"subject":"ada"}}"#,
             ])
     }
 

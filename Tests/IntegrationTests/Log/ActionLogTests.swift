@@ -79,7 +79,12 @@ struct ActionLogTests {
                 "action.received", "mutation",
             ])
         #expect(entries.compactMap { $0["action"]?.integer } == [1, 1, 1, 1, 2, 2])
+        #expect(entries[1]["content"] == ["step": 1, "id": "later"])
         #expect(entries[3]["content"]?["id"] == "later")
+        #expect(entries[3]["content"]?["step"] == 1)
+        try await session.post(#"{"type":"addThenFail","number":5}"#)
+        let refused = try await log.entry("effect.failed")
+        #expect(refused["content"]?["step"] == nil)
     }
 
     @Test func `case 78: effects that complete early or empty are no failures`() async throws {
@@ -169,12 +174,37 @@ struct ActionLogTests {
         try await session.post(#"{"type":"start","steps":1000}"#)
         try await session.post(#"{"type":"cancel"}"#)
         let started = try await log.entry("effect.started")
-        #expect(started["content"] == ["id": "work"])
+        #expect(started["content"] == ["step": 1, "id": "work"])
         #expect(started["action"] == 1)
         let cancelled = try await log.entry("effect.cancelled")
-        #expect(cancelled["content"] == ["id": "work"])
+        #expect(cancelled["content"] == ["step": 1, "id": "work"])
         #expect(cancelled["action"] == 1)
         try await session.post(#"{"type":"start","steps":1}"#)
-        #expect(try await log.entry("effect.ended")["action"] == 3)
+        let ended = try await log.entry("effect.ended")
+        #expect(ended["action"] == 3)
+        #expect(ended["content"] == ["step": 2, "id": "work"])
+    }
+
+    @Test func `an action has the key of its request, and none without one`() async throws {
+        let session = try await sharedServer().session("chat")
+        let log = try await session.followLog()
+        func post(_ body: String, key: String?) async throws {
+            var request = Request.json("POST", "\(session.path)/actions", body)
+            if let key { request.fields.append(("Idempotency-Key", key)) }
+            #expect(try await session.client.send(request).status == 200)
+        }
+        func typing(_ author: String) -> String { #"{"type":"typing","author":"\#(author)"}"# }
+        try await post("[\(typing("a")),\(typing("b"))]", key: #"k-"\!"#)
+        try await post(typing("c"), key: nil)
+        try await post(#"{"type":"say","author":"ada","text":" "}"#, key: "refused")
+        let entries = try await log.entries(7).filter {
+            $0["kind"]?.string?.hasPrefix("action.") == true
+        }
+        #expect(
+            entries.map { $0["kind"]?.string } == [
+                "action.received", "action.received", "action.received", "action.rejected",
+            ])
+        let key: JSONValue = .string(#"k-"\!"#)
+        #expect(entries.map { $0["content"]?["key"] } == [key, key, nil, "refused"])
     }
 }

@@ -69,8 +69,7 @@ enum PostActions: SessionEndpoint {
         return tags.isAny ? .any : .oneOf(tags.strong)
     }
 
-    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1). A key belongs
-    /// to its client: after a line feed, which is in no key, it has the name of that one.
+    /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
     private static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
         guard let key = request.head.text(of: .idempotencyKey) else { return nil }
         guard (1...255).contains(key.utf8.count),
@@ -80,6 +79,6 @@ enum PostActions: SessionEndpoint {
                 400, "bad_idempotency_key",
                 "Idempotency-Key must be 1 to 255 visible ASCII characters")
         }
-        return request.access.map { "\(key)\n\($0.principal.subject)" } ?? key
+        return key
     }
 }
