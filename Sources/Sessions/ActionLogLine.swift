@@ -111,7 +111,11 @@ struct ActionLogLine {
     }
 
     /// Appends the line as an event. The event's name is the entry's kind.
-    func appendEvent(_ generation: Generation, isChunked: Bool, to out: inout [UInt8]) {
+    ///
+    /// - Parameter cause: the `Idempotency-Key` of the request that has left the entry, if it is a record.
+    func appendEvent(
+        _ generation: Generation, cause: String?, isChunked: Bool, to out: inout [UInt8]
+    ) {
         let start = out.count
         out.append(contentsOf: "event: ".utf8)
         if let kind {
@@ -121,6 +125,10 @@ struct ActionLogLine {
         }
         out.append(contentsOf: "\nid: ".utf8)
         Position(generation, head.position).append(to: &out)
+        if let cause {
+            out.append(contentsOf: EventFramer.causeField)
+            out.append(contentsOf: cause.utf8)
+        }
         out.append(contentsOf: "\ndata: ".utf8)
         append(generation, to: &out)
         out.append(contentsOf: "\n\n".utf8)

@@ -4,8 +4,9 @@ internal import Wire
 /// Frames a session's history as Server-Sent Events for one selection, both entries in memory and
 /// entries from the journal.
 ///
-/// Fields come in the order `event`, `id`, `data` (WHATWG HTML §9.2.6). On a chunked stream each
-/// event is one chunk (RFC 9112 §7.1).
+/// Fields come in the order `event`, `id`, `cause`, `data` (WHATWG HTML §9.2.6: a reader ignores the
+/// third, which the standard does not know). On a chunked stream each event is one chunk (RFC 9112
+/// §7.1).
 ///
 /// Readers at different positions need different framers: a selected part of the state is shown only
 /// when it changes.
@@ -58,6 +59,7 @@ struct EventFramer {
     ) {
         let stateIndex = UInt32(clamping: events.count + 1)
         let last = state == nil ? lastIndex(events) : stateIndex
+        let cause = events.cause
         var index: UInt32 = 0
         for offset in 0..<events.count {
             index += 1
@@ -65,11 +67,11 @@ struct EventFramer {
                 selection.includes(source)
             else { continue }
             let id = HistoryPosition(record.number, part: index == last ? 0 : index)
-            append(session.prefix(of: source), id, events.data(at: offset), session, &out)
+            append(session.prefix(of: source), id, cause, events.data(at: offset), session, &out)
             ended(HistoryPosition(record.number, part: index), out.count)
         }
         guard let state, stateIndex > skipped else { return }
-        append(Self.state, HistoryPosition(record.number), state, session, &out)
+        append(Self.state, HistoryPosition(record.number), cause, state, session, &out)
         ended(HistoryPosition(record.number, part: stateIndex), out.count)
     }
 
@@ -84,19 +86,21 @@ struct EventFramer {
     }
 
     private func append(
-        _ prefix: [UInt8], _ position: HistoryPosition, _ data: ArraySlice<UInt8>,
-        _ session: Session, _ out: inout [UInt8]
+        _ prefix: [UInt8], _ position: HistoryPosition, _ cause: String?,
+        _ data: ArraySlice<UInt8>, _ session: Session, _ out: inout [UInt8]
     ) {
         Self.append(
-            prefix, Position(session.generation, position), data, isChunked: selection.isChunked,
-            to: &out)
+            prefix, Position(session.generation, position), cause: cause, data,
+            isChunked: selection.isChunked, to: &out)
     }
 
     /// Appends an entry of the action log.
     func append(
-        _ line: ActionLogLine, of session: Session, to out: inout [UInt8], ended: Ended
+        _ line: ActionLogLine, cause: String? = nil, of session: Session, to out: inout [UInt8],
+        ended: Ended
     ) {
-        line.appendEvent(session.generation, isChunked: selection.isChunked, to: &out)
+        line.appendEvent(
+            session.generation, cause: cause, isChunked: selection.isChunked, to: &out)
         ended(line.head.position, out.count)
     }
 }
@@ -108,6 +112,9 @@ protocol RecordEvents {
     func source(at offset: Int) -> EventSource?
     /// One line of JSON.
     func data(at offset: Int) -> ArraySlice<UInt8>
+    /// The `Idempotency-Key` of the request that has left the record. Nil without one, and for a record
+    /// that memory does not keep.
+    var cause: String? { get }
 }
 
 /// The events of a record that was read from the journal.
@@ -127,6 +134,8 @@ struct StoredEvents: RecordEvents {
     }
 
     func data(at offset: Int) -> ArraySlice<UInt8> { entry.events[offset].data[...] }
+
+    var cause: String? { nil }
 }
 
 // Blocks, and their constant parts, which are encoded once.
@@ -138,6 +147,7 @@ extension EventFramer {
     static let deleted = Array("{\"reason\":\"deleted\"}".utf8)
     static let null = Array("null".utf8)
 
+    static let causeField = Array("\ncause: ".utf8)
     private static let dataField = Array("\ndata: ".utf8)
     private static let blankLine = Array("\n\n".utf8)
     private static let idField = Array("id: ".utf8)
@@ -149,17 +159,24 @@ extension EventFramer {
         Array("event: \(name)\nid: ".utf8)
     }
 
-    /// - Parameter data: one line of JSON.
+    /// - Parameters:
+    ///   - cause: 1 to 255 visible characters of ASCII.
+    ///   - data: one line of JSON.
     static func append(
-        _ prefix: [UInt8], _ position: Position, _ data: ArraySlice<UInt8>, isChunked: Bool,
-        to out: inout [UInt8]
+        _ prefix: [UInt8], _ position: Position, cause: String? = nil, _ data: ArraySlice<UInt8>,
+        isChunked: Bool, to out: inout [UInt8]
     ) {
         if isChunked {
             let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
-            ChunkEncoder.appendSize(fields + data.count, to: &out)
+            let extra = cause.map { causeField.count + $0.utf8.count } ?? 0
+            ChunkEncoder.appendSize(fields + extra + data.count, to: &out)
         }
         out.append(contentsOf: prefix)
         position.append(to: &out)
+        if let cause {
+            out.append(contentsOf: causeField)
+            out.append(contentsOf: cause.utf8)
+        }
         out.append(contentsOf: dataField)
         out.append(contentsOf: data)
         out.append(contentsOf: blankLine)

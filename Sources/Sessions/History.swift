@@ -49,14 +49,18 @@ final class History {
     // MARK: Adding
 
     /// Begins the next record; its events follow.
-    func begin(_ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0) {
+    ///
+    /// - Parameter cause: the `Idempotency-Key` of the request that leaves the record, if it has one.
+    func begin(
+        _ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0, cause: String? = nil
+    ) {
         newest.number += 1
         if kind == .mutation { newest.version += 1 }
         newest.notes = 0
         records.begin(
             HistoryEntry.Head(
                 kind, at: HistoryPosition(newest.number), version: newest.version, action: action,
-                time: time))
+                time: time), cause: cause)
     }
 
     /// Adds an event to the newest record.

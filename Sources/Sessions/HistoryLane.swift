@@ -16,15 +16,23 @@ final class HistoryLane {
         let data: Range<Int>
     }
 
+    /// The `Idempotency-Key` of the request that has left an entry.
+    private struct Cause {
+        let number: UInt64
+        let key: String
+    }
+
     /// Invariant: ascending by position.
     private var items: Deque<Item> = []
     private var events: Deque<Event> = []
     private var payload = ChunkedBytes()
+    /// Few entries have one. Invariant: ascending by number, and each is of an item.
+    private var causes: Deque<Cause> = []
     private(set) var count = 0
     /// The absolute index of the first kept event, and the index after the last one.
     private var firstEvent = 0
     private var nextEvent = 0
-    /// Invariant: the sum of the weights and of the events' bytes.
+    /// Invariant: the sum of the weights, and of the bytes of the events and of the causes.
     private(set) var bytes = 0
 
     func exceeds(_ retention: Retention) -> Bool {
@@ -33,9 +41,13 @@ final class HistoryLane {
 
     // MARK: Adding
 
-    func begin(_ head: HistoryEntry.Head) {
+    /// - Parameter cause: the key of the request that leaves the entry, if it has one.
+    func begin(_ head: HistoryEntry.Head, cause: String? = nil) {
         items.append(Item(head: head, firstEvent: nextEvent))
         count += 1
+        guard let cause else { return }
+        causes.append(Cause(number: head.position.number, key: cause))
+        bytes += cause.utf8.count
     }
 
     /// Adds an event to the newest entry.
@@ -79,7 +91,19 @@ final class HistoryLane {
 
     func events(at index: Int) -> KeptEvents {
         let end = index + 1 < count ? items[index + 1].firstEvent : nextEvent
-        return KeptEvents(self, items[index].firstEvent..<end)
+        return KeptEvents(self, items[index].firstEvent..<end, ofItem: index)
+    }
+
+    /// The key of the request that has left an entry.
+    fileprivate func cause(ofItem index: Int) -> String? {
+        guard !causes.isEmpty else { return nil }
+        let number = items[index].head.position.number
+        var (low, high) = (0, causes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if causes[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < causes.count && causes[low].number == number ? causes[low].key : nil
     }
 
     func entry(_ index: Int) -> HistorySlice.Element { (items[index].head, events(at: index)) }
@@ -95,8 +119,13 @@ final class HistoryLane {
     /// - Precondition: there is an entry.
     func removeFirst() {
         let end = count > 1 ? items[1].firstEvent : nextEvent
-        bytes -= items.removeFirst().weight
+        let item = items.removeFirst()
+        bytes -= item.weight
         count -= 1
+        if let cause = causes.first, cause.number == item.head.position.number {
+            bytes -= cause.key.utf8.count
+            causes.removeFirst()
+        }
         while firstEvent < end, let event = events.popFirst() {
             firstEvent += 1
             payload.drop(before: event.data.upperBound)
@@ -109,6 +138,7 @@ final class HistoryLane {
         items = []
         events = []
         payload = ChunkedBytes()
+        causes = []
         count = 0
         firstEvent = 0
         nextEvent = 0
@@ -126,6 +156,10 @@ final class HistoryLane {
             items.removeLast()
             count -= 1
             bytes -= last.weight
+            if let cause = causes.last, cause.number == last.head.position.number {
+                bytes -= cause.key.utf8.count
+                causes.removeLast()
+            }
         }
     }
 }
@@ -142,12 +176,14 @@ extension Deque<HistoryLane.Item> {
 /// The events of one kept entry. Valid until the history changes.
 struct KeptEvents: RecordEvents {
     private let lane: HistoryLane
+    private let item: Int
     private let first: Int
     let count: Int
     private let hasState: Bool
 
-    fileprivate init(_ lane: HistoryLane, _ events: Range<Int>) {
+    fileprivate init(_ lane: HistoryLane, _ events: Range<Int>, ofItem item: Int) {
         self.lane = lane
+        self.item = item
         first = events.lowerBound
         hasState = !events.isEmpty && lane.source(ofEvent: events.upperBound - 1) == .state
         count = hasState ? events.count - 1 : events.count
@@ -156,6 +192,8 @@ struct KeptEvents: RecordEvents {
     func source(at offset: Int) -> EventSource? { lane.source(ofEvent: first + offset) }
 
     func data(at offset: Int) -> ArraySlice<UInt8> { lane.data(ofEvent: first + offset) }
+
+    var cause: String? { lane.cause(ofItem: item) }
 
     /// The state after the record, if it was encoded when the record was made.
     var state: ArraySlice<UInt8>? { hasState ? lane.data(ofEvent: first + count) : nil }

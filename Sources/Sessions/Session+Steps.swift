@@ -17,11 +17,19 @@ extension Session {
 
     func beginRecord(_ kind: HistoryEntry.Kind, of action: ActionTag = .none) {
         let time = table.time
-        history.begin(kind, action: action.number, time: time)
+        history.begin(kind, action: action.number, time: time, cause: cause(of: action))
         let step = step()
         step.end = history.newest
         guard keepsRecords else { return }
         records.begin(kind, at: step.end, action: action, time: time, in: step)
+    }
+
+    /// The `Idempotency-Key` of the request that is being received, if it has one and the action is
+    /// one of its own: it may also let parts of earlier actions continue.
+    private func cause(of action: ActionTag) -> String? {
+        guard let key = arrival.key, let first = arrival.posted?.first, action.number >= first
+        else { return nil }
+        return key
     }
 
     @usableFromInline

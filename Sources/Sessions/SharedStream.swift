@@ -292,7 +292,8 @@ final class SharedStream {
     ) {
         guard !selection.log else {
             guard let line = session.line(head, events) else { return }
-            return framer.append(line, of: session, to: &out, ended: ended)
+            return framer.append(
+                line, cause: events.cause, of: session, to: &out, ended: ended)
         }
         var state: ArraySlice<UInt8>?
         if selection.readsStates, head.kind == .mutation {

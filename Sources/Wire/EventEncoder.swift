@@ -4,36 +4,39 @@
 /// blank line that dispatches. Lines end in LF; one space follows each colon, which a reader
 /// removes, so that a value with a leading space keeps it.
 ///
-/// Names and ids belong to the service and must contain no line break (an id also no NUL, because
-/// readers would ignore the id): a violation traps. Data may be any bytes.
+/// Names, ids and causes belong to the service and must contain no line break (an id also no NUL,
+/// because readers would ignore the id): a violation traps. Data may be any bytes.
 package enum EventEncoder {
     private static let event: [UInt8] = Array("event: ".utf8)
     private static let id: [UInt8] = Array("id: ".utf8)
+    private static let cause: [UInt8] = Array("cause: ".utf8)
     private static let data: [UInt8] = Array("data: ".utf8)
     private static let retry: [UInt8] = Array("retry: ".utf8)
 
-    /// Appends a whole event: `event`, `id`, `data`, blank line.
+    /// Appends a whole event: `event`, `id`, `cause`, `data`, blank line.
     ///
     /// - Parameters:
     ///   - name: the event's type.
     ///   - id: the position, or nil for an event that leaves Last-Event-ID as it is.
+    ///   - cause: the key of the request that has led to the event, if it is named.
     ///   - data: usually JSON on one line; a line break in it makes further `data` lines.
     package static func appendEvent(
-        name: [UInt8], id: [UInt8]?, data: [UInt8], to out: inout [UInt8]
+        name: [UInt8], id: [UInt8]?, cause: [UInt8]? = nil, data: [UInt8], to out: inout [UInt8]
     ) {
         appendName(name, to: &out)
         if let id { appendID(id, to: &out) }
+        if let cause { appendLine(Self.cause, cause, to: &out) }
         appendData(data.span, to: &out)
         appendEnd(to: &out)
     }
 
     /// The same from strings.
     package static func appendEvent(
-        name: String, id: String?, data: String, to out: inout [UInt8]
+        name: String, id: String?, cause: String? = nil, data: String, to out: inout [UInt8]
     ) {
         appendEvent(
-            name: Array(name.utf8), id: id.map { Array($0.utf8) }, data: Array(data.utf8),
-            to: &out)
+            name: Array(name.utf8), id: id.map { Array($0.utf8) },
+            cause: cause.map { Array($0.utf8) }, data: Array(data.utf8), to: &out)
     }
 
     /// Appends the line `event: <name>`.

@@ -16,6 +16,7 @@ package struct EventStreamDecoder: Sendable {
     /// Whether the block has a data line; an empty one counts, too.
     private var hasData = false
     private var name = ""
+    private var cause: String?
     /// The id in the current block; it applies when the block ends.
     private var pendingID: String
     /// Whether the last byte was a CR, whose LF belongs to the same line end.
@@ -70,6 +71,7 @@ package struct EventStreamDecoder: Sendable {
         data.removeAll(keepingCapacity: true)
         hasData = false
         name = ""
+        cause = nil
         pendingID = lastEventID
         endedInReturn = false
         isFirstLine = true
@@ -110,8 +112,8 @@ package struct EventStreamDecoder: Sendable {
         line.removeAll(keepingCapacity: true)
     }
 
-    /// HTML §9.2.6, "process the field". Any other name, including an empty one (a comment), is
-    /// ignored.
+    /// HTML §9.2.6, "process the field"; and `cause`, which this service adds. Any other name,
+    /// including an empty one (a comment), is ignored.
     private mutating func readField(
         name field: Range<Int>, value: Range<Int>
     ) throws(EventStreamFailure) {
@@ -126,6 +128,8 @@ package struct EventStreamDecoder: Sendable {
             if !line[value].contains(0) {
                 pendingID = String(decoding: line[value], as: UTF8.self)
             }
+        } else if isField("cause", field) {
+            if !line[value].contains(0) { cause = String(decoding: line[value], as: UTF8.self) }
         } else if isField("retry", field) {
             if let time = line.span.decimal(in: value) { retryMilliseconds = time }
         }
@@ -141,6 +145,7 @@ package struct EventStreamDecoder: Sendable {
         lastEventID = pendingID
         defer {
             name = ""
+            cause = nil
             data.removeAll(keepingCapacity: true)
             hasData = false
         }
@@ -149,6 +154,6 @@ package struct EventStreamDecoder: Sendable {
             ServerSentEvent(
                 name: name.isEmpty ? "message" : name,
                 data: String(decoding: data.dropLast(), as: UTF8.self),
-                lastEventID: lastEventID))
+                lastEventID: lastEventID, cause: cause))
     }
 }

@@ -6,11 +6,15 @@ package struct ServerSentEvent: Sendable, Equatable {
     package var data: String
     /// The last id so far, including this event's own; empty before the first.
     package var lastEventID: String
+    /// The `Idempotency-Key` of the request that has led to the event, if the service names one: a
+    /// field of its own, which the standard does not know.
+    package var cause: String?
 
-    package init(name: String, data: String, lastEventID: String) {
+    package init(name: String, data: String, lastEventID: String, cause: String? = nil) {
         self.name = name
         self.data = data
         self.lastEventID = lastEventID
+        self.cause = cause
     }
 }
 

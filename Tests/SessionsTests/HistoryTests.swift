@@ -8,18 +8,22 @@ import TestRandomness
 struct HistoryTests {
     /// The expected history: its entries, each with its data.
     private struct Model {
-        var entries: [(head: HistoryEntry.Head, data: [[UInt8]])] = []
+        var entries: [(head: HistoryEntry.Head, data: [[UInt8]], cause: String?)] = []
         var end = HistoryEnd()
         var committed = HistoryEnd()
         var keptAfter: UInt64 = 0
 
-        func entries(notes: Bool) -> [(head: HistoryEntry.Head, data: [[UInt8]])] {
+        func entries(
+            notes: Bool
+        ) -> [(head: HistoryEntry.Head, data: [[UInt8]], cause: String?)] {
             entries.filter { ($0.head.kind == .note) == notes }
         }
 
         func exceeds(_ retention: Retention, notes: Bool) -> Bool {
             let some = entries(notes: notes)
-            let bytes = some.reduce(0) { $0 + $1.data.reduce(0) { $0 + $1.count } }
+            let bytes = some.reduce(0) {
+                $0 + $1.data.reduce(0) { $0 + $1.count } + ($1.cause?.utf8.count ?? 0)
+            }
             return some.count > retention.records || bytes > retention.bytes
         }
 
@@ -64,7 +68,7 @@ struct HistoryTests {
                 history.appendNote(action: 0, time: 0, content)
                 let head = HistoryEntry.Head(
                     .note, at: model.end.position, version: model.end.version)
-                model.entries.append((head, [content]))
+                model.entries.append((head, [content], nil))
             default:
                 add(step, to: history, &model, &generator)
             }
@@ -76,7 +80,10 @@ struct HistoryTests {
         _ step: Int, to history: History, _ model: inout Model, _ generator: inout SeededGenerator
     ) {
         let isMutation = Bool.random(using: &generator)
-        history.begin(isMutation ? .mutation : .activity)
+        let cause =
+            Int.random(in: 0..<3, using: &generator) == 0
+            ? String(repeating: "k", count: Int.random(in: 1...60, using: &generator)) : nil
+        history.begin(isMutation ? .mutation : .activity, cause: cause)
         model.end = HistoryEnd(
             number: model.end.number + 1, version: model.end.version + (isMutation ? 1 : 0))
         let data = (0..<Int.random(in: 0..<4, using: &generator)).map { index in
@@ -85,7 +92,7 @@ struct HistoryTests {
         for one in data { history.append(.pulse(0), one) }
         let head = HistoryEntry.Head(
             isMutation ? .mutation : .activity, at: model.end.position, version: model.end.version)
-        model.entries.append((head, data))
+        model.entries.append((head, data, cause))
     }
 
     private func check(_ history: History, _ model: Model) {
@@ -106,6 +113,7 @@ struct HistoryTests {
             }
             #expect(kept.map(\.head) == expected.map(\.head))
             #expect(kept.map { Self.data(of: $0.events) } == expected.map(\.data))
+            #expect(kept.map(\.events.cause) == expected.map(\.cause))
         }
     }
 

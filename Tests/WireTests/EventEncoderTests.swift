@@ -18,6 +18,10 @@ struct EventEncoderTests {
         #expect(whole == "event: alertMessage\nid: abcdefgh.7\ndata: \"Hello\"\n\n")
         let bare = text { EventEncoder.appendEvent(name: "ping", id: nil, data: "", to: &$0) }
         #expect(bare == "event: ping\ndata: \n\n")
+        let caused = text {
+            EventEncoder.appendEvent(name: "a", id: "g.1", cause: "k-1", data: "1", to: &$0)
+        }
+        #expect(caused == "event: a\nid: g.1\ncause: k-1\ndata: 1\n\n")
     }
 
     @Test func `an id is composed of its parts`() {

@@ -56,6 +56,18 @@ struct EventStreamDecoderTests {
         #expect(events(stream) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("cause: k\ndata: a\n\ndata: b\n\n", ["k", nil]), ("cause:k\ndata: a\n\n", ["k"]),
+            ("cause: k\n\ndata: a\n\n", [nil]), ("data: a\ncause: k\n\n", ["k"]),
+            ("cause: k\ncause: l\ndata: a\n\n", ["l"]), ("cause\ndata: a\n\n", [""]),
+            ("Cause: k\ndata: a\n\n", [nil]), ("causes: k\ndata: a\n\n", [nil]),
+            ("cause: k\0\ndata: a\n\n", [nil]), ("cause: a: b\ndata: a\n\n", ["a: b"]),
+        ] as [(String, [String?])])
+    func `a cause belongs to its own event`(stream: String, causes: [String?]) {
+        #expect(decodeEveryWay(Array(stream.utf8)).events.map(\.cause) == causes)
+    }
+
     @Test(arguments: [
         ("id: 1\ndata: a\n\ndata: b\n\n", ["message|a|1", "message|b|1"]),
         ("id: 1\n\ndata: b\n\n", ["message|b|1"]), ("id: 1\nid: 2\ndata: a\n\n", ["message|a|2"]),

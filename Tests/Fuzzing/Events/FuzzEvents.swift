@@ -27,7 +27,8 @@ private func checkRoundTrip(of events: [ServerSentEvent]) {
     var bytes: [UInt8] = []
     for event in events {
         EventEncoder.appendEvent(
-            name: event.name, id: event.lastEventID, data: event.data, to: &bytes)
+            name: event.name, id: event.lastEventID, cause: event.cause, data: event.data,
+            to: &bytes)
     }
     require(decode(bytes).events == events, "an event changes when it is encoded")
 }

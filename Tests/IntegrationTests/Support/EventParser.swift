@@ -4,6 +4,8 @@ struct Event: Equatable, Sendable {
     var data: String
     /// The last event id at the time of dispatch.
     var id: String
+    /// The service's own field; EventSource does not show it.
+    var cause: String?
 }
 
 /// An event stream parsed strictly by WHATWG HTML §9.2.6, written for these tests: it shares no
@@ -26,6 +28,7 @@ struct EventParser: Sendable {
     private var previousWasReturn = false
     private var isAtStart = true
     private var name = ""
+    private var cause: String?
     private var data: [String] = []
     private(set) var lastID = ""
     private var blockSetID = false
@@ -65,6 +68,7 @@ struct EventParser: Sendable {
     private mutating func parse(field: String, _ value: String, _ items: inout [Item]) {
         switch field {
         case "event": name = value
+        case "cause": cause = value
         case "data": data.append(value)
         case "id":
             guard !value.unicodeScalars.contains("\0") else { return }
@@ -81,6 +85,7 @@ struct EventParser: Sendable {
     private mutating func endBlock(_ items: inout [Item]) {
         defer {
             name = ""
+            cause = nil
             data = []
             blockSetID = false
         }
@@ -92,6 +97,6 @@ struct EventParser: Sendable {
             .event(
                 Event(
                     name: name.isEmpty ? "message" : name, data: data.joined(separator: "\n"),
-                    id: lastID)))
+                    id: lastID, cause: cause)))
     }
 }
