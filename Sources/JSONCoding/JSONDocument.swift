@@ -5,8 +5,9 @@
 final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [JSONNode]
-    /// Key indexes of objects with many members, built on the first access.
-    private var indexes: [Int: JSONKeyIndex] = [:]
+    /// Key indexes of objects with many members, built by the search for equal keys or on the first
+    /// access.
+    private var indexes: [Int: JSONKeyIndex]
     /// The node of the first error that has no path of its own.
     private(set) var blamed: Int?
     /// The fault in the `type` of the enum that is being read: thrown in place of the error of
@@ -23,6 +24,7 @@ final class JSONDocument {
         try scanner.scan()
         self.bytes = bytes
         nodes = scanner.nodes
+        indexes = scanner.tables.isEmpty ? [:] : scanner.tables.mapValues(JSONKeyIndex.init)
     }
 
     func blame(_ node: Int) {

@@ -5,15 +5,26 @@
 enum JSONDoubles {
     /// The second of two equal keys among the members of the object at `index`; nil if there are
     /// none.
-    static func find(in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]) -> Int? {
+    ///
+    /// - Parameter table: Gets all keys of an object with more than ``JSONKeyIndex/threshold``
+    ///   members, if no two are equal.
+    static func find(
+        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], table: inout JSONKeyTable?
+    ) -> Int? {
         guard nodes[index].count <= JSONKeyIndex.threshold else {
-            return findByHash(in: index, of: nodes, bytes)
+            var keys = JSONKeyTable(forKeys: Int(nodes[index].count))
+            if let double = findByHash(in: index, of: nodes, bytes, &keys) { return double }
+            table = keys
+            return nil
         }
         let end = Int(nodes[index].next)
         var key = index + 1
         while key < end {
             // Unescaping for each comparison costs more than hashing each key once.
-            if nodes[key].isComplex { return findByHash(in: index, of: nodes, bytes) }
+            if nodes[key].isComplex {
+                var keys = JSONKeyTable(forKeys: Int(nodes[index].count))
+                return findByHash(in: index, of: nodes, bytes, &keys)
+            }
             var earlier = index + 1
             while earlier < key {
                 if areEqual(nodes[earlier], nodes[key], bytes) { return key }
@@ -35,16 +46,16 @@ enum JSONDoubles {
 
     /// The same for many members and for names with escapes: not quadratic.
     private static func findByHash(
-        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8]
+        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], _ table: inout JSONKeyTable
     ) -> Int? {
-        var table = JSONKeyTable(forKeys: Int(nodes[index].count))
         let end = Int(nodes[index].next)
         var key = index + 1
         while key < end {
             let node = nodes[key]
             let hash = JSONKeyTable.hash(of: node, bytes)
-            if table.first(hash, where: { areEqual(nodes[$0], node, bytes) }) != nil { return key }
-            table.add(key, hash)
+            guard table.add(key, hash, unless: { areEqual(nodes[$0], node, bytes) }) else {
+                return key
+            }
             key = Int(nodes[key + 1].next)
         }
         return nil

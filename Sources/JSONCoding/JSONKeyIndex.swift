@@ -6,6 +6,9 @@ struct JSONKeyIndex {
 
     private var table: JSONKeyTable
 
+    /// - Parameter table: All keys of the object, each once.
+    init(_ table: JSONKeyTable) { self.table = table }
+
     init(of object: Int, in document: JSONDocument) {
         table = JSONKeyTable(forKeys: Int(document.nodes[object].count))
         let end = Int(document.nodes[object].next)

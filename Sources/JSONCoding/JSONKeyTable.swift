@@ -4,10 +4,11 @@
 /// Design: open addressing with linear probing. Nothing is removed, so of two equal keys the one
 /// that was added first is found first.
 ///
-/// `Hasher` is seeded per process: a peer cannot choose keys that collide.
+/// `Hasher` is seeded per process: a peer cannot choose keys that collide. A slot has a half of the
+/// hash, so that the table of a wide object is small enough for the processor's cache.
 struct JSONKeyTable {
     private struct Slot {
-        var hash = 0
+        var hash: UInt32 = 0
         /// The index of the key's node; 0, which is the root's, for a free slot.
         var key: UInt32 = 0
     }
@@ -25,21 +26,34 @@ struct JSONKeyTable {
 
     /// The first added key with this hash for which the condition holds.
     func first(_ hash: Int, where isEqual: (Int) -> Bool) -> Int? {
-        var place = hash & mask
-        while slots[place].key != 0 {
-            if slots[place].hash == hash, isEqual(Int(slots[place].key)) {
-                return Int(slots[place].key)
-            }
-            place = (place + 1) & mask
-        }
-        return nil
+        let found = place(of: hash, where: isEqual)
+        return slots[found].key == 0 ? nil : Int(slots[found].key)
     }
 
     /// - Parameter key: The index of the key's node.
     mutating func add(_ key: Int, _ hash: Int) {
-        var place = hash & mask
-        while slots[place].key != 0 { place = (place + 1) & mask }
-        slots[place] = Slot(hash: hash, key: UInt32(key))
+        _ = add(key, hash, unless: { _ in false })
+    }
+
+    /// Adds a key unless the condition holds for one with this hash.
+    ///
+    /// - Returns: Whether it was added.
+    mutating func add(_ key: Int, _ hash: Int, unless isEqual: (Int) -> Bool) -> Bool {
+        let found = place(of: hash, where: isEqual)
+        guard slots[found].key == 0 else { return false }
+        slots[found] = Slot(hash: UInt32(truncatingIfNeeded: hash), key: UInt32(key))
+        return true
+    }
+
+    /// The place of the first key with this hash for which the condition holds, or of a free slot.
+    private func place(of hash: Int, where isEqual: (Int) -> Bool) -> Int {
+        let half = UInt32(truncatingIfNeeded: hash)
+        var place = Int(half) & mask
+        while slots[place].key != 0 {
+            if slots[place].hash == half, isEqual(Int(slots[place].key)) { break }
+            place = (place + 1) & mask
+        }
+        return place
     }
 
     /// The hash of a key's bytes, escapes resolved.

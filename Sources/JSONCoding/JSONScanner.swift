@@ -11,6 +11,9 @@ struct JSONScanner {
 
     let bytes: [UInt8]
     private(set) var nodes: [JSONNode] = []
+    /// The keys of objects with many members, by the objects' nodes: they were needed to find equal
+    /// ones, and look-ups need them again.
+    private(set) var tables: [Int: JSONKeyTable] = [:]
     private var offset = 0
     /// Whether an object with two members of one name is refused.
     private let refusesDoubles: Bool
@@ -75,11 +78,14 @@ struct JSONScanner {
             guard consume(UInt8(ascii: "}")) else { throw malformed("an object is not closed") }
         }
         close(index, count)
-        if refusesDoubles, count > 1, let key = JSONDoubles.find(in: index, of: nodes, bytes) {
+        guard refusesDoubles, count > 1 else { return }
+        var table: JSONKeyTable?
+        if let key = JSONDoubles.find(in: index, of: nodes, bytes, table: &table) {
             throw .malformed(
                 offset: Int(nodes[key].start) - 1,
                 reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" occurs twice")
         }
+        if let table { tables[index] = table }
     }
 
     private mutating func array(
