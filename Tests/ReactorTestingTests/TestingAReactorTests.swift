@@ -61,7 +61,7 @@ private struct ForXCTest {
 
 @Suite("The guide to testing a reactor", .timeLimit(.minutes(15)))
 struct TestingAReactorTests {
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(5)))
     func `increasing loads, increases, and says so`() async {
         let driver = TestDriver(Counter())
         await driver.send(.increase) { $0.isLoading = true }

@@ -126,6 +126,18 @@ final class RawConnection: Sendable {
             descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }
 
+    /// Sends a byte again and again, on the connection's own thread: a byte is not late because the
+    /// tests' threads are occupied.
+    func drip(_ byte: UInt8, times: Int, everyMilliseconds pause: UInt32) async {
+        await onQueue { descriptor in
+            for _ in 0..<times {
+                var byte = byte
+                _ = unsafe Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL))
+                usleep(pause * 1_000)
+            }
+        }
+    }
+
     private func onQueue<Result: Sendable>(
         _ work: @escaping @Sendable (Int32) -> Result
     ) async -> Result {

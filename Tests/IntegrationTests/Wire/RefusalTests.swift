@@ -175,13 +175,9 @@ struct RefusalTests {
         try await withServer(.server, "--request-timeout", "1s", "--body-rate", "1") { server in
             let body = #"{"reactor":"alerts"}"#
             let connection = try RawConnection(port: server.port)
-            let piece = String(repeating: " ", count: 1_000)
             await connection.send(
-                Self.slowBody + "Content-Length: \(body.utf8.count + 30_000)\r\n\r\n")
-            for _ in 0..<30 {
-                await connection.send(piece)
-                try await Task.sleep(for: .milliseconds(100))
-            }
+                Self.slowBody + "Content-Length: \(body.utf8.count + 30)\r\n\r\n")
+            await connection.drip(UInt8(ascii: " "), times: 30, everyMilliseconds: 100)
             await connection.send(body)
             #expect(await connection.answers(1).first?.head.status == 201)
         }
