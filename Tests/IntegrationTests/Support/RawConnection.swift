@@ -126,13 +126,16 @@ final class RawConnection: Sendable {
             descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Sends a byte again and again, on the connection's own thread: a byte is not late because the
-    /// tests' threads are occupied.
-    func drip(_ byte: UInt8, times: Int, everyMilliseconds pause: UInt32) async {
+    /// Sends a text, then a space again and again, then a text, all on the connection's own thread:
+    /// no byte is late because the tests' threads are occupied.
+    func drip(
+        after head: String, spaces: Int, everyMilliseconds pause: UInt32, then tail: String
+    ) async {
         await onQueue { descriptor in
-            for _ in 0..<times {
-                var byte = byte
-                _ = unsafe Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL))
+            let parts = [head] + Array(repeating: " ", count: spaces) + [tail]
+            for part in parts {
+                let bytes = Array(part.utf8)
+                _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
                 usleep(pause * 1_000)
             }
         }

@@ -172,13 +172,12 @@ struct RefusalTests {
 
     // The rate is far below that of the test: it does not fail because a machine is slow.
     @Test func `a body that keeps the rate may take longer than a request`() async throws {
-        try await withServer(.server, "--request-timeout", "1s", "--body-rate", "1") { server in
+        try await withServer(.server, "--request-timeout", "2s", "--body-rate", "1") { server in
             let body = #"{"reactor":"alerts"}"#
             let connection = try RawConnection(port: server.port)
-            await connection.send(
-                Self.slowBody + "Content-Length: \(body.utf8.count + 30)\r\n\r\n")
-            await connection.drip(UInt8(ascii: " "), times: 30, everyMilliseconds: 100)
-            await connection.send(body)
+            await connection.drip(
+                after: Self.slowBody + "Content-Length: \(body.utf8.count + 40)\r\n\r\n",
+                spaces: 40, everyMilliseconds: 100, then: body)
             #expect(await connection.answers(1).first?.head.status == 201)
         }
     }
