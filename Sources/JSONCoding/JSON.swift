@@ -39,7 +39,7 @@ package enum JSON {
         return try read(type, document)
     }
 
-    private static func read<T: Decodable>(
+    static func read<T: Decodable>(
         _ type: T.Type, _ document: JSONDocument
     ) throws(JSONRefusal) -> T {
         do {

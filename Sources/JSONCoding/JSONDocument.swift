@@ -5,8 +5,8 @@
 final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [JSONNode]
-    /// Key indexes of objects with many members, built by the search for equal keys or on the first
-    /// access.
+    /// Key indexes of objects with many members: of the widest ones from the search for equal keys,
+    /// of the others built on the first access.
     private var indexes: [Int: JSONKeyIndex]
     /// The node of the first error that has no path of its own.
     private(set) var blamed: Int?
@@ -24,7 +24,18 @@ final class JSONDocument {
         try scanner.scan()
         self.bytes = bytes
         nodes = scanner.nodes
-        indexes = scanner.tables.isEmpty ? [:] : scanner.tables.mapValues(JSONKeyIndex.init)
+        indexes = Self.indexes(scanner.tables)
+    }
+
+    /// - Parameter scan: That of the bytes, which are not malformed.
+    init(_ bytes: [UInt8], _ scan: JSONScan) {
+        self.bytes = bytes
+        nodes = scan.nodes
+        indexes = Self.indexes(scan.tables)
+    }
+
+    private static func indexes(_ tables: [Int: JSONKeyTable]) -> [Int: JSONKeyIndex] {
+        tables.isEmpty ? [:] : tables.mapValues(JSONKeyIndex.init)
     }
 
     func blame(_ node: Int) {

@@ -3,6 +3,9 @@
 struct JSONKeyIndex {
     /// The number of members above which an object gets an index; below it comparison is faster.
     static let threshold = 16
+    /// The number of members above which the keys stay in memory after the search for equal ones. A
+    /// text can have ten thousand objects of a medium width, and one look-up is in few of them.
+    static let keptThreshold = 256
 
     private var table: JSONKeyTable
 

@@ -24,6 +24,8 @@ struct JSONKeyTable {
         mask = size - 1
     }
 
+    var footprintBytes: Int { slots.count * MemoryLayout<Slot>.stride }
+
     /// The first added key with this hash for which the condition holds.
     func first(_ hash: Int, where isEqual: (Int) -> Bool) -> Int? {
         let found = place(of: hash, where: isEqual)

@@ -11,8 +11,8 @@ struct JSONScanner {
 
     let bytes: [UInt8]
     private(set) var nodes: [JSONNode] = []
-    /// The keys of objects with many members, by the objects' nodes: they were needed to find equal
-    /// ones, and look-ups need them again.
+    /// The keys of the widest objects, by the objects' nodes: they were needed to find equal ones, and
+    /// look-ups need them again.
     private(set) var tables: [Int: JSONKeyTable] = [:]
     private var offset = 0
     /// Whether an object with two members of one name is refused.
@@ -85,7 +85,7 @@ struct JSONScanner {
                 offset: Int(nodes[key].start) - 1,
                 reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" occurs twice")
         }
-        if let table { tables[index] = table }
+        if let table, count > JSONKeyIndex.keptThreshold { tables[index] = table }
     }
 
     private mutating func array(

@@ -1,6 +1,6 @@
 /// One request to post actions.
 package struct ActionPost {
-    package var body: [UInt8]
+    package var body: ActionBody
     /// `If-Match`.
     package var condition: PositionCondition?
     /// `?wait=settled`.
@@ -16,7 +16,7 @@ package struct ActionPost {
     /// The connection's token in the service, for the reply.
     package var token: UInt64
 
-    package init(body: [UInt8], token: UInt64) {
+    package init(body: ActionBody, token: UInt64) {
         self.body = body
         self.token = token
     }

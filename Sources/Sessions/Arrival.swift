@@ -1,3 +1,5 @@
+internal import JSONCoding
+
 /// The action, or the batch of actions, that is being received.
 struct Arrival {
     /// The `traceparent` of its request, for the records that it leaves.
@@ -11,7 +13,7 @@ struct Arrival {
     /// The action as the client sent it, if it was sent alone and on one line.
     var line: ArraySlice<UInt8>?
     /// The body, and the number of its first action.
-    var posted: (body: [UInt8], first: UInt64)?
+    var posted: (body: JSONBody, first: UInt64)?
     /// The number of times that earlier processes began it.
     var begunBefore = 0
 }

@@ -58,7 +58,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     // MARK: Actions
 
     func receive(
-        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+        _ body: JSONBody, batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
         guard JSON.isArray(body) else {
             let action = try decode(C.Action.self, from: body)

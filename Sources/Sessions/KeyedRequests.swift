@@ -11,7 +11,7 @@ struct KeyedRequests {
     /// - Returns: whether the session has to receive the request now. If not, the request has been
     ///   answered, or is handled when the journal has been asked for its key.
     func admits(_ post: ActionPost, _ key: String) throws(ActionRefusal) -> Bool {
-        let digest = Digest.of(post.body)
+        let digest = post.body.digest ?? Digest.of(post.body.bytes)
         switch keys.entry(key) {
         case .running(let known):
             let kind: Reply.Kind = known == digest ? .keyRunning : .keyReused
@@ -34,12 +34,13 @@ struct KeyedRequests {
 
     private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
         let (sessionKey, incarnation) = (session.key, session.incarnation)
+        let size = post.body.bytes.count + post.body.scanBytes
         keys.beginLookUp(for: post.token)
-        table.commits.beginLookUp(ofBytes: post.body.count)
+        table.commits.beginLookUp(ofBytes: size)
         session.askArchive { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { result in
-            table.commits.endLookUp(ofBytes: post.body.count)
+            table.commits.endLookUp(ofBytes: size)
             let waiter = keys.endLookUp(for: post.token)
             // The session may have been deleted, or a commit of it may have failed, meanwhile.
             guard session.isRunning, session.incarnation == incarnation else {

@@ -17,7 +17,7 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
     /// - Returns: the result; nil if all can be decoded and `mayApply` is false: a precondition is
     ///   evaluated after everything else (RFC 9110 §13.2.1).
     func receive(
-        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+        _ body: JSONBody, batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt?
 
     /// The number of actions received: the next action has the number after it.
@@ -103,7 +103,7 @@ package protocol StubControl: AnyObject {
 
 extension Machine {
     /// Decodes a body.
-    func decode<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
+    func decode<T: Decodable>(_ type: T.Type, from body: JSONBody) throws(ActionRefusal) -> T {
         do {
             return try JSON.decode(type, from: body)
         } catch {

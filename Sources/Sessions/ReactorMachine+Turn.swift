@@ -1,4 +1,4 @@
-internal import JSONCoding
+public import JSONCoding
 public import Reactors
 internal import Storage
 
@@ -14,7 +14,7 @@ extension ReactorMachine {
     struct Compiled: Sendable {
         @usableFromInline
         let receive:
-            @Sendable (ReactorMachine, [UInt8], Int, Bool, Session) throws(ActionRefusal)
+            @Sendable (ReactorMachine, JSONBody, Int, Bool, Session) throws(ActionRefusal)
                 -> Receipt?
         @usableFromInline
         let forget: @Sendable (inout ReactorVersions<R>, UInt64, R) -> Void
@@ -37,7 +37,7 @@ extension ReactorMachine {
     /// As ``Machine/receive(_:batchLimit:mayApply:in:)``.
     @inlinable
     func decodeAndReceive(
-        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+        _ body: JSONBody, batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
         guard isBatch(body) else {
             let action = try read(R.Action.self, from: body)
@@ -101,15 +101,15 @@ extension ReactorMachine {
     }
 
     @usableFromInline
-    func isBatch(_ body: [UInt8]) -> Bool { JSON.isArray(body) }
+    func isBatch(_ body: JSONBody) -> Bool { JSON.isArray(body) }
 
     @usableFromInline
-    func isBatch(_ body: [UInt8], longerThan limit: Int) -> Bool {
+    func isBatch(_ body: JSONBody, longerThan limit: Int) -> Bool {
         JSON.isArray(body, longerThan: limit)
     }
 
     @usableFromInline
-    func read<T: Decodable>(_ type: T.Type, from body: [UInt8]) throws(ActionRefusal) -> T {
+    func read<T: Decodable>(_ type: T.Type, from body: JSONBody) throws(ActionRefusal) -> T {
         try decode(type, from: body)
     }
 

@@ -60,7 +60,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     // MARK: Actions
 
     func receive(
-        _ body: [UInt8], batchLimit: Int, mayApply: Bool, in session: Session
+        _ body: JSONBody, batchLimit: Int, mayApply: Bool, in session: Session
     ) throws(ActionRefusal) -> Receipt? {
         try compiled.receive(self, body, batchLimit, mayApply, session)
     }

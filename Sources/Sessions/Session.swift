@@ -227,11 +227,11 @@ package final class Session {
         arrival.subject = post.subject
         arrival.trace = post.trace
         arrival.key = post.key
-        arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body) : nil
-        meters.mutation.unchargedBytes = post.body.count
-        meters.state.addReceived(post.body.count)
+        arrival.line = keepsNotes || keepsRecords ? JSON.oneLine(post.body.bytes) : nil
+        meters.mutation.unchargedBytes = post.body.bytes.count
+        meters.state.addReceived(post.body.bytes.count)
         let first = machine.lastAction + 1
-        arrival.posted = (post.body, first)
+        arrival.posted = (post.body.json, first)
         beginWork(.action, first)
         defer {
             endWork()
@@ -242,10 +242,10 @@ package final class Session {
             post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
         guard
             let receipt = try machine.receive(
-                post.body, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
+                post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         else { return answer(content(.conditionFailed), post.token) }
         if let step = uncommitted.last {
-            table.commits.charge(post.body.count, to: step)
+            table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
         }
         let content = content(

@@ -50,15 +50,6 @@ package struct RequestReader: Sendable {
         return false
     }
 
-    /// Whether a body is being read that this many more bytes may complete.
-    package func mayEndBody(within count: Int) -> Bool {
-        switch state {
-        case .sized(let remaining): remaining <= count
-        case .chunked: true
-        case .between, .head, .refused: false
-        }
-    }
-
     /// Whether a head was started and is not complete.
     package var isReadingHead: Bool {
         if case .head = state { return true }

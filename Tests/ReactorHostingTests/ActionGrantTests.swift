@@ -1,3 +1,4 @@
+import JSONCoding
 import Reactors
 import Testing
 
@@ -31,7 +32,7 @@ struct ActionGrantTests {
         var grants = Grants.all
         grants.actions = ["allowed"]
         do throws(Problem) {
-            try plain.check(Array(body.utf8), against: grants)
+            try plain.check(JSONBody(Array(body.utf8)), batchLimit: 100, against: grants)
             #expect(isGranted, "\(body)")
         } catch {
             #expect(!isGranted, "\(body)")

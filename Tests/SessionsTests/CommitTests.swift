@@ -174,7 +174,7 @@ struct CommitTests {
         let rig = Rig()
         let session = try rig.create("s", .ledger())
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        var post = ActionPost(body: Array(Post.several(1).utf8), token: rig.nextToken())
+        var post = ActionPost(body: ActionBody(Array(Post.several(1).utf8)), token: rig.nextToken())
         post.traceparent = parent
         try session.post(post)
         try rig.post(Post.touch, to: session)

@@ -76,7 +76,7 @@ struct SubjectTests {
         _ body: String, by subject: String?, key: String? = nil, to session: Session, _ rig: Rig
     ) throws -> UInt64 {
         let token = rig.nextToken()
-        var post = ActionPost(body: Array(body.utf8), token: token)
+        var post = ActionPost(body: ActionBody(Array(body.utf8)), token: token)
         post.subject = subject
         post.key = key
         try session.post(post)

@@ -54,6 +54,7 @@ extension ReactorServer {
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         Standard.ignoreStraySignals()
+        HeapTrimmer.boundRetainedMemory()
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()

@@ -6,13 +6,20 @@ enum StormBodies {
     static func actions(of reactor: String, _ random: inout SeededNumbers) -> [UInt8] {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<9: return Array(action(of: reactor, &random).utf8)
-        case 9..<15:
+        case 9: return large(action(of: reactor, &random))
+        case 10..<15:
             let count = Int.random(in: 1...70, using: &random)
             let one = action(of: reactor, &random)
             return Array("[\((0..<count).map { _ in one }.joined(separator: ","))]".utf8)
         case 15: return Array("[\(action(of: reactor, &random)),{\"type\":\"no\"}]".utf8)
         default: return hostile(&random)
         }
+    }
+
+    /// The action with a member that no reactor reads: the body is examined beside the loop.
+    private static func large(_ action: String) -> [UInt8] {
+        let values = String(repeating: "1,", count: 40_000)
+        return Array("{\"unread\":[\(values)1],\(action.dropFirst())".utf8)
     }
 
     /// An action that is within every limit.

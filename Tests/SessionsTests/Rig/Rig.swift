@@ -152,7 +152,7 @@ final class Rig {
         waits: Bool = false, key: String? = nil
     ) throws -> UInt64 {
         let token = nextToken()
-        var post = ActionPost(body: Array(body.utf8), token: token)
+        var post = ActionPost(body: ActionBody(Array(body.utf8)), token: token)
         post.condition = condition
         post.waits = waits
         post.key = key

@@ -265,8 +265,13 @@ extension WholeLife {
         if !key, chance(1, in: 5) {
             condition = positions[id]?.last.map { .oneOf([$0]) } ?? .any
         }
+        // As the server does with large bodies.
+        let isExamined = chance(1, in: 2)
         reach(id, request) { session, token in
-            var post = ActionPost(body: Array(body.utf8), token: token)
+            let bytes = Array(body.utf8)
+            var post = ActionPost(
+                body: isExamined ? ActionBody(examining: bytes, hasKey: key) : ActionBody(bytes),
+                token: token)
             post.key = key ? "key \(mark)" : nil
             post.condition = condition
             post.waits = waits

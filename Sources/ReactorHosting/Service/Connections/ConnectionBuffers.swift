@@ -7,7 +7,7 @@ final class ConnectionBuffers {
         case none
         /// A part of it has arrived.
         case partial(Request)
-        /// It waits for its session to be read from the journal.
+        /// It waits for its session to be read from the journal, or for its body to be examined.
         case parked(Request)
         /// It waits until the earlier responses are sent; then the connection moves to this loop.
         case migrating(Request, to: Int)
@@ -58,6 +58,11 @@ final class ConnectionBuffers {
         guard let request = charge(&request, to: budget) else { return false }
         kept = .parked(request)
         return true
+    }
+
+    /// The parked request, which stays.
+    var parked: Request? {
+        if case .parked(let request) = kept { request } else { nil }
     }
 
     func keep(

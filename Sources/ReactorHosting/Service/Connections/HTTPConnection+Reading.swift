@@ -6,9 +6,6 @@ extension HTTPConnection {
     func receive(_ bytes: RawSpan) {
         switch state {
         case .reading where !output.hasRoom: keepPending(bytes)
-        case .reading where mayEndLargeBody(bytes.byteCount):
-            keepPending(bytes)
-            loop.schedule.postpone(id, .heavy)
         case .reading where loop.schedule.isRoundUsedUp:
             guard RequestDispatcher.isProbe(bytes, on: self) else {
                 keepPending(bytes)
@@ -19,15 +16,6 @@ extension HTTPConnection {
         case .waiting: keepPending(bytes)
         case .streaming, .closing, .vacant: break
         }
-    }
-
-    /// Whether these bytes may complete a large body: decoding it occupies the loop for some
-    /// milliseconds, so it waits until the small requests of the round are served.
-    private func mayEndLargeBody(_ count: Int) -> Bool {
-        guard let buffers, buffers.bodyBytes + count > WorkSchedule.largeBodyBytes else {
-            return false
-        }
-        return reader.mayEndBody(within: count)
     }
 
     private func readNow(_ bytes: RawSpan, requests: Int) {

@@ -35,9 +35,6 @@ enum RequestTurn {
                     connection.requestBegan = nil
                     loop.counters.requests += 1
                     if requests > 1 { loop.schedule.countPipelined() }
-                    if request.body.count > WorkSchedule.largeBodyBytes {
-                        loop.schedule.count(request.body.count * WorkSchedule.bodyWeight)
-                    }
                     owner = RequestDispatcher.serve(&request, on: connection)
                 }
             } catch {

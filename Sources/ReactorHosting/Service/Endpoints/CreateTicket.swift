@@ -11,6 +11,7 @@ enum CreateTicket: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         guard let access = request.access else { throw .authenticationOff }
         try request.requireJSON()
+        try request.requireSmallBody()
         let service = connection.loop.service
         let stream = try stream(in: request.body, service.router)
         guard access.grants.permits(stream.route, session: stream.session.text) else {

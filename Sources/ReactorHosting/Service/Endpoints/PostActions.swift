@@ -9,12 +9,17 @@ enum PostActions: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let session = try target.session()
         try request.requireJSON()
+        if request.examined == nil, request.body.count > LargeBodies.minimumBytes {
+            return LargeBodies.examine(request, on: connection)
+        }
+        let body = request.examined ?? ActionBody(request.body)
         if let grants = request.access?.grants, grants.actions != nil {
-            try session.registration.check(request.body, against: grants)
+            try session.registration.check(
+                body.json, batchLimit: connection.loop.sessions.limits.batch, against: grants)
         }
         var waits = false
         if request.head.query != nil { waits = try readWait(request, session.id, connection) }
-        var post = ActionPost(body: request.body, token: connection.id.token)
+        var post = ActionPost(body: body, token: connection.id.token)
         post.waits = waits
         post.condition = try condition(request)
         let span = connection.span

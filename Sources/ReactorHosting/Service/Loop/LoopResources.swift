@@ -18,6 +18,7 @@ final class LoopResources {
     let gate: AccessGate?
     let pool = BufferPool()
     let schedule = WorkSchedule()
+    let largeBodies = LargeBodies()
     let heap: HeapTrimmer
     var counters = Counters()
     /// The number of open connections.
@@ -106,7 +107,7 @@ final class LoopResources {
     var presentCounters: Counters {
         var counters = counters
         counters.present = PresentCounts(
-            connections: table.count, postponed: schedule.postponedCount,
+            connections: table.count, postponed: schedule.postponedCount + largeBodies.waitingCount,
             inbox: peers.waitingJobs(on: index),
             sessions: sessions.counts)
         return counters

@@ -1,16 +1,15 @@
 /// Connections with requests that wait for a turn, because the round has used up its budget, or
 /// because they have used up their last turn.
 ///
-/// Design: two queues. A connection that has used up its turn, or that completes a large body, waits
-/// after all others, so that small and single requests do not wait for large and many ones. Each
-/// round gives a turn to at least one of either (``WorkSchedule/servePostponed(_:)``), so none waits
-/// for ever.
+/// Design: two queues. A connection that has used up its turn waits after all others, so that single
+/// requests do not wait for many ones. Each round gives a turn to at least one of either
+/// (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.
     enum Weight {
         /// No turn yet.
         case light
-        /// The connection has used up its requests or its bytes, or completes a large body.
+        /// The connection has used up its requests or its bytes.
         case heavy
     }
 

@@ -15,11 +15,6 @@ final class WorkSchedule {
     /// The work of a request that was sent before the response to the one before: a round has 64 of
     /// them, which take a third of a millisecond.
     private static let pipelinedBytes = 16 << 10
-    /// A body with more bytes is decoded at the end of a round: a megabyte of small values takes 10
-    /// ms. It is the size of a read buffer: a body that arrives in one read is not large.
-    static let largeBodyBytes = 65_536
-    /// Decoding a byte of a body takes up to four times as long as encoding one of a response.
-    static let bodyWeight = 4
     private static let postponedInARound = 16
 
     /// Connections with more requests whose response was sent.

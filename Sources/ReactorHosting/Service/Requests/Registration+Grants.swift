@@ -4,33 +4,68 @@ internal import Sessions
 // The cases of posted actions, for clients that may post some of them only.
 extension Registration {
     /// - Throws: 403 if one of the actions has a case that is not granted, and for an action of
-    ///   which the case cannot be known; 400 if the body is not JSON.
-    func check(_ body: [UInt8], against grants: Grants) throws(Problem) {
-        let value: JSONValue
-        do {
-            value = try JSON.decode(JSONValue.self, from: body)
-        } catch {
-            throw Problem(error)
+    ///   which the case cannot be known; 400 if the body is not JSON; 413 for a batch with more
+    ///   actions than the limit.
+    func check(_ body: JSONBody, batchLimit: Int, against grants: Grants) throws(Problem) {
+        guard !JSON.isArray(body, longerThan: batchLimit) else {
+            throw Problem(.tooMany(limit: batchLimit), by: self)
         }
-        let actions: [JSONValue] = if case .array(let batch) = value { batch } else { [value] }
-        for action in actions {
-            let names = caseNames(of: action)
+        let names =
+            hasTaggedActions
+            ? try names(of: TaggedAction.self, in: body) : try names(of: PlainAction.self, in: body)
+        for names in names {
             guard !names.isEmpty, names.allSatisfy({ grants.permits(action: $0) }) else {
                 throw .forbidden
             }
         }
     }
 
-    /// The name of the action's case. Of an object in Swift's default form all names, because its
-    /// decoder ignores those that are no cases.
-    private func caseNames(of action: JSONValue) -> [String] {
-        switch action {
-        case .string(let name): return [name]
-        case .object(let members):
-            guard hasTaggedActions else { return members.map(\.key) }
-            guard case .string(let name)? = action["type"] else { return [] }
-            return [name]
-        default: return []
+    private func names<Action: NamedAction>(
+        of type: Action.Type, in body: JSONBody
+    ) throws(Problem) -> [[String]] {
+        do {
+            guard JSON.isArray(body) else { return [try JSON.decode(type, from: body).names] }
+            return try JSON.decode([Action].self, from: body).map(\.names)
+        } catch {
+            throw Problem(error)
         }
     }
+}
+
+/// The names of the cases as which an action may be decoded; none if it cannot be known.
+private protocol NamedAction: Decodable {
+    var names: [String] { get }
+}
+
+/// An action that its `type` names. Without values it may be its name alone.
+private struct TaggedAction: NamedAction {
+    let names: [String]
+
+    init(from decoder: any Decoder) {
+        if let members = try? decoder.container(keyedBy: AnyMember.self) {
+            let name = try? members.decode(String.self, forKey: AnyMember(stringValue: "type"))
+            names = name.map { [$0] } ?? []
+        } else {
+            names = caseName(decoder)
+        }
+    }
+}
+
+/// An action in Swift's default form: all names of its members, because its decoder ignores those
+/// that are no cases.
+private struct PlainAction: NamedAction {
+    let names: [String]
+
+    init(from decoder: any Decoder) {
+        if let members = try? decoder.container(keyedBy: AnyMember.self) {
+            names = members.allKeys.map(\.stringValue)
+        } else {
+            names = caseName(decoder)
+        }
+    }
+}
+
+private func caseName(_ decoder: any Decoder) -> [String] {
+    let name = try? decoder.singleValueContainer().decode(String.self)
+    return name.map { [$0] } ?? []
 }

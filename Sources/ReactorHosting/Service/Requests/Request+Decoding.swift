@@ -21,6 +21,15 @@ extension Request {
         }
     }
 
+    /// For bodies that name a few things: to read a large one would occupy the loop.
+    func requireSmallBody() throws(Problem) {
+        guard body.count <= LargeBodies.minimumBytes else {
+            throw Problem(
+                413, "body_too_large",
+                "the body has \(body.count) bytes; here it has at most \(LargeBodies.minimumBytes)")
+        }
+    }
+
     /// RFC 9110 §8.4: a body in an unknown coding is refused and not read as it is.
     private func refuseCoding() throws(Problem) {
         let coding = head.text(of: .contentEncoding) ?? ""

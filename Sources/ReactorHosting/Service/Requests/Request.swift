@@ -10,6 +10,8 @@ internal import Wire
 struct Request: Sendable {
     var head = RequestHead()
     var body: [UInt8] = []
+    /// The body as ``LargeBodies`` has examined it; nil for a body that is examined when it is used.
+    var examined: ActionBody?
     /// Nil if no row of the table matches.
     var route: Route?
     /// The path segment that matches the one in braces, as a range of the head's bytes.
@@ -20,7 +22,10 @@ struct Request: Sendable {
     private(set) var sessionID: SessionID?
 
     /// The bytes of memory that the request takes while it waits.
-    var footprintBytes: Int { head.bytes.count + (body.isEmpty ? 0 : body.capacity) }
+    var footprintBytes: Int {
+        let body = body.isEmpty ? 0 : body.capacity
+        return head.bytes.count + body + (examined?.scanBytes ?? 0)
+    }
 
     /// Adopts the parts that were found for an equal head.
     mutating func adopt(_ target: RepeatedTarget) {

@@ -5,6 +5,7 @@ extension Request {
     /// The reactor of the session to create, and the origin of a fork.
     func sessionToCreate(in service: Service) throws(Problem) -> (Registration, Origin?) {
         try requireJSON()
+        try requireSmallBody()
         let wanted: SessionBody
         do {
             wanted = try JSON.decode(SessionBody.self, from: body)
@@ -68,10 +69,10 @@ extension Decoder {
 }
 
 /// The name of any member.
-private struct AnyMember: CodingKey {
+struct AnyMember: CodingKey {
     let stringValue: String
     let intValue: Int? = nil
 
-    init?(stringValue: String) { self.stringValue = stringValue }
+    init(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
 }

@@ -1,0 +1,28 @@
+package import JSONCoding
+
+/// The body of a request to post actions, with what can be found without its session: on any thread,
+/// before it is posted.
+package struct ActionBody: Sendable {
+    package let json: JSONBody
+    /// The digest by which a repetition is recognised. Nil if it is determined when it is needed.
+    let digest: [UInt8]?
+
+    /// A body that is examined when it is posted.
+    package init(_ bytes: [UInt8]) {
+        json = JSONBody(bytes)
+        digest = nil
+    }
+
+    /// Examines the body now.
+    ///
+    /// - Parameter hasKey: Whether its request has an `Idempotency-Key`.
+    package init(examining bytes: [UInt8], hasKey: Bool) {
+        json = JSONBody(scanning: bytes)
+        digest = hasKey ? Digest.of(bytes) : nil
+    }
+
+    package var bytes: [UInt8] { json.bytes }
+
+    /// The bytes of memory that the examined body takes besides ``bytes``.
+    package var scanBytes: Int { json.scanBytes }
+}
