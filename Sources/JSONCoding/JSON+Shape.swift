@@ -60,14 +60,30 @@ extension JSON {
     }
 
     /// Whether the type is an enum.
-    static func isEnum(_ type: any Any.Type) -> Bool {
+    static func isEnum(_ type: any Any.Type) -> Bool { kind(of: type) == .enum }
+
+    private static func kind(of type: any Any.Type) -> _MetadataKind? {
         func boxed<T>(_: T.Type) -> any Any.Type { Box<T>.self }
-        var isEnum = false
+        var found: _MetadataKind?
         _ = unsafe _forEachField(of: _openExistential(type, do: boxed)) { _, _, _, kind in
-            isEnum = kind == .enum
+            found = kind
             return true
         }
-        return isEnum
+        return found
+    }
+
+    /// The stored properties of a struct, in the order of their declaration; nil for any other type.
+    /// One with a wrapper has an underscore before its name, and the wrapper's type.
+    static func storedProperties(
+        of type: any Any.Type
+    ) -> [(name: String, type: any Any.Type)]? {
+        guard kind(of: type) == .struct else { return nil }
+        var found: [(name: String, type: any Any.Type)] = []
+        let sawAll = unsafe _forEachField(of: type) { name, _, field, _ in
+            found.append((unsafe String(cString: name), field))
+            return true
+        }
+        return sawAll ? found : nil
     }
 
     private static func fieldsAlwaysEncode(

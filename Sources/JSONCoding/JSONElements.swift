@@ -21,7 +21,7 @@ struct JSONElements: UnkeyedDecodingContainer {
     var currentIndex: Int { Int(passed) }
 
     /// Reads the next element; advances only if `read` succeeds.
-    private mutating func next<Value>(
+    mutating func next<Value>(
         _ type: any Any.Type = Value.self, _ read: (Int) throws -> Value
     ) throws -> Value {
         guard !isAtEnd else { throw missingElement(type) }

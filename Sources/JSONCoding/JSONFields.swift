@@ -52,7 +52,7 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         throw document.corrupted(JSONTag.reserved, at: node)
     }
 
-    private func field(_ key: Key) throws -> Int {
+    func field(_ key: Key) throws -> Int {
         guard let field = try find(key) else { throw document.missing(key, in: node) }
         return field
     }
@@ -181,19 +181,23 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     // MARK: Containers
 
     func nestedContainer<NestedKey: CodingKey>(
-        keyedBy _: NestedKey.Type, forKey key: Key
+        keyedBy keys: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
+        KeyedDecodingContainer(try nestedFields(keyedBy: keys, forKey: key))
+    }
+
+    func nestedFields<NestedKey: CodingKey>(
+        keyedBy _: NestedKey.Type, forKey key: Key
+    ) throws -> JSONFields<NestedKey> {
         if role == .tag {
             document.probe?.seeFields(NestedKey.self)
-            return KeyedDecodingContainer(
-                JSONFields<NestedKey>(document: document, node: node, role: .body))
+            return JSONFields<NestedKey>(document: document, node: node, role: .body)
         }
         let (document, field) = try container(key)
         guard document.nodes[field].kind == .object else {
             throw document.mismatch([String: Any].self, "an object", at: field)
         }
-        return KeyedDecodingContainer(
-            JSONFields<NestedKey>(document: document, node: field, role: .plain))
+        return JSONFields<NestedKey>(document: document, node: field, role: .plain)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {

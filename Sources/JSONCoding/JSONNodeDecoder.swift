@@ -12,21 +12,25 @@ struct JSONNodeDecoder: Decoder {
     var codingPath: [any CodingKey] { document.path(to: Int(node)) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func container<Key: CodingKey>(keyedBy _: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    func container<Key: CodingKey>(keyedBy keys: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(try fields(keyedBy: keys))
+    }
+
+    func fields<Key: CodingKey>(keyedBy _: Key.Type) throws -> JSONFields<Key> {
         let node = Int(node)
         guard document.nodes[node].kind == .object else {
             throw document.mismatch(type, "an object", at: node)
         }
         guard type is any TaggedCodable.Type else {
-            return KeyedDecodingContainer(
-                JSONFields<Key>(document: document, node: node, role: .plain))
+            return JSONFields<Key>(document: document, node: node, role: .plain)
         }
         let tag = try JSONTag.find(in: document, of: node)
-        return KeyedDecodingContainer(
-            JSONFields<Key>(document: document, node: node, role: .tag, tag: tag))
+        return JSONFields<Key>(document: document, node: node, role: .tag, tag: tag)
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try elements() }
+
+    func elements() throws -> JSONElements {
         guard document.nodes[Int(node)].kind == .array else {
             throw document.mismatch(type, "an array", at: Int(node))
         }
