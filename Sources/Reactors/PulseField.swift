@@ -32,6 +32,9 @@ package struct PulseField<State>: Sendable {
         self.reader = reader
     }
 
+    /// The type of the value; nil for one that is not Encodable.
+    package var valueType: (any Any.Type)? { reader?.valueType }
+
     /// The same field under its coding key.
     package func named(_ key: String) -> PulseField {
         var field = self
@@ -87,12 +90,15 @@ package struct PulseLocation<State>: Sendable {
 /// Reads one pulse's value: only the conforming type knows the value's type.
 protocol PulseReading<State>: Sendable {
     associatedtype State
+    var valueType: any Any.Type { get }
     func read(_ state: State, _ visitor: inout some PulseValueVisitor)
 }
 
 struct PulseReader<State, Value: Encodable>: PulseReading {
     // Invariant: as in `PulseField`.
     let offset: Int
+
+    var valueType: any Any.Type { Value.self }
 
     func read(_ state: State, _ visitor: inout some PulseValueVisitor) {
         unsafe withUnsafePointer(to: state) { pointer in

@@ -21,6 +21,8 @@ package struct Registration: Sendable {
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     /// Whether the `type` of an action names its case.
     package private(set) var hasTaggedActions = false
+    /// The JSON Schemas of its types.
+    package let schemas: ReactorSchemas
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
     /// Begins to rebuild a state without a session.
     let makeFold: @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
@@ -58,8 +60,8 @@ package struct Registration: Sendable {
         let initial = make().initialState
         let fields = JSON.pulses(of: initial)
         try self.init(
-            name: name, stateVersion: R.stateVersion, fields: fields, activities: activities,
-            examples: examples,
+            name: name, stateVersion: R.stateVersion, initial: initial, fields: fields,
+            activity: R.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: R.Activity.self, announced: activities)
                 + Self.faults(inCasesOf: R.Activity.self, "activity")
@@ -119,8 +121,8 @@ package struct Registration: Sendable {
         let initial = make().state.value
         let fields = JSON.pulses(of: initial)
         try self.init(
-            name: name, stateVersion: C.stateVersion, fields: fields, activities: activities,
-            examples: examples,
+            name: name, stateVersion: C.stateVersion, initial: initial, fields: fields,
+            activity: C.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: C.Activity.self, announced: activities)
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
@@ -135,9 +137,9 @@ package struct Registration: Sendable {
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
 
-    private init<State>(
-        name: String, stateVersion: Int, fields: [PulseField<State>], activities: [String],
-        examples: [some Encodable], faults found: [String],
+    private init<Action: Codable, State: Codable, Activity: Codable>(
+        name: String, stateVersion: Int, initial: State, fields: [PulseField<State>],
+        activity: Activity.Type, activities: [String], examples: [Action], faults found: [String],
         makeFold: @escaping @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold,
         makeMachine:
             @escaping @Sendable (Session, SavedSession?) throws(RecoveryFault) ->
@@ -169,6 +171,9 @@ package struct Registration: Sendable {
         self.activities = activities
         self.examples = encodedExamples
         self.pulsePrefixes = fields.map { EventFramer.prefix($0.name) }
+        self.schemas = ReactorSchemas(
+            action: Action.self, examples: encodedExamples, initial: initial, fields: fields,
+            activity: activity, activities: activities)
         self.activityPrefixes = activities.map { EventFramer.prefix($0) }
         self.makeMachine = makeMachine
         self.makeFold = makeFold

@@ -26,7 +26,8 @@ public struct Hosted: Sendable {
     ///   - name: 1 to 64 of `A-Z a-z 0-9 - _`; the `reactor` of `POST /v1/sessions`.
     ///   - activities: The names of its activities, for `GET /v1/reactors`: an activity's event is
     ///     named after its case. Default none.
-    ///   - examples: actions to show in `GET /v1/reactors`. Default none.
+    ///   - examples: actions to show in `GET /v1/reactors`; one for each case, because the schema of
+    ///     the actions is found by decoding them. Default none: then it is found by their type alone.
     ///   - clock: The clock on which its effects wait. Default the continuous clock.
     ///   - make: Makes the reactor of one session, on that session's loop. Also called once at
     ///     registration to examine the initial state, and with `--admin on` again at the start to

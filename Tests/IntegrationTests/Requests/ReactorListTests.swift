@@ -26,4 +26,28 @@ struct ReactorListTests {
             }
         }
     }
+
+    @Test func `every reactor has a schema of its actions, its state and each of its events`()
+        async throws
+    {
+        for client in [try await sharedServer(), try await sharedFixtures()] {
+            let reactors = try #require(
+                try await client.get("/v1/reactors").json["reactors"]?.array)
+            #expect(!reactors.isEmpty)
+            for reactor in reactors {
+                let schemas = try #require(reactor["schemas"])
+                #expect(schemas["state"]?["type"] == "object", "\(reactor)")
+                // One fixture has a struct for its actions.
+                let action = schemas["action"]?["oneOf"] ?? schemas["action"]?["properties"]
+                #expect(action != nil, "\(reactor)")
+                for pulse in try #require(reactor["pulses"]?.array) {
+                    #expect(schemas["pulses"]?[try #require(pulse.string)] != nil)
+                }
+                for activity in try #require(reactor["activities"]?.array) {
+                    let schema = schemas["activities"]?[try #require(activity.string)]
+                    #expect(schema?["properties"]?["type"] == ["const": activity])
+                }
+            }
+        }
+    }
 }

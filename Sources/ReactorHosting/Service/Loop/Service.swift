@@ -10,6 +10,7 @@ internal import Wire
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]
+    let reactorList: ReactorList
     /// The routes of the clients' address: all of them without an operations address.
     let router: Router
     private let operationsRouter = Router(routes: Route.operations)
@@ -49,6 +50,7 @@ final class Service: Sendable {
         self.tracer = tracer
         self.configuration = configuration
         self.reactors = reactors
+        self.reactorList = ReactorList(reactors)
         self.journal = journal
         self.authenticator = authenticator
         self.clientAddress = ClientAddress(

@@ -1,0 +1,60 @@
+internal import JSONCoding
+internal import Sessions
+
+/// The reactors as `GET /v1/reactors` lists them, encoded once.
+///
+/// Bounds: 64 KiB of examples and 64 KiB of schemas for one reactor, 1 MiB for all. A reactor's
+/// examples end before the one with which they would be exceeded, and schemas that do not fit are
+/// `{}`. So a list of hundreds of reactors stays complete, and small enough to be sent at once.
+struct ReactorList: Sendable {
+    private let entries: [(name: String, line: ArraySlice<UInt8>)]
+
+    static let limitBytes = 1_048_576
+    static let examplesLimitBytes = 65_536
+
+    init(_ reactors: [Registration]) {
+        var left = Self.limitBytes
+        entries = reactors.map { reactor in
+            var entry = Entry(reactor)
+            left -= entry.add(
+                examples: reactor.examples, atMost: min(left, Self.examplesLimitBytes))
+            entry.schemas = reactor.schemas.json(atMost: left)
+            left -= JSON.line(entry.schemas).count
+            return (reactor.name, JSON.line(entry).dropLast())
+        }
+    }
+
+    /// The body of the response: the reactors that the client may see.
+    func page(_ isVisible: (String) -> Bool) -> [UInt8] {
+        let visible = entries.filter { isVisible($0.name) }.map(\.line)
+        return Array("{\"reactors\":[".utf8) + visible.joined(separator: ",".utf8)
+            + Array("]}\n".utf8)
+    }
+
+    private struct Entry: Encodable {
+        let name: String
+        let pulses: [String]
+        let activities: [String]
+        var examples: [JSONValue] = []
+        var schemas = JSONValue.null
+
+        init(_ registration: Registration) {
+            name = registration.name
+            pulses = registration.pulses
+            activities = registration.activities
+        }
+
+        /// Adds those that fit; returns their size.
+        mutating func add(examples all: [[UInt8]], atMost limit: Int) -> Int {
+            var size = 0
+            for example in all {
+                guard size + example.count <= limit else { break }
+                // Encoded at registration, by the same coder: no value is lost.
+                guard let value = try? JSON.decode(JSONValue.self, from: example) else { continue }
+                examples.append(value)
+                size += example.count
+            }
+            return size
+        }
+    }
+}
