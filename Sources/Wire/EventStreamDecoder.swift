@@ -11,6 +11,7 @@ package struct EventStreamDecoder: Sendable {
     package private(set) var retryMilliseconds: Int?
 
     private let limit: Int
+    private let reportsIDs: Bool
     private var line: [UInt8] = []
     private var data: [UInt8] = []
     /// Whether the block has a data line; an empty one counts, too.
@@ -19,6 +20,8 @@ package struct EventStreamDecoder: Sendable {
     private var cause: String?
     /// The id in the current block; it applies when the block ends.
     private var pendingID: String
+    /// Whether the block has an id line.
+    private var hasID = false
     /// Whether the last byte was a CR, whose LF belongs to the same line end.
     private var endedInReturn = false
     private var isFirstLine = true
@@ -29,8 +32,14 @@ package struct EventStreamDecoder: Sendable {
     ///     they do in browsers.
     ///   - eventLimitBytes: The largest line, and the largest data of one event. Default 16 MiB;
     ///     beyond it `receive` throws.
-    package init(lastEventID: String = "", eventLimitBytes: Int = 16_777_216) {
+    ///   - reportsIDs: Whether a block with an id and without data is an event with an empty name
+    ///     and no data. Browsers, and the default, dispatch nothing for it; a client of many
+    ///     sessions needs each id, not only the last one.
+    package init(
+        lastEventID: String = "", eventLimitBytes: Int = 16_777_216, reportsIDs: Bool = false
+    ) {
         self.lastEventID = lastEventID
+        self.reportsIDs = reportsIDs
         pendingID = lastEventID
         limit = eventLimitBytes
     }
@@ -73,6 +82,7 @@ package struct EventStreamDecoder: Sendable {
         name = ""
         cause = nil
         pendingID = lastEventID
+        hasID = false
         endedInReturn = false
         isFirstLine = true
         failure = nil
@@ -127,6 +137,7 @@ package struct EventStreamDecoder: Sendable {
         } else if isField("id", field) {
             if !line[value].contains(0) {
                 pendingID = String(decoding: line[value], as: UTF8.self)
+                hasID = true
             }
         } else if isField("cause", field) {
             if !line[value].contains(0) { cause = String(decoding: line[value], as: UTF8.self) }
@@ -148,8 +159,14 @@ package struct EventStreamDecoder: Sendable {
             cause = nil
             data.removeAll(keepingCapacity: true)
             hasData = false
+            hasID = false
         }
-        guard hasData else { return }
+        guard hasData else {
+            if reportsIDs, hasID {
+                onEvent(ServerSentEvent(name: "", data: "", lastEventID: lastEventID))
+            }
+            return
+        }
         onEvent(
             ServerSentEvent(
                 name: name.isEmpty ? "message" : name,

@@ -69,6 +69,23 @@ struct EventStreamDecoderTests {
     }
 
     @Test(arguments: [
+        ("id: 1\n\nid: 2\n\n", ["||1", "||2"]), ("id: 1\ndata: a\n\n", ["message|a|1"]),
+        ("id: 1\n\n\n: c\n\n", ["||1"]),
+        ("id: 1\nevent: x\n\ndata: a\n\n", ["||1", "message|a|1"]),
+        ("id: x\u{0}y\n\n", []), ("event: x\n\n", []), ("retry: 5\n\n", []), ("id: 1\n", []),
+    ])
+    func `a reader of ids gets each of them`(stream: String, expected: [String]) throws {
+        var decoder = EventStreamDecoder(reportsIDs: true)
+        var events: [String] = []
+        for byte in stream.utf8 {
+            try decoder.receive([byte].span) {
+                events.append("\($0.name)|\($0.data)|\($0.lastEventID)")
+            }
+        }
+        #expect(events == expected)
+    }
+
+    @Test(arguments: [
         ("id: 1\ndata: a\n\ndata: b\n\n", ["message|a|1", "message|b|1"]),
         ("id: 1\n\ndata: b\n\n", ["message|b|1"]), ("id: 1\nid: 2\ndata: a\n\n", ["message|a|2"]),
         ("id: 1\ndata: a\n\nid\ndata: b\n\n", ["message|a|1", "message|b|"]),
