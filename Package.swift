@@ -54,6 +54,11 @@ let package = Package(
         .target(
             name: "ReactorReplay", dependencies: ["Reactors", "JSONCoding"], swiftSettings: strict),
 
+        // A client without I/O: inputs in, outputs out (ADR-0039).
+        .target(
+            name: "ClientMachine", dependencies: ["Reactors", "JSONCoding", "Wire"],
+            swiftSettings: strict),
+
         // Floor 1.
         .target(name: "CEpoll"),
         .target(name: "CMalloc"),
@@ -164,6 +169,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "JSONCodingTests", dependencies: ["JSONCoding", "Reactors", "TestRandomness"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ClientMachineTests",
+            dependencies: ["ClientMachine", "JSONCoding", "Reactors", "TestRandomness"],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         // A disk that fails on demand: an SQLite file system in front of the system's.

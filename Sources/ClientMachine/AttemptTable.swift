@@ -1,0 +1,220 @@
+/// Attempts, from the question for a credential to their end, and the waits between them.
+///
+/// Posts, creations and streams differ in what their answers mean; when the next attempt is made and
+/// with which credential is decided here, for all of them.
+struct AttemptTable: Sendable {
+    enum Phase: Equatable, Sendable {
+        case idle
+        case waiting(until: Duration, why: String)
+        case asking(AttemptID, deadline: Duration)
+        /// `deadline` is the moment at which the attempt fails unless something arrives before.
+        case underWay(AttemptID, deadline: Duration, Credential?)
+    }
+
+    /// The owner's part in beginning an attempt.
+    enum Step: Equatable {
+        case ask(AttemptID, refused: String?)
+        case launch(AttemptID, Credential?)
+    }
+
+    private struct Record: Sendable {
+        var phase = Phase.idle
+        var backoff = Backoff()
+        /// The credential that the server has refused, so that an equal one is not sent again.
+        var refused: String?
+        /// Gives records an order that does not depend on hashes.
+        let serial: UInt64
+    }
+
+    private let asksForCredentials: Bool
+    private let limits: ClientLimits
+    private var records: [Purpose: Record] = [:]
+    /// Invariant: has exactly the attempts that are asking or under way.
+    private var running: [AttemptID: Purpose] = [:]
+    private var remembered: Credential?
+    private var lastNumber: UInt64 = 0
+
+    init(asksForCredentials: Bool, limits: ClientLimits) {
+        self.asksForCredentials = asksForCredentials
+        self.limits = limits
+    }
+
+    func phase(of purpose: Purpose) -> Phase { records[purpose]?.phase ?? .idle }
+
+    /// Failures since the last success.
+    func failures(of purpose: Purpose) -> Int { records[purpose]?.backoff.failures ?? 0 }
+
+    func purpose(of id: AttemptID) -> Purpose? { running[id] }
+
+    /// Begins an attempt now; nil if one is under way already.
+    mutating func begin(_ purpose: Purpose, at now: Duration) -> Step? {
+        switch phase(of: purpose) {
+        case .asking, .underWay: return nil
+        case .idle, .waiting: break
+        }
+        let id = AttemptID(number())
+        running[id] = purpose
+        guard asksForCredentials else { return launch(purpose, id, nil, at: now) }
+        let refused = records[purpose]?.refused
+        if let credential = remembered, credential.authorization != refused,
+            lives(credential, at: now)
+        {
+            return launch(purpose, id, credential, at: now)
+        }
+        set(purpose, .asking(id, deadline: now + limits.answer))
+        return .ask(id, refused: refused)
+    }
+
+    /// Continues an attempt with its credential (C6). Nil if the attempt does not wait for one, and
+    /// if the server has refused the same credential before: ``isRefused(_:for:)`` distinguishes them.
+    mutating func receive(_ credential: Credential, for id: AttemptID, at now: Duration) -> Step? {
+        guard let purpose = asking(id), !isRefused(credential, for: id) else { return nil }
+        remembered = lives(credential, at: now) ? credential : nil
+        return launch(purpose, id, credential, at: now)
+    }
+
+    /// The purpose of an attempt that waits for its credential.
+    func asking(_ id: AttemptID) -> Purpose? {
+        guard let purpose = running[id], case .asking = phase(of: purpose) else { return nil }
+        return purpose
+    }
+
+    func isRefused(_ credential: Credential, for id: AttemptID) -> Bool {
+        running[id].flatMap { records[$0]?.refused } == credential.authorization
+    }
+
+    /// Moves the moment at which a silent attempt fails.
+    mutating func extend(_ id: AttemptID, to deadline: Duration) {
+        guard let purpose = running[id],
+            case .underWay(_, _, let credential) = phase(of: purpose)
+        else { return }
+        set(purpose, .underWay(id, deadline: deadline, credential))
+    }
+
+    /// Ends an attempt; nil if it has ended before. The purpose keeps its failures.
+    mutating func end(_ id: AttemptID) -> Purpose? {
+        guard let purpose = running.removeValue(forKey: id) else { return nil }
+        set(purpose, .idle)
+        return purpose
+    }
+
+    /// Waits after a failure: full jitter, at least `minimum`.
+    mutating func retry(
+        _ purpose: Purpose, why: String, atLeast minimum: Duration = .zero, at now: Duration,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        var record = records[purpose] ?? newRecord()
+        let bounded = min(minimum, limits.longestWait)
+        let wait = record.backoff.fail(atLeast: bounded, using: &generator)
+        record.phase = .waiting(until: now + wait, why: why)
+        records[purpose] = record
+    }
+
+    /// Waits without a failure.
+    mutating func schedule(_ purpose: Purpose, after wait: Duration, why: String, at now: Duration)
+    {
+        set(purpose, .waiting(until: now + min(wait, limits.longestWait), why: why))
+    }
+
+    /// Notes that the server has refused the credential of an attempt that is under way.
+    ///
+    /// - Returns: whether another credential may help: not if one was refused before.
+    mutating func refuseCredential(of id: AttemptID) -> Bool {
+        guard let purpose = running[id],
+            case .underWay(_, _, let credential?) = phase(of: purpose)
+        else { return false }
+        if remembered == credential { remembered = nil }
+        guard records[purpose]?.refused == nil else { return false }
+        records[purpose]?.refused = credential.authorization
+        return true
+    }
+
+    /// The purpose is achieved, or the server is known to work: waits begin at their shortest again.
+    mutating func succeed(_ purpose: Purpose) {
+        records[purpose]?.backoff.reset()
+        records[purpose]?.refused = nil
+        if phase(of: purpose) == .idle { records[purpose] = nil }
+    }
+
+    /// Removes a purpose.
+    ///
+    /// - Returns: the attempt to cancel, if one is under way.
+    mutating func remove(_ purpose: Purpose) -> AttemptID? {
+        defer { records[purpose] = nil }
+        switch phase(of: purpose) {
+        case .idle, .waiting: return nil
+        case .asking(let id, _):
+            running[id] = nil
+            return nil
+        case .underWay(let id, _, _):
+            running[id] = nil
+            return id
+        }
+    }
+
+    /// Ends all waits (C4), and begins them at their shortest.
+    mutating func wake(at now: Duration) {
+        for (purpose, record) in records {
+            records[purpose]?.backoff.reset()
+            guard case .waiting(_, let why) = record.phase else { continue }
+            records[purpose]?.phase = .waiting(until: now, why: why)
+        }
+    }
+
+    /// The purposes whose wait is over, in the order in which they were first attempted.
+    func due(at now: Duration) -> [Purpose] {
+        ordered { if case .waiting(let until, _) = $0 { until <= now } else { false } }
+    }
+
+    /// The attempts in which nothing has arrived for too long.
+    func expired(at now: Duration) -> [AttemptID] {
+        running.keys.filter { (deadline(of: $0) ?? now + .seconds(1)) <= now }.sorted()
+    }
+
+    /// The moment at which something is due.
+    var earliest: Duration? {
+        records.values.lazy.compactMap { record in
+            switch record.phase {
+            case .idle: nil
+            case .waiting(let until, _): until
+            case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
+            }
+        }.min()
+    }
+
+    private func deadline(of id: AttemptID) -> Duration? {
+        switch running[id].map({ phase(of: $0) }) {
+        case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
+        case .idle, .waiting, nil: nil
+        }
+    }
+
+    private func ordered(_ isChosen: (Phase) -> Bool) -> [Purpose] {
+        records.filter { isChosen($0.value.phase) }
+            .sorted { $0.value.serial < $1.value.serial }.map(\.key)
+    }
+
+    private mutating func launch(
+        _ purpose: Purpose, _ id: AttemptID, _ credential: Credential?, at now: Duration
+    ) -> Step {
+        set(purpose, .underWay(id, deadline: now + limits.answer, credential))
+        return .launch(id, credential)
+    }
+
+    private func lives(_ credential: Credential, at now: Duration) -> Bool {
+        credential.expires.map { $0 - now >= limits.credentialLife } ?? false
+    }
+
+    private mutating func set(_ purpose: Purpose, _ phase: Phase) {
+        var record = records[purpose] ?? newRecord()
+        record.phase = phase
+        records[purpose] = record
+    }
+
+    private mutating func newRecord() -> Record { Record(serial: number()) }
+
+    private mutating func number() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+}

@@ -1,0 +1,45 @@
+/// The bounds and times of a client.
+package struct ClientLimits: Sendable {
+    /// Actions in one request; a send of more travels alone (O1). Default 100.
+    package var actionsInRequest = 100
+    /// Bytes of actions in one request; a larger send travels alone (O1). Default 256 KiB.
+    package var bytesInRequest = 262_144
+    /// Actions in the outbox; a send beyond it is refused with `outboxFull` (O7). Default 10 000.
+    package var actionsInOutbox = 10_000
+    /// Bytes of actions in the outbox; likewise. Default 16 MiB.
+    package var bytesInOutbox = 16_777_216
+    /// The time for which the server is trusted to remember a request, from its first attempt (O4).
+    /// Default 23 h: the server keeps answers for 24 h at least.
+    package var memoryOfServer = Duration.seconds(23 * 3600)
+    /// The time for which a shown state is held back while it is not certain that it contains an
+    /// own action (R10). Default 1 s.
+    package var hold = Duration.seconds(1)
+    /// The time after which the state is read if the stream does not confirm an answer. Default 1 s.
+    package var readBack = Duration.seconds(1)
+    /// Sessions on one stream (C1). Default 100, which is the server's default.
+    package var sessionsOnStream = 100
+    /// Bytes of a stream's target, which the server reads as part of a request's head; fewer
+    /// sessions share a stream beyond it. Default 8 KiB, half of the server's limit of a head.
+    package var targetBytes = 8_192
+    /// The time in which changes of the followed sessions gather before streams change (C1).
+    package var gathering = Duration.milliseconds(50)
+    /// The silence after which a stream is dead (C4). Default 40 s: 2⅔ heartbeats.
+    package var silence = Duration.seconds(40)
+    /// The silence after which a stream is replaced on `wake` (C4). Default 20 s.
+    package var silenceOnWake = Duration.seconds(20)
+    /// The time for the head of a stream (C4). Default 10 s.
+    package var opening = Duration.seconds(10)
+    /// The time for an answer, in addition to the time for which the request asks the server to wait
+    /// (C4). Default 30 s.
+    package var answer = Duration.seconds(30)
+    /// The life of a stream after which it counts as working (C3). Default 5 s.
+    package var proven = Duration.seconds(5)
+    /// The life that a remembered credential must have left (C6). Default 30 s.
+    package var credentialLife = Duration.seconds(30)
+    /// The longest wait that a server's `Retry-After` or `retry:` can impose. Default 1 h.
+    package var longestWait = Duration.seconds(3600)
+    /// The largest event; a stream with a larger one fails. Default 16 MiB.
+    package var eventBytes = 16_777_216
+
+    package init() {}
+}

@@ -1,0 +1,129 @@
+internal import JSONCoding
+
+extension ClientMachine {
+    mutating func posted(_ answer: PostAnswer, _ session: SessionName, at now: ClientInstant) {
+        let purpose = Purpose.post(session)
+        switch answer {
+        case .applied(let receipt): applied(receipt, session, at: now)
+        case .refused(let problem, let position):
+            settleSent(session, at: now, position: position) { _ in .refused(problem) }
+        case .unfit(let problem): narrow(problem, session, at: now)
+        case .keyReused: settleSent(session, at: now) { _ in .inDoubt }
+        case .unauthorized(let problem): refuseCredential(purpose, problem, at: now)
+        case .unknownSession(let problem):
+            guard reactor(of: session) != nil else {
+                return settleSent(session, at: now) { _ in .refused(problem) }
+            }
+            retry(purpose, why: problem.detail, at: now)
+            create(session, at: now)
+        case .ended(let problem):
+            endSession(session, .deleted)
+            refuseAll(session, problem)
+        case .running(let minimum):
+            // O3, for an attempt that is not lost but early: 100 ms … 2 s.
+            let jitter = Duration.milliseconds(Int64.random(in: 100...2_000, using: &generator))
+            attempts.schedule(
+                purpose, after: max(jitter, minimum), why: "the request is carried out",
+                at: now.uptime)
+        case .again(let why, let minimum): retry(purpose, why: why, atLeast: minimum, at: now)
+        }
+    }
+
+    /// O5: halves a refused batch, or refuses the send that stands alone.
+    private mutating func narrow(
+        _ problem: ProblemDetails, _ session: SessionName, at now: ClientInstant
+    ) {
+        guard let sent = outbox[session].sent, sent.entries.count > 1 else {
+            return settleSent(session, at: now) { _ in .refused(problem) }
+        }
+        writer.record(.withdrawn(session, sent.key))
+        links[session]?.overlay.withdraw(sent.key)
+        links[session]?.narrowing.halve(sent.entries.count)
+        attempts.succeed(.post(session))
+        continuePosting(session, at: now)
+    }
+
+    mutating func created(
+        _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
+    ) {
+        if response.status == 200 || response.status == 201 {
+            attempts.succeed(.create(session))
+            links[session]?.creation = .settled
+            changePlan(at: now)
+            return continuePosting(session, at: now)
+        }
+        switch PostAnswer(response) {
+        case .again(let why, let minimum):
+            retry(.create(session), why: why, atLeast: minimum, at: now)
+        case .ended(let problem):
+            links[session]?.creation = .settled
+            endSession(session, .deleted)
+            refuseAll(session, problem)
+        default:
+            links[session]?.failure = response.problem
+            refuseAll(session, response.problem)
+        }
+    }
+
+    /// Reads the state beside the stream if an answer is not confirmed: a record without an event
+    /// on this stream never is. Also if the stream has resumed and no state is known.
+    mutating func scheduleReadBack(_ session: SessionName, at now: ClientInstant) {
+        guard let link = links[session] else { return }
+        let purpose = Purpose.readBack(session)
+        let isIdle = attempts.phase(of: purpose) == .idle
+        let isLive = streams.carrier(of: session)?.phase == .open
+        let hasNoState = link.reader.confirmed == nil && link.reader.seen != nil && isLive
+        guard link.demand.states, link.end == nil, link.overlay.awaitsConfirmation || hasNoState
+        else {
+            if let id = attempts.remove(purpose) { outputs.append(.cancelRequest(id)) }
+            return
+        }
+        guard isIdle else { return }
+        if hasNoState { return begin(purpose, at: now) }
+        attempts.schedule(
+            purpose, after: limits.readBack, why: "the answer is not confirmed", at: now.uptime)
+    }
+
+    mutating func readBack(
+        _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
+    ) {
+        guard response.status == 200, let members = JSON.members(of: Self.trimmed(response.body)),
+            let state = members["state"], let text = members["position"],
+            let position = (try? JSON.decode(String.self, from: text)).flatMap({
+                StreamPosition($0)
+            })
+        else {
+            return retry(
+                .readBack(session), why: "the state is not read: \(response.problem.detail)",
+                atLeast: response.retryAfter, at: now)
+        }
+        if links[session]?.reader.read(position) == true {
+            links[session]?.advanceBase()
+            deliver(.snapshot(SessionSnapshot(position: position, state: state)), to: session)
+        }
+        retry(.readBack(session), why: "the answer is not confirmed", at: now)
+    }
+
+    /// The body without the line break that ends it.
+    private static func trimmed(_ body: [UInt8]) -> [UInt8] {
+        Array(body.prefix((body.lastIndex { $0 > 0x20 } ?? -1) + 1))
+    }
+
+    func linkStatus(_ session: SessionName) -> LinkStatus {
+        guard let link = links[session] else { return .idle }
+        if let end = link.end { return .ended(end) }
+        if let failure = link.failure { return .failed(failure) }
+        if let pause = link.pause { return .paused(pause) }
+        if link.creation == .due { return status(of: .create(session)) }
+        guard link.wantsStream else { return .idle }
+        guard let stream = streams.carrier(of: session) else { return .connecting(attempt: 1) }
+        return stream.phase == .open ? .live : status(of: .stream(stream.id))
+    }
+
+    private func status(of purpose: Purpose) -> LinkStatus {
+        if case .waiting(let until, let why) = attempts.phase(of: purpose) {
+            return .waiting(until: until, why: why)
+        }
+        return .connecting(attempt: attempts.failures(of: purpose) + 1)
+    }
+}

@@ -1,0 +1,66 @@
+extension ClientMachine {
+    /// Reads a block of a session's stream.
+    ///
+    /// - Returns: the fault of a block that no server writes.
+    mutating func feed(
+        _ block: StreamBlock, to session: SessionName, from id: StreamID, at now: ClientInstant
+    ) -> String? {
+        guard let stream = streams[id], links[session]?.wantsStream == true,
+            stream.live.contains(session), var link = links[session]
+        else { return nil }
+        let before = link.reader.confirmed
+        let reading = link.reader.receive(block, demand: stream.demand)
+        if link.reader.confirmed != before { link.advanceBase() }
+        links[session] = link
+        touched.insert(session)
+        switch reading {
+        case .nothing: return nil
+        case .malformed(let fault): return fault
+        case .deliver(.ended(let reason)): endSession(session, reason, at: now)
+        case .deliver(let delivery):
+            deliver(delivery, to: session)
+            if let position = block.position, block.name != "reset", stream.demand.states {
+                observe(block, position, session, stream, at: now)
+            }
+        }
+        return nil
+    }
+
+    private mutating func observe(
+        _ block: StreamBlock, _ position: StreamPosition, _ session: SessionName,
+        _ stream: StreamConnection, at now: ClientInstant
+    ) {
+        if block.name == "snapshot" {
+            let uncovered = links[session]?.overlay.beginLife(position.generation) ?? []
+            for entry in uncovered { links[session]?.join(entry) }
+        }
+        // Live events have their causes. A snapshot never has one, and a replay need not (R10).
+        let opened = block.name == "snapshot" ? now.uptime : stream.openedAt
+        let hold = now.uptime + limits.hold
+        links[session]?.overlay.observe(
+            position, cause: block.cause, opened: opened, holdUntil: hold)
+    }
+
+    /// The session's events are over, as the server says.
+    mutating func endSession(
+        _ session: SessionName, _ reason: EndReason, at now: ClientInstant
+    ) {
+        guard reason == .unknown, links[session]?.following?.makes != nil else {
+            return endSession(session, reason)
+        }
+        // Another client has not made it, so this one does.
+        streams.end(session)
+        dropEmptyStreams()
+        links[session]?.reader = SessionReader()
+        create(session, at: now)
+    }
+
+    mutating func endSession(_ session: SessionName, _ reason: EndReason) {
+        touched.insert(session)
+        streams.end(session)
+        dropEmptyStreams()
+        guard links[session]?.end == nil else { return }
+        links[session]?.end = reason
+        deliver(.ended(reason), to: session)
+    }
+}

@@ -1,0 +1,194 @@
+internal import Wire
+
+extension ClientMachine {
+    /// The streams change a little later, together with other changes (C1).
+    mutating func changePlan(at now: ClientInstant) {
+        streams.planTime = streams.planTime ?? now.uptime + limits.gathering
+    }
+
+    mutating func makePlan(at now: ClientInstant) {
+        streams.planTime = nil
+        let wishes = streams.followed.compactMap { session -> StreamPlan.Wish? in
+            guard let link = links[session], link.wantsStream, let following = link.following
+            else { return nil }
+            let isBegun = link.reader.seen != nil
+            return StreamPlan.Wish(
+                session: session, demand: link.demand, start: isBegun ? .present : following.start)
+        }
+        let plan = StreamPlan(
+            wishes, existing: streams.wanted,
+            most: streams.sharesStreams ? limits.sessionsOnStream : 1,
+            targetBytes: limits.targetBytes)
+        let kept = Set(plan.groups.compactMap(\.same))
+        for stream in streams.wanted where !kept.contains(stream.id) {
+            streams[stream.id]?.isWanted = false
+        }
+        for group in plan.groups where group.same == nil {
+            begin(.stream(streams.add(group.shape, within: limits)), at: now)
+        }
+        retireStreams()
+        touched.formUnion(streams.followed)
+    }
+
+    mutating func openRequest(_ id: StreamID) -> ClientRequest? {
+        guard var stream = streams[id] else { return nil }
+        stream.begin(within: limits)
+        streams[id] = stream
+        let target = stream.target { session in
+            links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
+        }
+        return .stream(stream.redirect ?? target)
+    }
+
+    private mutating func retireStreams() {
+        for id in streams.retired({ links[$0]?.wantsStream ?? false }) { drop(id) }
+    }
+
+    /// Drops the streams whose sessions have all ended.
+    mutating func dropEmptyStreams() {
+        for stream in streams.all where stream.live.isEmpty { drop(stream.id) }
+    }
+
+    private mutating func drop(_ id: StreamID) {
+        touched.formUnion(streams[id]?.sessions ?? [])
+        if let attempt = attempts.remove(.stream(id)) { outputs.append(.closeStream(attempt)) }
+        streams[id] = nil
+    }
+
+    // MARK: The life of a connection
+
+    mutating func streamOpened(_ id: AttemptID, _ response: ClientResponse, at now: ClientInstant) {
+        guard case .stream(let stream)? = attempts.purpose(of: id) else { return }
+        if response.status == 401, attempts.refuseCredential(of: id) {
+            return reopen(id, at: now)
+        }
+        streams[stream]?.open(response, at: now.uptime)
+        touched.formUnion(streams[stream]?.sessions ?? [])
+        guard streams[stream]?.phase == .open else { return }
+        attempts.extend(id, to: now.uptime + limits.silence)
+        retireStreams()
+    }
+
+    /// Closes a connection, and opens the stream again at once.
+    private mutating func reopen(_ id: AttemptID, at now: ClientInstant) {
+        guard let purpose = attempts.end(id) else { return }
+        outputs.append(.closeStream(id))
+        guard case .stream(let stream) = purpose else { return }
+        streams[stream]?.close()
+        if streams[stream]?.isWanted == true { begin(purpose, at: now) } else { retireStreams() }
+    }
+
+    mutating func streamBytes(_ id: AttemptID, _ bytes: [UInt8], at now: ClientInstant) {
+        guard case .stream(let stream)? = attempts.purpose(of: id) else { return }
+        let events: [ServerSentEvent]
+        do throws(EventStreamFailure) {
+            events = try streams[stream]?.receive(bytes, at: now.uptime) ?? []
+        } catch {
+            return breakOff(id, "the stream cannot be read: \(error)", at: now)
+        }
+        guard streams[stream]?.phase == .open else { return }
+        attempts.extend(id, to: now.uptime + limits.silence)
+        for event in events {
+            if event.name == "problem" {
+                problem(
+                    ProblemDetails(status: 0, body: Array(event.data.utf8)), id, stream, at: now)
+                break
+            }
+            guard let (session, block) = streams[stream]?.block(of: event) else { continue }
+            if let fault = feed(block, to: session, from: stream, at: now) {
+                breakOff(id, fault, at: now)
+                break
+            }
+        }
+        if streams[stream]?.isProven(at: now.uptime, within: limits) == true {
+            attempts.succeed(.stream(stream))
+        }
+    }
+
+    /// The server ends the stream for a reason.
+    private mutating func problem(
+        _ problem: ProblemDetails, _ id: AttemptID, _ stream: StreamID, at now: ClientInstant
+    ) {
+        if problem.code == "token_expired", attempts.refuseCredential(of: id) {
+            return reopen(id, at: now)
+        }
+        breakOff(id, problem.detail, atLeast: streams[stream]?.retryWait ?? .zero, at: now)
+    }
+
+    /// Closes a connection that is of no use, as after a failure.
+    private mutating func breakOff(
+        _ id: AttemptID, _ why: String, atLeast minimum: Duration = .zero, at now: ClientInstant
+    ) {
+        guard let purpose = attempts.end(id) else { return }
+        outputs.append(.closeStream(id))
+        retry(purpose, why: why, atLeast: minimum, at: now)
+        retireStreams()
+    }
+
+    mutating func streamEnded(_ id: AttemptID, _ failure: String?, at now: ClientInstant) {
+        guard case .stream(let key)? = attempts.end(id), let stream = streams[key] else { return }
+        touched.formUnion(stream.sessions)
+        if case .refused(let response) = stream.phase {
+            streams[key]?.close()
+            return refused(stream, response, at: now)
+        }
+        let isProven = stream.isProven(at: now.uptime, within: limits)
+        streams[key]?.close()
+        guard stream.isWanted else { return drop(key) }
+        if isProven { attempts.succeed(.stream(key)) }
+        // C3: a stream that worked and ended cleanly is opened again at once, unless the server
+        // spreads its clients.
+        let minimum = stream.isDraining ? stream.retryWait : .zero
+        if failure != nil || !isProven {
+            retry(
+                .stream(key), why: failure ?? "the stream has ended", atLeast: minimum, at: now)
+        } else if stream.isDraining {
+            attempts.schedule(
+                .stream(key), after: minimum, why: "the server shuts down", at: now.uptime)
+        } else {
+            begin(.stream(key), at: now)
+        }
+    }
+
+    /// C5: the meaning of a response that is no stream.
+    private mutating func refused(
+        _ stream: StreamConnection, _ response: ClientResponse, at now: ClientInstant
+    ) {
+        let problem = response.problem
+        switch response.status {
+        case 204: for session in stream.live { endSession(session, .deleted) }
+        case 307, 308:
+            if let target = response.value("location").flatMap(server.target),
+                streams[stream.id]?.redirect(to: target) == true
+            {
+                begin(.stream(stream.id), at: now)
+            } else {
+                fail(stream.id, problem)
+            }
+        case 404 where problem.code == "unknown_path" && stream.sessions.count > 1:
+            streams.sharesStreams = false
+            makePlan(at: now)
+        case 404 where problem.code == "unknown_session" && stream.sessions.count == 1:
+            endSession(stream.sessions[0], .unknown, at: now)
+        case 408, 425, 429, ..<300, 500...:
+            retry(.stream(stream.id), why: problem.detail, atLeast: response.retryAfter, at: now)
+        default: fail(stream.id, problem)
+        }
+    }
+
+    /// The server refuses to serve the sessions of a stream.
+    mutating func fail(_ id: StreamID, _ problem: ProblemDetails) {
+        for session in streams[id]?.live ?? [] { links[session]?.failure = problem }
+        drop(id)
+        retireStreams()
+    }
+
+    mutating func replaceSilentStreams(at now: ClientInstant) {
+        for stream in streams.wanted where stream.phase == .open {
+            guard now.uptime - stream.lastByteAt > limits.silenceOnWake,
+                case .underWay(let id, _, _) = attempts.phase(of: .stream(stream.id))
+            else { continue }
+            reopen(id, at: now)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+// Design: a client without I/O, without a clock and without randomness of its own. Each input is
+// answered with the things to do, in order. So every race of response, stream, timer and credential
+// is a sequence of inputs that a test can write down.
+//
+// A session's actions go through its lane of the outbox: one request at a time, saved before it is
+// sent, sent again under the same key until the server's answer is known. Its events come on a stream
+// that several sessions share; the position up to which they are seen resumes it exactly. The overlay
+// connects both directions: it knows which actions the confirmed state does not contain yet.
+
+/// The client of one server: which request, which stream, and which news for the program.
+package struct ClientMachine: Sendable {
+    let server: ServerAddress
+    let limits: ClientLimits
+    var generator: any RandomNumberGenerator & Sendable
+    var writer: OutboxWriter
+    var attempts: AttemptTable
+    var links: [SessionName: SessionLink] = [:]
+    var streams = StreamTable()
+    /// The sessions whose shown state is held.
+    var holding: Set<SessionName> = []
+    /// The sessions whose links have changed in this input.
+    var touched: Set<SessionName> = []
+    var outputs: [Output] = []
+    private var wakeTime: Duration?
+    private var isRestored = false
+
+    /// - Parameters:
+    ///   - outbox: the one that was saved, or an empty one. Its requests are sent again at the first
+    ///     input.
+    ///   - asksForCredentials: whether requests need credentials.
+    ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.
+    package init(
+        server: ServerAddress, outbox: Outbox = .init(), asksForCredentials: Bool = false,
+        limits: ClientLimits = .init(),
+        using generator: any RandomNumberGenerator & Sendable
+    ) {
+        self.server = server
+        self.limits = limits
+        self.generator = generator
+        writer = OutboxWriter(outbox)
+        attempts = AttemptTable(asksForCredentials: asksForCredentials, limits: limits)
+    }
+
+    package var outbox: Outbox { writer.outbox }
+
+    /// The uptime at which the last bytes of the session's stream have arrived; nil if it has none.
+    package func lastByteAt(_ session: SessionName) -> Duration? {
+        streams.carrier(of: session)?.lastByteAt
+    }
+
+    /// The position up to which the session's events were delivered: the one to resume from.
+    package func position(_ session: SessionName) -> StreamPosition? { links[session]?.reader.seen }
+
+    package func status(_ session: SessionName) -> SessionStatus {
+        SessionStatus(link: linkStatus(session), pending: outbox[session].actionCount)
+    }
+
+    /// Decides what follows from an input.
+    package mutating func receive(_ input: Input, at now: ClientInstant) -> [Output] {
+        restore(at: now)
+        perform(input, at: now)
+        performDue(at: now)
+        for session in touched.sorted(by: { $0.text < $1.text }) { settle(session, at: now) }
+        touched = []
+        reportTime()
+        defer { outputs = [] }
+        guard let saved = writer.takeChanges() else { return outputs }
+        return [.persist(saved.number, saved.changes)] + outputs
+    }
+
+    private mutating func perform(_ input: Input, at now: ClientInstant) {
+        switch input {
+        case .send(let session, let actions, let options): send(actions, options, session, at: now)
+        case .discard(let ticket, let session): discard(ticket, session)
+        case .seen(let ticket): writer.record(.seen(ticket))
+        case .follow(let session, let following): follow(session, following, at: now)
+        case .leave(let session): leave(session, at: now)
+        case .wake: wake(at: now)
+        case .persisted(let number): persisted(number, at: now)
+        case .persistFailed(let reason): persistFailed(reason)
+        case .credential(let id, let credential): receive(credential, for: id, at: now)
+        case .answered(let id, let response): answered(id, response, at: now)
+        case .requestFailed(let id, let cause): failed(id, cause, at: now)
+        case .streamOpened(let id, let response): streamOpened(id, response, at: now)
+        case .streamBytes(let id, let bytes): streamBytes(id, bytes, at: now)
+        case .streamEnded(let id, let failure): streamEnded(id, failure, at: now)
+        case .timer: break
+        }
+    }
+
+    /// Continues with the sends of an earlier life of the program.
+    private mutating func restore(at now: ClientInstant) {
+        guard !isRestored else { return }
+        isRestored = true
+        for session in outbox.lanes.keys.sorted(by: { $0.text < $1.text }) {
+            makeLink(session)
+            continuePosting(session, at: now)
+        }
+    }
+
+    /// Makes the link of a session that has none.
+    mutating func makeLink(_ session: SessionName) {
+        if links[session] == nil { links[session] = SessionLink(name: session) }
+        touched.insert(session)
+    }
+
+    mutating func deliver(_ delivery: Delivery, to session: SessionName) {
+        outputs.append(.deliver(session, delivery))
+    }
+
+    // MARK: Following
+
+    private mutating func follow(_ session: SessionName, _ new: Following, at now: ClientInstant) {
+        makeLink(session)
+        if !streams.followed.contains(session) { streams.followed.append(session) }
+        let isMade =
+            links[session]?.following?.makes == new.makes && links[session]?.end == nil
+            && links[session]?.creation == .settled
+        let queued = outbox[session].queued
+        links[session]?.follow(new, queued: queued)
+        links[session]?.failure = nil
+        links[session]?.end = nil
+        if new.makes != nil, !isMade { create(session, at: now) }
+        changePlan(at: now)
+    }
+
+    private mutating func leave(_ session: SessionName, at now: ClientInstant) {
+        guard links[session]?.following != nil else { return }
+        links[session]?.following = nil
+        streams.followed.removeAll { $0 == session }
+        touched.insert(session)
+        changePlan(at: now)
+    }
+
+    /// Has the session made by the server, before anything else of it.
+    mutating func create(_ session: SessionName, at now: ClientInstant) {
+        links[session]?.creation = .due
+        touched.insert(session)
+        begin(.create(session), at: now)
+    }
+
+    /// C4: replaces silent streams, ends waits, and tries what the server has refused to the
+    /// program's credentials.
+    private mutating func wake(at now: ClientInstant) {
+        attempts.wake(at: now.uptime)
+        for session in links.keys.sorted(by: { $0.text < $1.text }) {
+            if links[session]?.failure?.status == 401 { links[session]?.failure = nil }
+            links[session]?.pause = nil
+            touched.insert(session)
+            if links[session]?.creation == .due { begin(.create(session), at: now) }
+            continuePosting(session, at: now)
+        }
+        replaceSilentStreams(at: now)
+        changePlan(at: now)
+    }
+
+    // MARK: The end of an input
+
+    private mutating func settle(_ session: SessionName, at now: ClientInstant) {
+        guard var link = links[session] else { return }
+        link.leave(link.overlay.cover(upTo: link.reader.confirmed, at: now.uptime))
+        let isLive = streams.carrier(of: session)?.phase == .open
+        let reports = link.overlay.takeReports(
+            isConfirming: link.demand.states && isLive, keepsUncovered: link.demand.states)
+        let change = link.takeChange()
+        links[session] = link
+        if link.overlay.heldUntil == nil {
+            holding.remove(session)
+        } else {
+            holding.insert(session)
+        }
+        if let change { deliver(.shown(change), to: session) }
+        for report in reports {
+            deliver(.outcome(report.ticket, .applied(report.receipt)), to: session)
+        }
+        scheduleReadBack(session, at: now)
+        let status = status(session)
+        if status != link.deliveredStatus {
+            links[session]?.deliveredStatus = status
+            deliver(.status(status), to: session)
+        }
+        if link.following == nil, outbox[session].isEmpty, link.overlay.requests.isEmpty {
+            links[session] = nil
+        }
+    }
+
+    private mutating func reportTime() {
+        let holds = holding.compactMap { links[$0]?.overlay.heldUntil }.min()
+        let earliest = [attempts.earliest, streams.planTime, holds].compactMap(\.self).min()
+        guard earliest != wakeTime else { return }
+        wakeTime = earliest
+        outputs.append(.wakeMe(at: earliest))
+    }
+}

@@ -1,0 +1,70 @@
+internal import JSONCoding
+
+/// A request for the transport to carry, without the server's address.
+package struct ClientRequest: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var method: String
+    /// The path and the query, below the server's address.
+    package var target: String
+    package var fields: [Field]
+    package var body: [UInt8]
+
+    package init(
+        _ method: String, _ target: String, fields: [Field] = [], body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The same with the credential of its attempt.
+    func authorized(_ credential: Credential?) -> ClientRequest {
+        guard let credential else { return self }
+        var request = self
+        request.fields.append(Field("Authorization", credential.authorization))
+        return request
+    }
+}
+
+extension ClientRequest {
+    /// The request that a client posts actions with.
+    static func post(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
+        var fields = [
+            Field("Content-Type", "application/json"), Field("Idempotency-Key", sent.key.text),
+        ]
+        if let position = sent.options.expects {
+            fields.append(Field("If-Match", "\"\(position.text)\""))
+        }
+        return ClientRequest(
+            "POST", "/v1/sessions/\(session)/actions\(sent.options.query)", fields: fields,
+            body: sent.body)
+    }
+
+    /// - Parameter reactor: any text: a name that the server does not know is its refusal.
+    static func create(_ session: SessionName, of reactor: String) -> ClientRequest {
+        var body = Array("{\"reactor\":".utf8)
+        JSON.appendString(reactor, to: &body)
+        body.append(UInt8(ascii: "}"))
+        return ClientRequest(
+            "PUT", "/v1/sessions/\(session)", fields: [Field("Content-Type", "application/json")],
+            body: body)
+    }
+
+    static func read(_ session: SessionName) -> ClientRequest {
+        ClientRequest("GET", "/v1/sessions/\(session)")
+    }
+
+    static func stream(_ target: String) -> ClientRequest {
+        ClientRequest("GET", target, fields: [Field("Accept", "text/event-stream")])
+    }
+}

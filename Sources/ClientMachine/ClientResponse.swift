@@ -1,0 +1,33 @@
+/// A response as the transport has received it.
+package struct ClientResponse: Equatable, Sendable {
+    package var status: Int
+    package var fields: [ClientRequest.Field]
+    package var body: [UInt8]
+
+    package init(_ status: Int, fields: [ClientRequest.Field] = [], body: [UInt8] = []) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The value of the first field with that name, in any case.
+    func value(_ name: String) -> String? {
+        fields.first { $0.name.lowercased() == name }?.value
+    }
+
+    /// `Retry-After` in seconds (RFC 9110 §10.2.3). A date counts as absent: back-off is bounded
+    /// anyway, and the two clocks may differ.
+    var retryAfter: Duration {
+        guard let text = value("retry-after"), let seconds = UInt32(text) else { return .zero }
+        return .seconds(Int64(seconds))
+    }
+
+    var problem: ProblemDetails { ProblemDetails(status: status, body: body) }
+
+    /// The position in `ETag`, of a session whose position was not the expected one.
+    var position: StreamPosition? {
+        guard let tag = value("etag") else { return nil }
+        return StreamPosition(
+            tag.drop { $0 == "\"" || $0 == "W" || $0 == "/" }.filter { $0 != "\"" })
+    }
+}

@@ -1,0 +1,27 @@
+extension Outbox {
+    /// Whether a further send fits (O7).
+    func hasRoom(for actions: [[UInt8]], within limits: ClientLimits) -> Bool {
+        let bytes = actions.reduce(0) { $0 + $1.count }
+        return actionCount + actions.count <= limits.actionsInOutbox
+            && byteCount + bytes <= limits.bytesInOutbox
+    }
+
+    /// The number of waiting sends that the next request has (O1); 0 if none waits.
+    ///
+    /// - Parameter most: the number of sends that may be in it, while a refused batch is narrowed
+    ///   down (O5).
+    func nextBatch(
+        _ session: SessionName, most: Int?, within limits: ClientLimits
+    ) -> Int {
+        var (count, actions, bytes) = (0, 0, 0)
+        for entry in self[session].queued.prefix(most ?? .max) {
+            actions += entry.actions.count
+            bytes += entry.byteCount
+            let fits = actions <= limits.actionsInRequest && bytes <= limits.bytesInRequest
+            if count > 0 && (!fits || entry.options.travelsAlone) { break }
+            count += 1
+            if entry.options.travelsAlone { break }
+        }
+        return count
+    }
+}

@@ -1,0 +1,15 @@
+/// Something for the owner of a machine to do, in order.
+package enum Output: Equatable, Sendable {
+    /// To make changes of the outbox durable, in order; `persisted` with the number follows. Requests
+    /// that depend on them are outputs of that input, so nothing leaves before it is saved.
+    case persist(UInt64, [OutboxChange])
+    case request(AttemptID, ClientRequest)
+    case cancelRequest(AttemptID)
+    case openStream(AttemptID, ClientRequest)
+    case closeStream(AttemptID)
+    /// - Parameter refused: the credential that the server has refused.
+    case askForCredential(AttemptID, refused: String?)
+    case deliver(SessionName, Delivery)
+    /// To send `timer` at this uptime, in place of an earlier request; nil: nothing is due.
+    case wakeMe(at: Duration?)
+}

@@ -1,0 +1,176 @@
+/// The requests of one session whose effect may be missing in the confirmed state (R2).
+///
+/// The hard part is a request of several records: when the stream has brought some of them, the
+/// state contains a part of what the request does, and neither the request as a whole nor nothing of
+/// it can be reduced over that state. The shown state is then held as it is, until the rest arrives.
+struct Overlay: Equatable, Sendable {
+    struct Request: Equatable, Sendable {
+        let key: RequestKey
+        var entries: [OutboxEntry]
+        /// The uptime of the first attempt in this life of the program.
+        let firstAttempt: Duration
+        var receipt: Receipt?
+        /// The position of the last event that names the request as its cause.
+        var cause: StreamPosition?
+        /// All of its events have come, as a later event shows; or are awaited no longer.
+        var isComplete = false
+        var hold = Hold.none
+        /// The confirmed state contains it.
+        var isCovered = false
+        /// The program knows of the receipt.
+        var isReported = false
+    }
+
+    enum Hold: Equatable, Sendable {
+        case none
+        case until(Duration)
+        case spent
+    }
+
+    private(set) var requests: [Request] = []
+
+    subscript(key: RequestKey) -> Request? { requests.first { $0.key == key } }
+
+    /// Whether an answer was received that the confirmed state does not reach.
+    var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
+
+    /// The tickets that are answered or sent and not in the confirmed state, in their order.
+    var entries: [OutboxEntry] { requests.filter { !$0.isCovered }.flatMap(\.entries) }
+
+    mutating func add(_ sent: SentRequest, at now: Duration) {
+        requests.append(Request(key: sent.key, entries: sent.entries, firstAttempt: now))
+    }
+
+    mutating func withdraw(_ key: RequestKey) { requests.removeAll { $0.key == key } }
+
+    mutating func answer(_ key: RequestKey, with receipt: Receipt) {
+        change(key) { $0.receipt = receipt }
+    }
+
+    /// A send of a request that is under way was refused.
+    mutating func remove(_ ticket: Ticket) {
+        for index in requests.indices {
+            requests[index].entries.removeAll { $0.ticket == ticket }
+        }
+        requests.removeAll(where: \.entries.isEmpty)
+    }
+
+    /// An event has advanced the confirmed state.
+    ///
+    /// - Parameters:
+    ///   - opened: the uptime from which on events have their causes, if there are any.
+    ///   - end: the end of the hold that it may begin.
+    mutating func observe(
+        _ position: StreamPosition, cause: String?, opened: Duration, holdUntil end: Duration
+    ) {
+        for index in requests.indices where !requests[index].isCovered {
+            let request = requests[index]
+            if request.key.text == cause {
+                requests[index].cause = position
+                requests[index].holdOnce(until: end)
+            } else if let last = request.cause {
+                // The records of a request follow each other: none comes after another's.
+                if position.number > last.number { requests[index].isComplete = true }
+            } else if cause == nil, request.receipt == nil, opened >= request.firstAttempt {
+                // R10: this may be the request's own event.
+                requests[index].holdOnce(until: end)
+            }
+        }
+    }
+
+    /// The session has this life (R8): requests that another one has answered are over, those that
+    /// are not answered are sent into this one.
+    ///
+    /// - Returns: the sends that the confirmed state does not contain any more.
+    mutating func beginLife(_ generation: String) -> [OutboxEntry] {
+        var uncovered: [OutboxEntry] = []
+        for index in requests.indices {
+            if let receipt = requests[index].receipt {
+                if receipt.position.generation != generation { requests[index].isComplete = true }
+            } else if let cause = requests[index].cause, cause.generation != generation {
+                requests[index].cause = nil
+                requests[index].isComplete = false
+                if requests[index].isCovered { uncovered += requests[index].entries }
+                requests[index].isCovered = false
+            }
+        }
+        return uncovered
+    }
+
+    /// Marks the requests that the confirmed state contains (R2), and ends holds that are over.
+    ///
+    /// - Returns: the tickets that leave.
+    mutating func cover(upTo confirmed: StreamPosition?, at now: Duration) -> [Ticket] {
+        var left: [Ticket] = []
+        for index in requests.indices where !requests[index].isCovered {
+            requests[index].endHold(at: now)
+            guard requests[index].isContained(in: confirmed) else { continue }
+            requests[index].isCovered = true
+            left += requests[index].entries.map(\.ticket)
+        }
+        return left
+    }
+
+    /// The moment until which the shown state is held; nil if it is not.
+    var heldUntil: Duration? { requests.compactMap(\.heldUntil).max() }
+
+    /// The sends of which it is not certain whether the confirmed state contains them.
+    var heldTickets: Set<Ticket> {
+        Set(requests.filter { $0.heldUntil != nil }.flatMap { $0.entries.map(\.ticket) })
+    }
+
+    /// The receipts that the program may have now (R6).
+    ///
+    /// - Parameters:
+    ///   - isConfirming: whether the confirmed state is about to contain the answered requests.
+    ///   - keepsUncovered: whether there is a state over which they are reduced until then.
+    mutating func takeReports(
+        isConfirming: Bool, keepsUncovered: Bool
+    ) -> [(ticket: Ticket, receipt: Receipt)] {
+        var reports: [(ticket: Ticket, receipt: Receipt)] = []
+        for index in requests.indices {
+            guard let receipt = requests[index].receipt, !requests[index].isReported,
+                requests[index].isCovered || !isConfirming
+            else { continue }
+            requests[index].isReported = true
+            var start = 0
+            for entry in requests[index].entries {
+                let end = start + entry.actions.count
+                reports.append((entry.ticket, receipt.part(start..<end)))
+                start = end
+            }
+        }
+        requests.removeAll { $0.isReported && ($0.isCovered || !keepsUncovered) }
+        return reports
+    }
+
+    private mutating func change(_ key: RequestKey, _ body: (inout Request) -> Void) {
+        guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
+        body(&requests[index])
+    }
+}
+
+extension Overlay.Request {
+    fileprivate var heldUntil: Duration? {
+        guard case .until(let end) = hold, !isCovered, receipt == nil || cause != nil else {
+            return nil
+        }
+        return end
+    }
+
+    fileprivate mutating func holdOnce(until end: Duration) {
+        if hold == .none { hold = .until(end) }
+    }
+
+    fileprivate mutating func endHold(at now: Duration) {
+        guard case .until(let end) = hold, end <= now else { return }
+        hold = .spent
+        if cause != nil { isComplete = true }
+    }
+
+    fileprivate func isContained(in confirmed: StreamPosition?) -> Bool {
+        if isComplete { return true }
+        guard let receipt, let confirmed else { return false }
+        return confirmed.reaches(receipt.position)
+    }
+}

@@ -1,0 +1,30 @@
+internal import JSONCoding
+
+/// A refusal, in the server's words (RFC 9457).
+package struct ProblemDetails: Sendable, Hashable {
+    package var status: Int
+    /// The server's name of the problem, such as `not_an_action`; empty if the response is not the
+    /// service's own, such as one of a proxy.
+    package var code: String
+    package var detail: String
+
+    package init(status: Int, code: String, detail: String) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    /// Reads the body of a response; a body of another form gives a problem without a code.
+    package init(status: Int, body: [UInt8]) {
+        let members = try? JSON.decode(Members.self, from: body)
+        self.init(
+            status: status, code: members?.code ?? "",
+            detail: members?.detail ?? members?.title ?? "the response has status \(status)")
+    }
+
+    private struct Members: Decodable {
+        let title: String?
+        let detail: String?
+        let code: String?
+    }
+}

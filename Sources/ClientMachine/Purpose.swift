@@ -1,0 +1,28 @@
+/// The reason of an attempt: at most one attempt of each is under way.
+enum Purpose: Hashable, Sendable {
+    /// To post the session's sent request.
+    case post(SessionName)
+    /// To make sure that the session exists.
+    case create(SessionName)
+    /// To read the state that the stream has not confirmed.
+    case readBack(SessionName)
+    case stream(StreamID)
+}
+
+/// Identifies a stream over all of its connections.
+struct StreamID: Hashable, Comparable, Sendable {
+    let number: UInt64
+
+    static func < (left: StreamID, right: StreamID) -> Bool { left.number < right.number }
+}
+
+/// Identifies one attempt: a question for a credential, then one request or one connection.
+package struct AttemptID: Hashable, Comparable, Sendable {
+    package let number: UInt64
+
+    package init(_ number: UInt64) { self.number = number }
+
+    package static func < (left: AttemptID, right: AttemptID) -> Bool {
+        left.number < right.number
+    }
+}

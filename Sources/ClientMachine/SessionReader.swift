@@ -1,0 +1,132 @@
+internal import JSONCoding
+
+/// One block of a stream, for one session.
+struct StreamBlock: Equatable {
+    /// Empty if the block has an id alone.
+    var name: String
+    var data: [UInt8]
+    var position: StreamPosition?
+    var cause: String?
+}
+
+/// The events of one session's stream: each once, in order.
+struct SessionReader: Equatable, Sendable {
+    /// Everything up to here is seen: the position to resume from.
+    private(set) var seen: StreamPosition?
+    /// The position of the newest state (R1). It may be past `seen`, when a state was read.
+    private(set) var confirmed: StreamPosition?
+    /// A `reset` has come, and its snapshot has not: nothing before that can be continued.
+    private var isResetting = false
+
+    init(after position: StreamPosition? = nil) { seen = position }
+
+    enum Reading: Equatable {
+        case nothing
+        case deliver(Delivery)
+        /// The block does not have the form that the server writes.
+        case malformed(String)
+    }
+
+    /// Forgets the state, because the following events do not keep it current.
+    mutating func forgetState() { confirmed = nil }
+
+    /// Reads a block.
+    ///
+    /// - Parameter demand: that of the stream, which decides the form of a snapshot.
+    mutating func receive(_ block: StreamBlock, demand: Demand) -> Reading {
+        switch block.name {
+        case "ping": return .nothing
+        case "reset": return reset(block, demand)
+        case "end":
+            let reason = Self.reason(block.data).flatMap(EndReason.init) ?? .deleted
+            return .deliver(.ended(reason))
+        default: break
+        }
+        guard let position = block.position else {
+            return .malformed("the event \(block.name) has no position")
+        }
+        switch block.name {
+        case "": return advance(position, demand)
+        case "snapshot": return snapshot(block, position, demand)
+        default: return event(block, position, demand)
+        }
+    }
+
+    /// A state that was read beside the stream.
+    ///
+    /// - Returns: whether it is the newest one.
+    mutating func read(_ position: StreamPosition) -> Bool {
+        if let seen, seen.generation != position.generation { return false }
+        if let confirmed, confirmed.reaches(position) { return false }
+        confirmed = position
+        return true
+    }
+
+    private mutating func reset(_ block: StreamBlock, _ demand: Demand) -> Reading {
+        // A connection that is cut between `reset` and `snapshot` begins afresh: to resume from the
+        // position of the reset would skip the snapshot.
+        seen = demand.hasSnapshot ? nil : block.position
+        isResetting = demand.hasSnapshot
+        return .deliver(.reset(reason: Self.reason(block.data) ?? ""))
+    }
+
+    private mutating func snapshot(
+        _ block: StreamBlock, _ position: StreamPosition, _ demand: Demand
+    ) -> Reading {
+        if let seen, seen.reaches(position) { return .nothing }
+        var snapshot = SessionSnapshot(position: position)
+        if demand.states && demand.pulses != .none {
+            guard let members = JSON.members(of: block.data), let state = members["state"],
+                let pulses = members["pulses"]
+            else { return .malformed("the snapshot has not both pulses and state") }
+            (snapshot.state, snapshot.pulses) = (state, pulses)
+        } else if demand.states {
+            snapshot.state = block.data
+        } else {
+            snapshot.pulses = block.data
+        }
+        seen = position
+        // A state that was read meanwhile can be newer. After a reset only the snapshot counts.
+        if !isResetting, let confirmed, confirmed.reaches(position) {
+            snapshot.state = nil
+        } else if demand.states {
+            confirmed = position
+        }
+        isResetting = false
+        return .deliver(.snapshot(snapshot))
+    }
+
+    private mutating func event(
+        _ block: StreamBlock, _ position: StreamPosition, _ demand: Demand
+    ) -> Reading {
+        guard isNew(position) else { return .nothing }
+        seen = position
+        let event = StreamEvent(
+            name: block.name, position: position, data: block.data, cause: block.cause)
+        let isCovered = confirmed.map { $0.reaches(position) } ?? false
+        if demand.states, !isCovered, confirmed != nil || block.name == "state" {
+            confirmed = position
+        }
+        return .deliver(
+            block.name == "state" ? .state(event, isConfirmed: !isCovered) : .event(event))
+    }
+
+    private mutating func advance(_ position: StreamPosition, _ demand: Demand) -> Reading {
+        guard isNew(position) else { return .nothing }
+        seen = position
+        if demand.states, let confirmed, !confirmed.reaches(position) { self.confirmed = position }
+        return .nothing
+    }
+
+    /// R7: drops events at or before the position that is seen, and those of another life.
+    private func isNew(_ position: StreamPosition) -> Bool {
+        guard !isResetting else { return false }
+        guard let seen else { return true }
+        return seen.generation == position.generation && !seen.reaches(position)
+    }
+
+    private static func reason(_ data: [UInt8]) -> String? {
+        struct Reason: Decodable { let reason: String? }
+        return (try? JSON.decode(Reason.self, from: data))?.reason
+    }
+}

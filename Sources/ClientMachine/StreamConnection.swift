@@ -1,0 +1,170 @@
+internal import Wire
+
+/// The sessions and events of a stream.
+struct StreamShape: Equatable, Sendable {
+    /// In the order of the request. Invariant: not empty.
+    var sessions: [SessionName]
+    var demand: Demand
+    /// For the sessions of which nothing is seen.
+    var start: Following.Start
+}
+
+/// A stream of one or several sessions, over all of its connections.
+struct StreamConnection: Sendable {
+    enum Phase: Equatable, Sendable {
+        case closed
+        case opening
+        case open
+        /// The server has refused it; the rest of the response follows.
+        case refused(ClientResponse)
+    }
+
+    let id: StreamID
+    let shape: StreamShape
+    /// Whether it is part of the plan; else it ends as soon as others have begun (C1).
+    var isWanted = true
+    /// Sessions of which the server has said that nothing more comes.
+    private(set) var over: Set<SessionName> = []
+    private(set) var phase = Phase.closed
+    private(set) var openedAt = Duration.zero
+    private(set) var lastByteAt = Duration.zero
+    private var decoder: EventStreamDecoder
+    /// The first `retry:` of the connection; a larger one later means that the server is draining.
+    private var firstRetry: Int?
+    private var hasBlock = false
+    /// The target to which the server has redirected the stream; that of the next connection.
+    private(set) var redirect: String?
+    private var redirects = 0
+    /// Bytes of a refusal's body that are kept.
+    private static let problemLimit = 65_536
+
+    init(id: StreamID, shape: StreamShape, limits: ClientLimits) {
+        self.id = id
+        self.shape = shape
+        decoder = Self.makeDecoder(limits)
+    }
+
+    var sessions: [SessionName] { shape.sessions }
+    var demand: Demand { shape.demand }
+
+    /// The sessions of which events can come.
+    var live: [SessionName] { sessions.filter { !over.contains($0) } }
+
+    private var isShared: Bool { sessions.count > 1 }
+
+    /// The time for which the server's `retry:` asks to wait.
+    var retryWait: Duration { .milliseconds(Int64(decoder.retryMilliseconds ?? 0)) }
+
+    /// Whether the server spreads the clients that come back (C3).
+    var isDraining: Bool {
+        guard let first = firstRetry, let last = decoder.retryMilliseconds else { return false }
+        return last > first
+    }
+
+    /// Whether the connection has shown that the server works (C3).
+    func isProven(at now: Duration, within limits: ClientLimits) -> Bool {
+        phase == .open && hasBlock && now - openedAt >= limits.proven
+    }
+
+    /// The target that resumes each session by what is seen of it.
+    func target(_ entry: (SessionName) -> VectorEntry) -> String {
+        var items = demand.queryItems
+        let entries = sessions.map { over.contains($0) ? .over : entry($0) }
+        if isShared { items = sessions.map { "session=\($0)" } + ["ids=own"] + items }
+        if entries.contains(.nothing) {
+            switch shape.start {
+            case .present: break
+            case .now: items.append("from=now")
+            case .start: items.append("from=start")
+            }
+        }
+        if entries.contains(where: { $0 != .nothing }) {
+            items.append("after=" + VectorEntry.vector(entries))
+        }
+        let path = isShared ? "/v1/events" : "/v1/sessions/\(sessions[0])/events"
+        return path + "?" + items.joined(separator: "&")
+    }
+
+    mutating func begin(within limits: ClientLimits) {
+        phase = .opening
+        decoder = Self.makeDecoder(limits)
+        firstRetry = nil
+        hasBlock = false
+    }
+
+    mutating func open(_ response: ClientResponse, at now: Duration) {
+        lastByteAt = now
+        let type = response.value("content-type")?.lowercased() ?? ""
+        if response.status == 200, type.hasPrefix("text/event-stream") {
+            phase = .open
+            openedAt = now
+            redirect = nil
+            redirects = 0
+        } else {
+            phase = .refused(response)
+        }
+    }
+
+    /// Follows a redirect.
+    ///
+    /// - Returns: false after three in a row (C5).
+    mutating func redirect(to target: String) -> Bool {
+        redirects += 1
+        redirect = redirects <= 3 ? target : nil
+        return redirect != nil
+    }
+
+    mutating func close() { phase = .closed }
+
+    mutating func end(_ session: SessionName) { over.insert(session) }
+
+    /// Reads bytes of the body.
+    ///
+    /// - Returns: the complete events, and the position after each.
+    /// - Throws: if an event is too large.
+    mutating func receive(
+        _ bytes: [UInt8], at now: Duration
+    ) throws(EventStreamFailure) -> [ServerSentEvent] {
+        lastByteAt = now
+        if case .refused(var response) = phase {
+            let room = Self.problemLimit - response.body.count
+            response.body += bytes.prefix(room)
+            phase = .refused(response)
+        }
+        guard phase == .open else { return [] }
+        var events: [ServerSentEvent] = []
+        try decoder.receive(bytes.span) { events.append($0) }
+        if firstRetry == nil { firstRetry = decoder.retryMilliseconds }
+        if !events.isEmpty { hasBlock = true }
+        return events
+    }
+
+    /// The session and the block that an event is about; nil if it is the connection's own, or of a
+    /// session that is not on this stream.
+    func block(of event: ServerSentEvent) -> (SessionName, StreamBlock)? {
+        var block = StreamBlock(
+            name: event.name, data: Array(event.data.utf8), position: nil, cause: event.cause)
+        guard isShared else {
+            block.position = StreamPosition(event.lastEventID)
+            return (sessions[0], block)
+        }
+        let id = Self.split(event.lastEventID)
+        let name = event.name.isEmpty ? id : Self.split(event.name)
+        guard let name, let session = SessionName(name.session), sessions.contains(session) else {
+            return nil
+        }
+        block.name = event.name.isEmpty ? "" : name.rest
+        if let id, id.session == name.session { block.position = StreamPosition(id.rest) }
+        return (session, block)
+    }
+
+    /// An id of a session has no slash: the first one splits.
+    private static func split(_ text: String) -> (session: String, rest: String)? {
+        guard let slash = text.firstIndex(of: "/") else { return nil }
+        return (String(text[..<slash]), String(text[text.index(after: slash)...]))
+    }
+
+    private static func makeDecoder(_ limits: ClientLimits) -> EventStreamDecoder {
+        EventStreamDecoder(eventLimitBytes: limits.eventBytes, reportsIDs: true)
+    }
+}

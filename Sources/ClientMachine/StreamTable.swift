@@ -1,0 +1,54 @@
+/// The streams of a client.
+struct StreamTable: Sendable {
+    private var streams: [StreamID: StreamConnection] = [:]
+    private var lastNumber: UInt64 = 0
+    /// The followed sessions, in the order in which they were.
+    var followed: [SessionName] = []
+    /// Whether the server has streams of several sessions, as far as is known (C2).
+    var sharesStreams = true
+    /// The uptime at which the plan is made anew; nil: it is not.
+    var planTime: Duration?
+
+    subscript(id: StreamID) -> StreamConnection? {
+        get { streams[id] }
+        set { streams[id] = newValue }
+    }
+
+    /// In the order in which they were made.
+    var all: [StreamConnection] { streams.values.sorted { $0.id < $1.id } }
+    var wanted: [StreamConnection] { all.filter(\.isWanted) }
+
+    /// The stream that says how a session is followed: the newest that is open, else the newest.
+    func carrier(of session: SessionName) -> StreamConnection? {
+        var newest: StreamConnection?
+        for stream in streams.values where stream.live.contains(session) {
+            guard let other = newest else { newest = stream; continue }
+            let (isOpen, otherIsOpen) = (stream.phase == .open, other.phase == .open)
+            if isOpen != otherIsOpen ? isOpen : stream.id > other.id { newest = stream }
+        }
+        return newest
+    }
+
+    mutating func add(_ shape: StreamShape, within limits: ClientLimits) -> StreamID {
+        lastNumber += 1
+        let id = StreamID(number: lastNumber)
+        streams[id] = StreamConnection(id: id, shape: shape, limits: limits)
+        return id
+    }
+
+    /// Streams of an earlier plan that nothing depends on any more (C1): they are not open, or others
+    /// have begun for all of their sessions.
+    func retired(_ wantsStream: (SessionName) -> Bool) -> [StreamID] {
+        let carried = Set(wanted.filter { $0.phase == .open }.flatMap(\.live))
+        return all.filter { stream in
+            !stream.isWanted
+                && (stream.phase != .open
+                    || stream.live.allSatisfy { carried.contains($0) || !wantsStream($0) })
+        }.map(\.id)
+    }
+
+    /// The session has nothing more on any stream that is open or resumes one.
+    mutating func end(_ session: SessionName) {
+        for id in streams.keys { streams[id]?.end(session) }
+    }
+}

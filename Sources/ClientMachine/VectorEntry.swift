@@ -1,0 +1,33 @@
+/// The part of one session that a client has seen: an entry of the vector that resumes a stream of many
+/// sessions.
+package enum VectorEntry: Equatable, Sendable {
+    /// Everything up to here is seen.
+    case position(StreamPosition)
+    /// Nothing yet: the session begins as on a fresh stream.
+    case nothing
+    /// The session is over; the stream has nothing more of it.
+    case over
+
+    package init?(_ text: some StringProtocol) {
+        switch text {
+        case "-": self = .nothing
+        case "x": self = .over
+        default:
+            guard let position = StreamPosition(text) else { return nil }
+            self = .position(position)
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .position(let position): position.text
+        case .nothing: "-"
+        case .over: "x"
+        }
+    }
+
+    /// The vector of several sessions, in the order of the request's `session` parameters.
+    package static func vector(_ entries: some Sequence<VectorEntry>) -> String {
+        entries.map(\.text).joined(separator: ",")
+    }
+}

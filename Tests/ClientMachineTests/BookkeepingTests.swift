@@ -1,0 +1,110 @@
+import TestRandomness
+import Testing
+
+@testable import ClientMachine
+
+@Suite("vectors, outboxes and plans", .timeLimit(.minutes(5)))
+struct BookkeepingTests {
+    @Test(arguments: [
+        "aaaaaaaa.0", "aaaaaaaa.18446744073709551615", "a0b1c2d3.7.1", "a0b1c2d3.7.4294967295",
+    ])
+    func `a position has one text`(text: String) {
+        #expect(StreamPosition(text)?.text == text)
+    }
+
+    @Test(arguments: [
+        "", ".", "aaaaaaaa", "aaaaaaaa.", "aaaaaaaa.x", "aaaaaaaa.01", "aaaaaaaa.-1", "aaaaaaaa.+1",
+        "aaaaaaa.1", "aaaaaaaaa.1", "AAAAAAAA.1", "aaaaaaaa.1.0", "aaaaaaaa.1.", "aaaaaaaa.1.2.3",
+        "aaaaaaaa.18446744073709551616", "aaaaaaaa.1.4294967296", " aaaaaaaa.1", "aaaaaaaa.1 ",
+        "äaaaaaa.1",
+    ])
+    func `a text of another form is no position`(text: String) {
+        #expect(StreamPosition(text) == nil)
+    }
+
+    @Test(arguments: ["aaaaaaaa.4", "aaaaaaaa.4.1", "-", "x"])
+    func `an entry of a vector has one text`(text: String) {
+        #expect(VectorEntry(text)?.text == text)
+    }
+
+    @Test(arguments: ["", "X", "--", "aaaaaaaa", "-,-"])
+    func `a text of another form is no entry`(text: String) {
+        #expect(VectorEntry(text) == nil)
+    }
+
+    @Test func `a vector has an entry for each session`() {
+        #expect(VectorEntry.vector([.position(at(4)), .nothing, .over]) == "aaaaaaaa.4,-,x")
+    }
+
+    @Test(arguments: ["", "a/b", "a.b", "a,b", "a b", "ä", String(repeating: "a", count: 129)])
+    func `a text of another form is no session`(text: String) {
+        #expect(SessionName(text) == nil)
+    }
+
+    @Test func `replaying the changes of any life gives the same outbox`() throws {
+        for seed in 0..<200 as Range<UInt64> {
+            var generator = SeededGenerator(seed: seed)
+            var client = try Client(seed: seed)
+            var under: [AttemptID] = []
+            for step in 0..<60 {
+                let outputs = try Self.step(step, &client, &under, &generator)
+                under += outputs.requests.map(\.id)
+                #expect(
+                    try Outbox(replaying: client.saved) == client.machine.outbox, "seed \(seed)")
+            }
+        }
+    }
+
+    private static func step(
+        _ step: Int, _ client: inout Client, _ under: inout [AttemptID],
+        _ generator: inout SeededGenerator
+    ) throws -> [Output] {
+        let session = Bool.random(using: &generator) ? room : other
+        let id =
+            under.isEmpty ? nil : under.remove(at: Int.random(in: under.indices, using: &generator))
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0..<4:
+            if let id { under.append(id) }
+            return client.send("\(step)", to: session)
+        case 4:
+            if let id { under.append(id) }
+            let ticket = Ticket(UInt64.random(in: 0...UInt64(step), using: &generator))
+            _ = client.receive(.seen(ticket))
+            return client.receive(.discard(ticket, session))
+        case 5: return try id.map { try client.answer($0, 200, receipt(1)) } ?? []
+        case 6: return try id.map { try client.problem($0, 422, "not_an_action") } ?? []
+        default:
+            _ = id.map { client.receive(.requestFailed($0, "cut")) }
+            return client.wait(.seconds(Int.random(in: 0...3000, using: &generator)))
+        }
+    }
+
+    @Test func `changes that do not follow from each other are damage`() throws {
+        let entry = OutboxEntry(ticket: Ticket(1), session: room, actions: [[0x31]])
+        let key = try #require(RequestKey("k"))
+        let second = try #require(RequestKey("l"))
+        let queued = OutboxChange.queued(entry)
+        let sent = OutboxChange.sent(room, key, body: [0x31], count: 1, date: 0)
+        for damaged in [
+            [queued, queued], [sent], [queued, sent, sent], [queued, .done(room, key)],
+            [queued, sent, .done(room, second)], [queued, sent, .discarded(Ticket(1), room)],
+            [.seen(Ticket(1))], [queued, sent, .withdrawn(other, key)],
+            [queued, .sent(room, key, body: [], count: 2, date: 0)],
+            [queued, .sent(room, key, body: [], count: 0, date: 0)],
+            [.queued(OutboxEntry(ticket: Ticket(1), session: room, actions: []))],
+            [queued, .settled(Settlement(ticket: Ticket(2), session: room, outcome: .inDoubt))],
+        ] {
+            #expect(throws: OutboxFault.inconsistent(changeAt: damaged.count - 1)) {
+                try Outbox(replaying: damaged)
+            }
+        }
+    }
+
+    @Test func `tickets are never used again`() throws {
+        var client = try Client()
+        let request = try #require(client.send("1").requests.first)
+        _ = try client.answer(request.id, 200, receipt(1))
+        var next = try Client(saved: client.saved)
+        #expect(next.send("2").deliveries.first == .accepted(Ticket(2)))
+    }
+}

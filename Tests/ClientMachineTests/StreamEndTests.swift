@@ -1,0 +1,179 @@
+import Testing
+
+@testable import ClientMachine
+
+@Suite("C5: refusals and ends of streams", .timeLimit(.minutes(5)))
+struct StreamEndTests {
+    private let states = Following(demand: .init(states: true))
+
+    @Test func `C5: 204 is the end`() throws {
+        var client = try Client()
+        _ = client.receive(.follow(room, states))
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.head(stream, 204)
+        let outputs = client.receive(.streamEnded(stream, failure: nil))
+        #expect(outputs.news == ["ended deleted"])
+        #expect(outputs.statuses == [.ended(.deleted)])
+        #expect(client.wait(.seconds(100)).streams.isEmpty)
+    }
+
+    @Test(arguments: [400, 403, 404, 406]) func `C5: a refusal is not retried`(status: Int) throws {
+        var client = try Client()
+        _ = client.receive(.follow(room, states))
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.head(stream, status)
+        _ = client.bytes(stream, #"{"code":"bad_thing","#)
+        _ = client.bytes(stream, #""detail":"it is bad"}"#)
+        let outputs = client.receive(.streamEnded(stream, failure: nil))
+        let problem = ProblemDetails(status: status, code: "bad_thing", detail: "it is bad")
+        #expect(outputs.statuses == [.failed(problem)])
+        #expect(client.wait(.seconds(100)).streams.isEmpty)
+        _ = client.receive(.follow(room, states))
+        #expect(client.wait(.milliseconds(50)).streams.count == 1)
+    }
+
+    @Test(arguments: [408, 429, 500, 502, 503, 504, 200]) func `C5: overload is retried`(
+        status: Int
+    )
+        throws
+    {
+        var client = try Client()
+        _ = client.receive(.follow(room, states))
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        // 200 without the type of a stream: a network that answers in the server's place.
+        _ = client.receive(
+            .streamOpened(
+                stream, ClientResponse(status, fields: [.init("content-type", "text/html")])))
+        _ = client.receive(.streamEnded(stream, failure: nil))
+        #expect(client.wait(.milliseconds(250)).streams.count == 1)
+    }
+
+    @Test func `C5: 401 brings one new credential, then the program must act`() throws {
+        var client = try Client(asksForCredentials: true)
+        _ = client.receive(.follow(room, states))
+        let asked = try #require(client.wait(.milliseconds(50)).asked.first)
+        let stream = try #require(
+            client.receive(.credential(asked.id, Credential(authorization: "a"))).streams.first)
+        #expect(stream.request.value("Authorization") == "a")
+        let outputs = client.head(stream.id, 401)
+        #expect(outputs.closed == [stream.id])
+        #expect(outputs.asked.map(\.refused) == ["a"])
+        let second = try #require(
+            client.receive(
+                .credential(outputs.asked[0].id, Credential(authorization: "b"))
+            ).streams.first)
+        _ = client.head(second.id, 401)
+        let refused = client.receive(.streamEnded(second.id, failure: nil))
+        guard case .failed(let problem)? = refused.statuses.last else {
+            Issue.record("\(refused.statuses)")
+            return
+        }
+        #expect(problem.status == 401)
+        #expect(client.wait(.seconds(100)).asked.isEmpty)
+        _ = client.receive(.wake)
+        #expect(client.wait(.milliseconds(50)).asked.count == 1)
+    }
+
+    @Test func `C5: a token that expires during a stream costs nothing`() throws {
+        var client = try Client(asksForCredentials: true)
+        _ = client.receive(.follow(room, states))
+        let asked = try #require(client.wait(.milliseconds(50)).asked.first)
+        let stream = try #require(
+            client.receive(.credential(asked.id, Credential(authorization: "a"))).streams.first)
+        _ = client.head(stream.id)
+        _ = client.event(stream.id, "snapshot", "aaaaaaaa.4", "4")
+        let outputs = client.bytes(
+            stream.id, "event: problem\ndata: {\"status\":401,\"code\":\"token_expired\"}\n\n")
+        #expect(outputs.asked.map(\.refused) == ["a"])
+        let next = client.receive(
+            .credential(outputs.asked[0].id, Credential(authorization: "b")))
+        #expect(
+            next.streams.map(\.request.target) == [
+                "/v1/sessions/room/events?only=states&after=aaaaaaaa.4"
+            ])
+    }
+
+    @Test func `C5: a redirect within the origin is followed three times`() throws {
+        var client = try Client()
+        _ = client.receive(.follow(room, states))
+        var stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        for location in ["/base/v2/a", "https://example.com/base/v2/b", "/base/v2/c"] {
+            _ = client.receive(
+                .streamOpened(stream, ClientResponse(307, fields: [.init("Location", location)])))
+            let next = try #require(
+                client.receive(.streamEnded(stream, failure: nil)).streams.first)
+            #expect(next.request.target == "/v2/" + String(location.suffix(1)))
+            stream = next.id
+        }
+        _ = client.receive(
+            .streamOpened(stream, ClientResponse(308, fields: [.init("Location", "/base/v2/d")])))
+        let last = client.receive(.streamEnded(stream, failure: nil))
+        #expect(last.streams.isEmpty)
+    }
+
+    @Test(arguments: [
+        "https://evil.example/base/v1", "//evil.example/base/v1", "http://example.com/base/v1",
+        "https://example.com.evil.example/base/v1", "https://example.com@evil.example/base/v1",
+        "/elsewhere", "base/v1", "/base//evil.example", "/base/v1\r\nX: y", "",
+    ])
+    func `C5: a redirect elsewhere is a refusal`(location: String) {
+        let server = ServerAddress(origin: "https://example.com", path: "/base")
+        #expect(server.target(of: location) == nil)
+    }
+
+    // In-band ends
+
+    @Test func `an end concerns one session, and the vector says so`() throws {
+        var client = try Client()
+        let stream = try client.open(room, other)
+        _ = client.event(stream, "room/snapshot", "room/aaaaaaaa.4", "4")
+        let outputs = client.event(stream, "other/end", "other/x", #"{"reason":"deleted"}"#)
+        #expect(outputs.news == ["ended deleted"])
+        #expect(client.machine.status(other).link == .ended(.deleted))
+        #expect(client.machine.status(room).link == .live)
+        client.now.uptime += .seconds(6)
+        _ = client.bytes(stream, ":\n")
+        let again = client.receive(.streamEnded(stream, failure: nil)).streams
+        #expect(
+            again.map(\.request.target) == [
+                "/v1/events?session=room&session=other&ids=own&only=states&after=aaaaaaaa.4,x"
+            ])
+    }
+
+    @Test func `a session that nobody has made is made by this client, and followed again`() throws
+    {
+        var client = try Client()
+        let makes = Following(demand: .init(states: true), makes: "chat")
+        let put = try #require(client.receive(.follow(room, makes)).requests.first)
+        _ = try client.answer(put.id, 201)
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.head(stream)
+        let outputs = client.event(stream, "end", "", #"{"reason":"unknown"}"#)
+        #expect(outputs.requests.map(\.request) == [put.request])
+        _ = try client.answer(outputs.requests.first?.id, 201)
+        #expect(
+            client.wait(.milliseconds(50)).streams.map(\.request.target) == [
+                "/v1/sessions/room/events?only=states"
+            ])
+    }
+
+    @Test func `an event that is too large breaks the stream, not the client`() throws {
+        var limits = ClientLimits()
+        limits.eventBytes = 100
+        var client = try Client(limits: limits)
+        let stream = try client.open(room)
+        let outputs = client.bytes(stream, "data: " + String(repeating: "x", count: 200))
+        #expect(outputs.closed == [stream])
+        #expect(client.wait(.milliseconds(250)).streams.count == 1)
+    }
+
+    @Test(arguments: [
+        "event: state\ndata: 1\n\n", "event: state\nid: nonsense\ndata: 1\n\n",
+        "event: state\nid: aaaaaaaa.01\ndata: 1\n\n",
+    ])
+    func `an event without a position breaks the stream`(text: String) throws {
+        var client = try Client()
+        let stream = try client.open(room)
+        #expect(client.bytes(stream, text).closed == [stream])
+    }
+}
