@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("O1 to O8: each action is sent exactly once, in order", .timeLimit(.minutes(5)))
+@Suite("O1 to O8: each action is sent exactly once, in order", .timeLimit(.minutes(15)))
 struct OutgoingTests {
     // O1
 
