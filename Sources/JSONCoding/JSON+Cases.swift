@@ -27,54 +27,6 @@ extension JSON {
         return probe("", type).names.filter { probe($0, type).hasReservedField }
     }
 
-    /// The types of the fields of all cases of a `TaggedCodable` enum; nil if they cannot be found,
-    /// because no simple JSON value decodes as a field's type.
-    static func fieldsOfCases<T: TaggedCodable>(_ type: T.Type) -> [any Any.Type]? {
-        let names = probe("", type).names
-        guard !names.isEmpty else { return nil }
-        var found: [any Any.Type] = []
-        for name in names {
-            guard let fields = fields(ofCase: name, type) else { return nil }
-            found += fields
-        }
-        return found
-    }
-
-    /// Adds a made-up value for each missing field until the case can be decoded.
-    private static func fields<T: TaggedCodable>(
-        ofCase name: String, _ type: T.Type
-    ) -> [any Any.Type]? {
-        var found: [any Any.Type] = []
-        var text = Array("{\"type\":".utf8)
-        JSONText.append(name, to: &text)
-        for _ in 0..<64 {
-            guard let document = try? JSONDocument(text + Array("}".utf8)) else { return nil }
-            let probe = JSONTag.Probe()
-            document.probe = probe
-            if (try? document.value(type, at: 0)) != nil { return found + probe.absent }
-            guard let missing = probe.missing, let value = madeUp(missing.type) else { return nil }
-            found.append(missing.type)
-            text.append(UInt8(ascii: ","))
-            JSONText.append(missing.key, to: &text)
-            text.append(UInt8(ascii: ":"))
-            text += value
-        }
-        return nil
-    }
-
-    /// JSON that decodes as a value of the type; nil if no simple value does.
-    private static func madeUp(_ type: any Any.Type) -> [UInt8]? {
-        guard let type = type as? any Decodable.Type else { return nil }
-        func reads<T: Decodable>(_ type: T.Type, _ text: String) -> Bool {
-            document(text).map { (try? $0.value(type, at: 0)) != nil } ?? false
-        }
-        let values = [
-            "null", "0", "\"\"", "false", "[]", "{}", "\"a\"",
-            "\"00000000-0000-0000-0000-000000000000\"",
-        ]
-        return values.first { reads(type, $0) }.map { Array($0.utf8) }
-    }
-
     private static func probe<T: Decodable>(_ name: String, _ type: T.Type) -> JSONTag.Probe {
         let probe = JSONTag.Probe()
         var text = Array("{\"type\":".utf8)

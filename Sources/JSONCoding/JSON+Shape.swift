@@ -53,8 +53,12 @@ extension JSON {
         // One byte is too small for a floating-point number and for a reference.
         case .enum:
             if size(of: type) <= 1 { return true }
-            guard let tagged = type as? any TaggedCodable.Type else { return false }
-            return fieldsOfCases(tagged)?.allSatisfy { alwaysEncodes($0, around: path) } ?? false
+            guard type is any TaggedCodable.Type, let cases = JSONEnumCases.list(of: type) else {
+                return false
+            }
+            return cases.lazy.flatMap(\.parameters).allSatisfy {
+                alwaysEncodes($0.type, around: path)
+            }
         default: return false
         }
     }

@@ -59,15 +59,8 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// The value of a missing field from the fallback document.
     private func filled<Value: Decodable>(_ key: Key) throws -> Value {
-        document.probe?.missing = (key.stringValue, Value.self)
         let (document, field) = try fallback(key)
         return try document.value(Value.self, at: field)
-    }
-
-    /// Returns nil for an optional field that is missing or null.
-    func absent<Value>() -> Value? {
-        document.probe?.absent.append(Value.self)
-        return nil
     }
 
     private func fallback(_ key: Key) throws -> (document: JSONDocument, node: Int) {

@@ -36,10 +36,6 @@ enum JSONTag {
         var hasReservedField = false
         /// The names of all cases.
         var names: [String] = []
-        /// The missing field.
-        var missing: (key: String, type: any Any.Type)?
-        /// The types of optional fields that were missing.
-        var absent: [any Any.Type] = []
 
         // Not inlined, because these use an optional of a type that only the caller knows.
         @inline(never)

@@ -295,6 +295,27 @@ struct WrittenTests {
         var plain: Plain
     }
 
+    /// Its decoding traps on values that nobody has written.
+    private struct Even: Codable {
+        var half: Int
+
+        init(from decoder: any Decoder) throws {
+            let number = try decoder.singleValueContainer().decode(Int.self)
+            precondition(number > 0 && number.isMultiple(of: 2))
+            half = number / 2
+        }
+
+        func encode(to encoder: any Encoder) throws { try (half * 2).encode(to: encoder) }
+    }
+
+    private enum Careful: TaggedCodable {
+        case even(number: Even, or: Even?)
+    }
+
+    @Test func `a type is recognised without decoding a value of it`() {
+        #expect(JSON.alwaysEncodes(Careful.self))
+    }
+
     @Test func `a type that always has JSON is recognised by its fields`() {
         #expect(JSON.alwaysEncodes(Message.self))
         #expect(JSON.alwaysEncodes(Plain.self))
