@@ -142,7 +142,6 @@ struct StoredEvents: RecordEvents {
 extension EventFramer {
     static let state = prefix("state")
     static let snapshot = prefix("snapshot")
-    static let reset = prefix("reset")
     static let end = prefix("end")
     static let deleted = Array("{\"reason\":\"deleted\"}".utf8)
     static let null = Array("null".utf8)
@@ -185,10 +184,20 @@ extension EventFramer {
 
     /// The block that announces a gap: the following events do not continue the client's. Not framed
     /// as a chunk.
-    static func resetBlock(_ reason: ResetReason, _ position: Position) -> [UInt8] {
-        var block: [UInt8] = []
-        let data = Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)
-        append(reset, position, data[...], isChunked: false, to: &block)
+    ///
+    /// - Parameter position: nil if a snapshot follows, whose id is the first one after the gap. A
+    ///   client that is cut off between the two resumes before the gap, and gets both again; with the
+    ///   position it would never get the snapshot.
+    static func resetBlock(_ reason: ResetReason, _ position: Position?) -> [UInt8] {
+        var block = Array("event: reset".utf8)
+        if let position {
+            block.append(UInt8(ascii: "\n"))
+            block.append(contentsOf: idField)
+            position.append(to: &block)
+        }
+        block.append(contentsOf: dataField)
+        block.append(contentsOf: Array("{\"reason\":\"\(reason.rawValue)\"}".utf8))
+        block.append(contentsOf: blankLine)
         return block
     }
 

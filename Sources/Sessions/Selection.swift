@@ -19,6 +19,8 @@ package struct Selection: Hashable, Sendable {
     /// Whether each event is one chunk (RFC 9112 §7.1), for HTTP/1.1. HTTP/1.0 has no chunks; its
     /// readers share another stream.
     package var isChunked = false
+    /// The request is for pulses, and the reactor has none of them.
+    private let lacksPulses: Bool
     /// Whether the stream shows the action log, and no other events.
     package private(set) var log = false
 
@@ -30,8 +32,13 @@ package struct Selection: Hashable, Sendable {
         self.log = log
     }
 
-    package init(pulses: UInt64 = 0, activities: Bool = false, states: States = .none) {
+    /// - Parameter wantsPulses: whether pulses are requested, also if the reactor has none of them.
+    package init(
+        pulses: UInt64 = 0, wantsPulses: Bool = false, activities: Bool = false,
+        states: States = .none
+    ) {
         self.pulses = pulses
+        lacksPulses = wantsPulses && pulses == 0
         self.activities = activities
         self.states = states
     }
@@ -46,9 +53,13 @@ package struct Selection: Hashable, Sendable {
         }
     }
 
+    /// Whether pulses are requested. A client knows its request, and perhaps not whether the reactor has
+    /// such pulses: so this and not `pulses` decides the form of a snapshot, and whether there is one.
+    package var wantsPulses: Bool { lacksPulses || pulses != 0 }
+
     package var readsStates: Bool { states != .none }
 
     /// Whether a stream begins with a snapshot. Activities are not part of the state, so a stream of
     /// activities alone has none.
-    package var hasSnapshot: Bool { pulses != 0 || readsStates }
+    package var hasSnapshot: Bool { wantsPulses || readsStates }
 }

@@ -25,6 +25,8 @@ package final class SessionTable {
     let commits: CommitPipeline
     /// Reads of the journal by streams.
     let background: BackgroundQueue
+    /// The subscriptions for streams of several sessions.
+    package let relays: StreamRelays
 
     /// - Parameter registrations: the reactors that sessions in the journal may have.
     package init(
@@ -39,6 +41,7 @@ package final class SessionTable {
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
+        relays = StreamRelays(hop: hop)
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -226,6 +229,7 @@ package final class SessionTable {
         eviction.removeCandidates()
         operations.removeAll()
         background.removeAll()
+        relays.removeAll()
         commits.complete()
     }
 }

@@ -47,7 +47,7 @@ struct StreamOpener {
             case .failure(let reason):
                 wantsSnapshot = true
                 session.table.subscribers.countReset(reason)
-                opening.block = EventFramer.resetBlock(reason, present)
+                opening.block = resetBlock(reason, request.selection, present)
             }
         }
         let isArchived = session.persistence != nil
@@ -81,7 +81,7 @@ struct StreamOpener {
         let (stream, position) = presentStream(request.selection)
         var opening = StreamOpening(isChunked: request.selection.isChunked)
         session.table.subscribers.countReset(.trimmed)
-        opening.block = EventFramer.resetBlock(.trimmed, position)
+        opening.block = resetBlock(.trimmed, request.selection, position)
         let subscriber = Subscriber(
             id: request.token, session: session, stream: stream,
             at: stream.offset(after: position.inHistory))
@@ -170,7 +170,7 @@ struct StreamOpener {
         var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(session.generation, stream.framedThrough)
         stream.tally.countReset(.trimmed)
-        opening.block = EventFramer.resetBlock(.trimmed, position)
+        opening.block = resetBlock(.trimmed, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
         opening.snapshot = stream.snapshotBlock(at: position.number) {
             snapshotBlock(
@@ -178,6 +178,13 @@ struct StreamOpener {
                 isChunked: subscriber.isChunked)
         }
         return opening
+    }
+
+    /// A `reset`, which has the position only on a stream without snapshots.
+    private func resetBlock(
+        _ reason: ResetReason, _ selection: Selection, _ position: Position
+    ) -> [UInt8] {
+        EventFramer.resetBlock(reason, selection.hasSnapshot ? nil : position)
     }
 
     // MARK: Snapshots
@@ -196,7 +203,7 @@ struct StreamOpener {
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
         defer { session.endReplay() }
         var pulses: [UInt8] = []
-        if selection.pulses != 0 {
+        if selection.wantsPulses {
             session.machine?.encodePulses(selection.pulses, at: version, in: session, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
@@ -204,7 +211,7 @@ struct StreamOpener {
         if case .part(let pointer) = selection.states {
             state = StatePart.slice(pointer, of: state) ?? EventFramer.null
         }
-        guard selection.pulses != 0 else { return state }
+        guard selection.wantsPulses else { return state }
         return Array("{\"pulses\":".utf8) + pulses + Array(",\"state\":".utf8) + state
             + Array("}".utf8)
     }

@@ -9,7 +9,7 @@ package struct StreamOpening {
     package internal(set) var snapshot: [UInt8] = []
     let isChunked: Bool
 
-    init(isChunked: Bool) {
+    package init(isChunked: Bool) {
         self.isChunked = isChunked
     }
 

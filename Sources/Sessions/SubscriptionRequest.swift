@@ -1,6 +1,6 @@
 /// A request to subscribe to a session's stream.
 package struct SubscriptionRequest {
-    package enum Start {
+    package enum Start: Sendable {
         /// The stream begins with the present values.
         case snapshot
         /// The stream has later events only.

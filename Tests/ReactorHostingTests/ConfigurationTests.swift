@@ -49,7 +49,7 @@ struct ConfigurationTests {
             "address-connection-limit": "20", "request-rate": "21",
             "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
             "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
-            "subject-session-limit": "23",
+            "subject-session-limit": "23", "stream-sessions": "25",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -74,7 +74,7 @@ struct ConfigurationTests {
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
-        expected.subjectSessionLimit = 23
+        (expected.subjectSessionLimit, expected.streamSessions) = (23, 25)
         expected.sessionIdle = .seconds(17)
         (expected.slowTurn, expected.stuckLimit) = (.seconds(20), .seconds(21))
         expected.journal = .memory

@@ -13,6 +13,7 @@ struct GrantsTests {
         "createSession": .create, "listSessions": .read, "listReactors": .read,
         "publishTopic": .admin, "metrics": .admin, "livez": nil, "readyz": nil, "openapi": nil,
         "createTicket": nil, "setCookie": nil, "removeCookie": nil, "readRuntime": .read,
+        "streamSessions": .read,
     ]
     /// The routes without a verb that require a token all the same.
     private static let clients: Set = ["createTicket", "setCookie"]

@@ -15,9 +15,9 @@ struct TicketTableTests {
     private func stream(
         _ session: String = "a", _ route: String = "streamPulses"
     ) throws -> TicketStream {
-        TicketStream(
-            route: try #require(Route.table.first { $0.operationID == route }),
-            session: try #require(SessionID(session)))
+        let id: SessionID = try #require(SessionID(session))
+        return TicketStream(
+            route: try #require(Route.table.first { $0.operationID == route }), session: id)
     }
 
     /// The token, or the code of the refusal.

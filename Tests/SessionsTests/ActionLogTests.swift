@@ -139,7 +139,7 @@ struct ActionLogTests {
         let ahead = rig.subscribe(session, .log, .after("\(place).3"))
         #expect(rig.lines(ahead) == [#"reset 2.2 {"reason":"ahead"}"#])
         let pulses = rig.subscribe(session, .allPulses, .after("\(place).1"))
-        #expect(rig.lines(pulses).first == #"reset 1 {"reason":"ahead"}"#)
+        #expect(rig.lines(pulses).first == #"reset  {"reason":"ahead"}"#)
         try rig.act(Post.touch, on: session)
         for reader in [log, last, ahead] {
             #expect(

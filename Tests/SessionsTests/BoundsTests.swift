@@ -154,7 +154,7 @@ struct SelectionLimitTests {
             #expect(seen == (1...100).map { "a \($0) \($0)" })
         } else {
             // 2 000 bytes each: less than 100 events.
-            #expect(seen.first == #"reset 100 {"reason":"trimmed"}"#)
+            #expect(seen.first == #"reset 0 {"reason":"trimmed"}"#)
         }
     }
 }

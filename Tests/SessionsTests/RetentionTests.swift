@@ -37,7 +37,7 @@ struct RetentionTests {
         ).events
         #expect(events.map(\.name) == ["filling", "filling"])
         let old = rig.subscribe(session, .allPulses, .after("\(session.generation.text).10"))
-        #expect(rig.lines(old).first == #"reset 20 {"reason":"trimmed"}"#)
+        #expect(rig.lines(old).first == #"reset  {"reason":"trimmed"}"#)
         try rig.act(Post.fill(5_000), on: session)
         for reader in 1...rig.lastToken { rig.output.disconnect(reader) }
         let newest = rig.subscribe(

@@ -57,6 +57,24 @@ struct StalledReaderTests {
         }
     }
 
+    @Test func `a reader that is cut off before the snapshot of a reset gets both again`() throws {
+        let rig = Rig(retention: Retention(records: 3, bytes: 60))
+        let session = try rig.create("s", .ledger())
+        let stalled = rig.subscribe(session, .allPulses, .now, capacity: 10)
+        for a in 1...40 { try rig.act(Post.set(a), on: session) }
+        rig.output.setCapacity(nil, of: stalled)
+        let bytes = rig.output.bytes(of: stalled)
+        let blocks = StreamBody(bytes).content.split(separator: Array("\n\n".utf8))
+        let reset = try #require(blocks.firstIndex { $0.starts(with: Array("event: reset".utf8)) })
+        #expect(!blocks[reset].contains(Array("\nid: ".utf8)))
+        // As EventSource: the last id of what was received, including the reset.
+        let received = blocks[...reset].flatMap { Array($0) + Array("\n\n".utf8) }
+        let last = Transcript(plain: received).lastEventID
+        let again = rig.transcript(rig.subscribe(session, .allPulses, .after(last)))
+        #expect(again.events.map(\.name) == ["reset", "snapshot"])
+        #expect(again.events.last == rig.transcript(stalled).events.last)
+    }
+
     @Test func `a reader may fall behind again and again`() throws {
         let rig = Rig(retention: Retention(records: 3, bytes: 60))
         let session = try rig.create("s", .ledger())
@@ -85,7 +103,7 @@ struct StalledReaderTests {
         rig.output.setCapacity(nil, of: reader)
         #expect(
             rig.lines(reader) == [
-                #"reset 60 {"reason":"trimmed"}"#, #"snapshot 60 {"a":60,"b":0,"filling":""}"#,
+                #"reset 0 {"reason":"trimmed"}"#, #"snapshot 60 {"a":60,"b":0,"filling":""}"#,
             ])
         rig.settle()
         #expect(rig.lines(reader).last == "a 61 61")

@@ -104,7 +104,7 @@ struct StreamStartTests {
         try rig.act(Post.set(8), on: session)
         #expect(
             rig.lines(reader) == [
-                #"reset 1 {"reason":"\#(reason)"}"#,
+                #"reset  {"reason":"\#(reason)"}"#,
                 #"snapshot 1 {"a":7,"b":0,"filling":""}"#, "a 2 8",
             ])
     }
@@ -120,7 +120,7 @@ struct StreamStartTests {
         try rig.act(Post.set(7), on: session)
         let reader = rig.subscribe(
             session, .allPulses, .after("\(session.generation.text).\(rest)"))
-        #expect(rig.lines(reader).first == #"reset 1 {"reason":"malformed"}"#)
+        #expect(rig.lines(reader).first == #"reset  {"reason":"malformed"}"#)
     }
 
     @Test(arguments: ["2", "1001", "18446744073709551615", "2.1"])
@@ -130,7 +130,7 @@ struct StreamStartTests {
         try rig.act(Post.set(7), on: session)
         let reader = rig.subscribe(
             session, .allPulses, .after("\(session.generation.text).\(rest)"))
-        #expect(rig.lines(reader).first == #"reset 1 {"reason":"ahead"}"#)
+        #expect(rig.lines(reader).first == #"reset  {"reason":"ahead"}"#)
     }
 
     @Test func `case 34: a position whose records were trimmed gets a reset`() throws {
@@ -141,13 +141,13 @@ struct StreamStartTests {
         let old = rig.subscribe(session, .allPulses, .after(first))
         #expect(
             rig.lines(old) == [
-                #"reset 50 {"reason":"trimmed"}"#, #"snapshot 50 {"a":50,"b":0,"filling":""}"#,
+                #"reset  {"reason":"trimmed"}"#, #"snapshot 50 {"a":50,"b":0,"filling":""}"#,
             ])
         let generation = session.generation.text
         let last = rig.subscribe(session, .allPulses, .after("\(generation).40"))
         #expect(rig.lines(last).count == 10, "the oldest position that can be continued")
         let gone = rig.subscribe(session, .allPulses, .after("\(generation).39"))
-        #expect(rig.lines(gone).first == #"reset 50 {"reason":"trimmed"}"#)
+        #expect(rig.lines(gone).first == #"reset  {"reason":"trimmed"}"#)
     }
 
     @Test func `history that is too large to replay counts as trimmed`() throws {
@@ -159,7 +159,7 @@ struct StreamStartTests {
         try rig.act(Post.set(5), on: session)
         #expect(
             rig.lines(reader) == [
-                #"reset 90 {"reason":"trimmed"}"#, #"snapshot 90 {"a":0,"b":0,"filling":""}"#,
+                #"reset  {"reason":"trimmed"}"#, #"snapshot 90 {"a":0,"b":0,"filling":""}"#,
                 "a 91 5",
             ])
     }
@@ -180,7 +180,7 @@ struct StreamStartTests {
         let full = String(repeating: "x", count: 201)
         #expect(
             rig.lines(reader) == [
-                #"reset 4 {"reason":"trimmed"}"#,
+                #"reset  {"reason":"trimmed"}"#,
                 #"snapshot 4 {"a":0,"b":0,"filling":"\#(full)"}"#, "a 5 9",
             ])
     }

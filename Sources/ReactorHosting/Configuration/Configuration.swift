@@ -199,6 +199,12 @@ public struct Configuration: Sendable, Equatable {
         "subscriber-limit", default: 32_768, 1...10_000_000, "event streams of one session",
         reloads: true)
 
+    /// The maximum number of sessions of one event stream (`GET /v1/events`). A request with more is
+    /// refused with 400. Default 100, which is the maximum: each event carries the positions of all of
+    /// them, which are 1.4 KB then.
+    public var streamSessions: Int = Setting.number(
+        "stream-sessions", default: 100, 1...100, "sessions of one event stream", reloads: true)
+
     /// The maximum number of sessions that one client may own, if the server authenticates its
     /// clients; a further one is refused with 403. Default 0: no limit, because one token may be
     /// that of an application which creates the sessions of all its users.

@@ -137,6 +137,7 @@ struct StormRequests {
         case .readLog: query = page(session, &fields, &random)
         case .streamPulses, .streamStates, .streamEvents, .streamActivities:
             query = stream(route, session, &fields, &random)
+        case .streamSessions: query = severalSessions(session, &fields, &random)
         case .listSessions:
             query = ["limit=\(Int.random(in: 0...5, using: &random))", "after=\(session)"]
             if Bool.random(using: &random) {
@@ -208,7 +209,7 @@ struct StormRequests {
     }
 
     /// A position of the session: known, at the edge of the server's memory, too high, or invalid.
-    private func place(_ session: String, _ random: inout SeededNumbers) -> String? {
+    func place(_ session: String, _ random: inout SeededNumbers) -> String? {
         let told = positions[session]?.randomElement(using: &random)
         guard let told, let dot = told.firstIndex(of: "."),
             let number = Int(told[told.index(after: dot)...].prefix { $0 != "." })

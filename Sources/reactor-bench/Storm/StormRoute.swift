@@ -9,6 +9,7 @@ enum StormRoute: String, CaseIterable {
     case streamStates = "GET /v1/sessions/{id}/states"
     case streamActivities = "GET /v1/sessions/{id}/activities"
     case streamEvents = "GET /v1/sessions/{id}/events"
+    case streamSessions = "GET /v1/events"
     case readLog = "GET /v1/sessions/{id}/log"
     case readRuntime = "GET /v1/sessions/{id}/runtime"
     case putStub = "PUT /v1/sessions/{id}/stub"
@@ -41,7 +42,7 @@ enum StormRoute: String, CaseIterable {
         case .postActions: 40
         case .readLog: 14
         case .readSession: 10
-        case .streamPulses, .streamStates, .streamEvents: 4
+        case .streamPulses, .streamStates, .streamEvents, .streamSessions: 4
         case .putSession: 4
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
@@ -51,7 +52,7 @@ enum StormRoute: String, CaseIterable {
 
     var isStream: Bool {
         switch self {
-        case .streamPulses, .streamStates, .streamEvents, .streamActivities: true
+        case .streamPulses, .streamStates, .streamEvents, .streamActivities, .streamSessions: true
         default: false
         }
     }

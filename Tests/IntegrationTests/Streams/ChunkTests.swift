@@ -37,7 +37,7 @@ struct ChunkTests {
             let session = try await server.client().session("alerts")
             for (path, block) in [
                 ("pulses", "event: snapshot\nid: "), ("pulses?from=now", "id: "),
-                ("pulses?after=x", "event: reset\nid: "),
+                ("pulses?after=x", "event: reset\ndata: "),
             ] {
                 let path = "\(session.path)/\(path)"
                 let new = try await open(server, path).receive(until: "\n\n\r\n")

@@ -60,6 +60,50 @@ struct OpeningTests {
         #expect(try await some.next(3).map(\.name) == ["newest", "typing", "newest"])
     }
 
+    /// A client knows its request, and perhaps not the reactor: on a stream of several sessions there are
+    /// several.
+    @Test(arguments: [
+        ("pulses", #"{}"#), ("events?only=pulses", #"{}"#),
+        ("events?only=pulses&only=activities", #"{}"#), ("events?only=states", #"{"count":0}"#),
+        ("events", #"{"pulses":{},"state":{"count":0}}"#),
+        ("events?only=states,pulses", #"{"pulses":{},"state":{"count":0}}"#),
+        ("events?select=/count", #"{"pulses":{},"state":0}"#),
+    ])
+    func `the request alone decides the form of a snapshot: a reactor without pulses`(
+        path: String, expected: String
+    ) async throws {
+        let session = try await sharedServer().session("counter")
+        let stream = try await session.open(path)
+        let snapshot = try await stream.next()
+        #expect(snapshot.name == "snapshot" && snapshot.data == expected)
+        // So a reset is followed by a snapshot wherever a stream begins with one.
+        let after = path.contains("?") ? "&after=x" : "?after=x"
+        let again = try await session.open(path + after).next(2)
+        #expect(again.map(\.name) == ["reset", "snapshot"])
+        #expect(again.last?.data == expected)
+    }
+
+    @Test func `the same on a stream of several sessions with other reactors`() async throws {
+        let client = try await sharedServer()
+        let (counter, alerts) = (
+            try await client.session("counter"), try await client.session("alerts")
+        )
+        let sessions = "session=\(counter.id)&session=\(alerts.id)&pulse=alertMessage"
+        let both = try await client.open("/v1/events?\(sessions)")
+        let pulses = try await client.open("/v1/events?\(sessions)&only=pulses,activities")
+        let seen = Set(try await both.next(2).map { "\($0.name) \($0.data)" })
+        #expect(
+            seen == [
+                #"\#(counter.id)/snapshot {"pulses":{},"state":{"count":0}}"#,
+                #"\#(alerts.id)/snapshot {"pulses":{"alertMessage":null},"#
+                    + #""state":{"alertMessage":null,"actions":0}}"#,
+            ])
+        #expect(
+            Set(try await pulses.next(2).map { "\($0.name) \($0.data)" }) == [
+                "\(counter.id)/snapshot {}", #"\#(alerts.id)/snapshot {"alertMessage":null}"#,
+            ])
+    }
+
     @Test func `from=now sets the id, shows nothing, then is live`() async throws {
         let session = try await sharedServer().session("alerts")
         try await session.alert("before")

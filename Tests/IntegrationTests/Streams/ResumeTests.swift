@@ -110,6 +110,7 @@ struct ResumeTests {
         #expect(events.map(\.name) == ["reset", "snapshot"])
         #expect(try JSONValue(text: events[0].data) == ["reason": .string(reason)])
         #expect(events[1].data == #"{"alertMessage":"3"}"#)
+        #expect(events[0].id.isEmpty, "nobody resumes behind a snapshot that they did not get")
         #expect(events[1].id == "\(session.generation).3")
         try await session.alert("sentinel")
         #expect(try await stream.next().data == #""sentinel""#)

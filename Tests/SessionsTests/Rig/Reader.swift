@@ -37,6 +37,11 @@ struct Reader {
             session, selection, last.map { .after($0) } ?? start, capacity: capacity, for: token)
     }
 
+    /// A connection that is a part of another one.
+    mutating func add(connection token: UInt64, after: String?) {
+        connections.append((token, after))
+    }
+
     func disconnect(_ rig: Rig) {
         guard let token = connections.last?.token else { return }
         rig.output.disconnect(token)

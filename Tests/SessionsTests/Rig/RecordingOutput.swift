@@ -18,10 +18,15 @@ final class RecordingOutput: SessionOutput {
     private(set) var subscribers: [UInt64: Subscriber] = [:]
     /// Requests whose connection was lost before the reply.
     private var gone: Set<UInt64> = []
+    /// Of the table; the output of a process is that of the next one, too.
+    weak var relays: StreamRelays?
 
     // MARK: SessionOutput
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        guard !StreamRelays.isRelay(subscriber) else {
+            return relays?.write(bytes, to: subscriber) ?? 0
+        }
         guard !gone.contains(subscriber) else { return bytes.count }
         let taken = min(bytes.count, capacities[subscriber] ?? bytes.count)
         for index in 0..<taken { self.bytes[subscriber, default: []].append(bytes[index]) }
@@ -30,6 +35,12 @@ final class RecordingOutput: SessionOutput {
     }
 
     func reply(_ content: Reply.Content, to token: UInt64) {
+        guard !StreamRelays.isRelay(token) else {
+            relays?.reply(content, to: token) {
+                RelayProblem(code: "problem", body: Array("\"\($0)\"".utf8.prefix(12)))
+            }
+            return
+        }
         guard !gone.contains(token) else {
             if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
@@ -45,6 +56,10 @@ final class RecordingOutput: SessionOutput {
     }
 
     func finish(_ subscriber: Subscriber) {
+        guard !StreamRelays.isRelay(subscriber.id) else {
+            relays?.finish(subscriber)
+            return
+        }
         finished.append(subscriber.id)
         subscribers[subscriber.id] = nil
     }
@@ -92,4 +107,7 @@ final class RecordingOutput: SessionOutput {
     func bytes(of subscriber: UInt64) -> [UInt8] {
         bytes[subscriber] ?? []
     }
+
+    /// Bytes that one session has sent on a stream of several.
+    func record(_ bytes: [UInt8], of subscriber: UInt64) { self.bytes[subscriber] = bytes }
 }

@@ -13,6 +13,8 @@ final class Rig {
     let seat = TestSeat()
     let table: SessionTable
     let topics = TopicBus()
+    /// Messages between sessions and streams of several of them.
+    let joints = JointMessages()
     private(set) var lastToken: UInt64 = 0
 
     /// - Parameters:
@@ -57,6 +59,7 @@ final class Rig {
                     check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
                 topics: topics, owners: owners))
         table.output = output
+        output.relays = table.relays
     }
 
     convenience init(
@@ -91,6 +94,7 @@ final class Rig {
     /// Ends a round: submits the gathered steps to the journal.
     func endRound() {
         table.commit()
+        joints.collect(from: table)
     }
 
     /// Ends the oldest pending batch, runs the jobs that follow and ends the round.
@@ -108,9 +112,11 @@ final class Rig {
 
     /// Runs the jobs in the inbox, and those that they post at once.
     func drainInbox() {
-        while case let jobs = inbox.drain(), !jobs.isEmpty {
-            for job in jobs { job(table) }
-        }
+        repeat {
+            while case let jobs = inbox.drain(), !jobs.isEmpty {
+                for job in jobs { job(table) }
+            }
+        } while joints.deliver(to: table) || !inbox.isEmpty
     }
 
     /// Waits for jobs of tasks and runs them until `isEnough`.

@@ -26,6 +26,13 @@ struct Transcript {
         lastEventID = decoder.lastEventID
     }
 
+    /// - Parameter plain: not in chunks.
+    init(plain bytes: [UInt8]) {
+        var decoder = EventStreamDecoder()
+        events = Self.read(bytes, &decoder)
+        lastEventID = decoder.lastEventID
+    }
+
     private static func read(_ bytes: [UInt8], _ decoder: inout EventStreamDecoder) -> [Heard] {
         var heard: [Heard] = []
         let span = bytes.span

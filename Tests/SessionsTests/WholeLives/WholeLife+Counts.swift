@@ -40,6 +40,7 @@ extension WholeLife {
     private func checkSubscriberCount(of sessions: [Session]) {
         let streams =
             sessions.flatMap(\.streams.all) + rig.output.subscribers.values.map(\.stream)
+            + rig.table.relays.subscribers.map(\.stream)
         var seen: Set<ObjectIdentifier> = []
         let count = streams.reduce(0) { sum, stream in
             seen.insert(ObjectIdentifier(stream)).inserted ? sum + stream.subscribers.count : sum

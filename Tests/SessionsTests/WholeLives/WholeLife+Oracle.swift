@@ -68,7 +68,7 @@ extension WholeLife {
         if state != truth.states[Int(snapshot.version)] { blame("exported \(state)") }
     }
 
-    private func truth(of life: SessionKey) -> Truth? {
+    func truth(of life: SessionKey) -> Truth? {
         try? Truth(rig.journal.all, of: life, from: origins[life])
     }
 
@@ -79,6 +79,7 @@ extension WholeLife {
         rig.journal.setLate(false)
         desk.open()
         for index in readers.indices { reconnect(index) }
+        for joint in joints { connect(joint) }
         await settle()
         if !spoiled.isEmpty || bounds.areFewSessions { try await beHealed() }
         // A reader without a connection reconnects once more: the archive failed while it caught up,
@@ -97,9 +98,11 @@ extension WholeLife {
         let tokens = rig.output.answers.map(\.token) + said.keys
         if tokens.count != Set(tokens).count { blame("somebody is answered twice") }
         checkMarks()
+        checkTraces()
         checkPages()
         checkSubjects()
         checkLives()
+        checkJoints()
         checkStates()
     }
 
@@ -129,6 +132,7 @@ extension WholeLife {
     private func settle() async {
         for _ in 0..<2_000 {
             while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
+            settleJoints()
             rig.drainInbox()
             rig.settleAll()
             if scope.hasTasks { await rest() }
@@ -136,7 +140,9 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
-            if rig.inbox.isEmpty, rig.journal.pendingCount == 0, rig.journal.askedCount == 0 {
+            if rig.inbox.isEmpty, rig.joints.isEmpty, rig.journal.pendingCount == 0,
+                rig.journal.askedCount == 0
+            {
                 return
             }
         }
@@ -183,6 +189,22 @@ extension WholeLife {
                 }
             default: break
             }
+        }
+    }
+
+    /// A part of a trace ends once, and a commit that has not failed is in the journal.
+    private func checkTraces() {
+        var marks: Set<Int> = []
+        for record in rig.journal.kept {
+            for event in record.events where event.name == "a" || event.name == "mark" {
+                marks.formUnion(Int(String(decoding: event.data, as: UTF8.self)).map { [$0] } ?? [])
+            }
+        }
+        for part in traces.parts {
+            if part.ends > 1 { blame("\(part) ended more than once") }
+            if part.ends == 0, part.isOfLastProcess { blame("\(part) never ended") }
+            guard part.name == "commit", part.ends == 1, !part.hasFailed else { continue }
+            if stubbed.isEmpty, !marks.contains(part.mark) { blame("\(part) is in no record") }
         }
     }
 

@@ -10,7 +10,7 @@ extension WholeLife {
     enum Operation: String, CaseIterable {
         case listReactors, createSession, listSessions, putSession, readSession, deleteSession
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
-        case readRuntime, putStub, readStub, publishTopic
+        case streamSessions, readRuntime, putStub, readStub, publishTopic
         case createTicket, setCookie, removeCookie
         case livez, readyz, metrics, openapi
     }
@@ -34,6 +34,7 @@ extension WholeLife {
         case .streamPulses, .streamActivities, .streamStates, .streamEvents:
             stream(operation, id)
         case .readLog: if chance(1, in: 4) { stream(operation, id) } else { page(id) }
+        case .streamSessions: streamSessions(id)
         case .readRuntime: readRuntime(id)
         case .putStub: putStub()
         case .readStub: reach(id, Request(operation: operation, id: id)) { $0.readStub(for: $1) }
@@ -267,7 +268,7 @@ extension WholeLife {
         }
         // As the server does with large bodies.
         let isExamined = chance(1, in: 2)
-        reach(id, request) { session, token in
+        reach(id, request) { [self] session, token in
             let bytes = Array(body.utf8)
             var post = ActionPost(
                 body: isExamined ? ActionBody(examining: bytes, hasKey: key) : ActionBody(bytes),
@@ -276,6 +277,7 @@ extension WholeLife {
             post.condition = condition
             post.waits = waits
             post.subject = Self.subject(of: mark)
+            if mark.isMultiple(of: 2) { post.trace = traces.trace(mark) }
             try session.post(post)
         }
     }

@@ -135,11 +135,13 @@ extension WholeLife {
             rig.output.lose(token)
         }
         rig.output.breakAll()
+        for joint in joints { joint.last?.lose() }
         rig.table.stop()
         // Jobs that have reached the loop find no session; later ones are refused.
         rig.drainInbox()
         rig.inbox.close()
         for act in rig.inbox.drainLate() { act() }
+        traces.crash()
         if isHealing ?? chance(1, in: 2) {
             rig.journal.heal()
             spoiled = []
@@ -150,6 +152,7 @@ extension WholeLife {
             after: rig, registrations: registrations, retention: retention, remembered: 2,
             owners: owners, bounds)
         for index in readers.indices { connect(index) }
+        for joint in joints { connect(joint) }
     }
 
     /// Requests whose client still waits, in order.

@@ -72,6 +72,7 @@ final class WholeLife {
     let retention: Retention
     var bounds: Bounds
     let desk = Desk()
+    let traces = TraceTally()
     var owners: SessionOwners
     /// Whether the outcome of a commit of this process is unknown.
     var mayOwnMore = false
@@ -90,6 +91,8 @@ final class WholeLife {
     var said: [UInt64: Said] = [:]
     var gone: Set<UInt64> = []
     var readers: [(session: String, reader: Reader)] = []
+    /// Readers of several sessions on one stream.
+    var joints: [JointReader] = []
     var lastMark = 0
     var lastNew = 0
     /// Keyed posts: sent again until they get a reply, and sometimes after it.
@@ -148,7 +151,7 @@ final class WholeLife {
     }
 
     private func step() async throws {
-        switch Int.random(in: 0..<41, using: &generator) {
+        switch Int.random(in: 0..<44, using: &generator) {
         case 0..<17: request(anyOperation(), anyID())
         case 17..<22: rig.endRound()
         case 22..<25: rig.settle()
@@ -163,6 +166,9 @@ final class WholeLife {
         case 37: if Int.random(in: 0..<3, using: &generator) == 0 { try crash() }
         case 38: stopWaiting()
         case 39: spoil()
+        case 40: cutJoint()
+        case 41: joints.randomElement(using: &generator)?.last?.setCapacity(capacity())
+        case 42: joints.randomElement(using: &generator)?.last?.stream.retry()
         default: letGo()
         }
         if scope.hasTasks { await rest() }
@@ -175,6 +181,7 @@ final class WholeLife {
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
             (.listSessions, 1), (.publishTopic, 2), (.metrics, 1), (.readyz, 1), (.readRuntime, 3),
+            (.streamSessions, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {

@@ -153,6 +153,7 @@ extension HTTPConnection {
             if requestBegan != nil { beginRequestPeriod(now) }
             if !hasUnsent { lastProgress = now }
         }
+        stream?.retrySessions()
         rearm()
     }
 

@@ -3,11 +3,18 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// A stream of events on a connection: its beginning, its heartbeat and its end. The session sends
-/// the events themselves (``HTTPConnection/writeEvents(_:)``).
+/// A stream of events on a connection: its beginning, its heartbeat and its end. The source sends the
+/// events themselves (``HTTPConnection/writeEvents(_:)``).
 final class EventStream {
-    /// Nil once the session has ended the subscription.
-    private(set) var subscriber: Subscriber?
+    fileprivate enum Source {
+        case session(Subscriber)
+        case sessions(JointConnection)
+        /// The source has ended.
+        case none
+    }
+
+    private var source: Source
+    private let isChunked: Bool
     /// Unowned: the connection owns the stream.
     private unowned let connection: HTTPConnection
     /// `?ping=events`; else the heartbeat is a comment.
@@ -20,10 +27,11 @@ final class EventStream {
     private var sentBytes = 0
 
     private init(
-        _ subscriber: Subscriber, on connection: HTTPConnection, _ request: RequestContext,
-        _ options: RequestOptions?
+        _ source: Source, isChunked: Bool, on connection: HTTPConnection,
+        _ request: RequestContext, _ options: RequestOptions?
     ) {
-        self.subscriber = subscriber
+        self.source = source
+        self.isChunked = isChunked
         self.connection = connection
         let loop = connection.loop
         heartbeatIsEvent = options?.heartbeatIsEvent ?? false
@@ -34,29 +42,42 @@ final class EventStream {
     }
 
     /// Whether the peer does not accept bytes; an event may then be sent in part.
-    var isBlocked: Bool { subscriber?.isBlocked ?? true }
+    var isBlocked: Bool { source.isBlocked }
 
     /// Makes the connection's response a stream: sends its head and its opening; the subscriber
     /// sends the rest.
     static func begin(
         _ subscriber: Subscriber, _ opening: StreamOpening, on connection: HTTPConnection
     ) {
+        begin(.session(subscriber), opening, isChunked: subscriber.isChunked, on: connection)
+    }
+
+    /// The same for a stream of several sessions, which sends everything after the head.
+    static func begin(_ joint: JointConnection, on connection: HTTPConnection) {
+        let opening = StreamOpening(isChunked: joint.isChunked)
+        begin(.sessions(joint), opening, isChunked: joint.isChunked, on: connection)
+        joint.stream.write()
+    }
+
+    private static func begin(
+        _ source: Source, _ opening: StreamOpening, isChunked: Bool, on connection: HTTPConnection
+    ) {
         guard case .waiting(let request, let options) = connection.state else {
-            return subscriber.cancel()
+            return source.cancel()
         }
         let loop = connection.loop
         guard !loop.service.isDraining else {
             // The request waited for a commit while all other streams were ended.
-            subscriber.cancel()
+            source.cancel()
             return connection.respond(.endedStream(.draining))
         }
         if let end = options?.accessEnd, end <= loop.now {
             // The token has expired while the request waited for its session.
-            subscriber.cancel()
+            source.cancel()
             return connection.respond(.endedStream(.tokenInvalid))
         }
         connection.state = .streaming(
-            EventStream(subscriber, on: connection, request, options))
+            EventStream(source, isChunked: isChunked, on: connection, request, options))
         // No request follows.
         connection.forgetRepeatedHead()
         loop.counters.streamsOpened += 1
@@ -68,7 +89,7 @@ final class EventStream {
         connection.inTurn {
             ResponseEncoder.appendStreamHead(
                 status: 200, lines: loop.heads.stream(request), date: loop.date,
-                isChunked: subscriber.isChunked, to: &connection.output.encoded)
+                isChunked: isChunked, to: &connection.output.encoded)
             let head = connection.output.encoded.count
             opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output.encoded)
             connection.stream?.count(
@@ -77,7 +98,7 @@ final class EventStream {
             connection.flush()
             if connection.hasUnsent {
                 connection.buffers?.pending = []
-                subscriber.waitForRoom()
+                source.waitForRoom()
             } else {
                 connection.buffers = nil
             }
@@ -99,7 +120,19 @@ final class EventStream {
     func count(_ bytes: Int) { sentBytes += bytes }
 
     /// The kernel has room again.
-    func resume() { subscriber?.resume() }
+    func resume() {
+        switch source {
+        case .session(let subscriber): subscriber.resume()
+        case .sessions(let joint): joint.stream.resume()
+        case .none: break
+        }
+    }
+
+    /// Tries again to read the sessions of the stream that could not be read. Called once in a heartbeat
+    /// time at least.
+    func retrySessions() {
+        if case .sessions(let joint) = source { joint.stream.retry() }
+    }
 
     /// The peer has not accepted all bytes. The present deadline may be that of the next heartbeat,
     /// which is later than the stall timeout if that is the shorter one.
@@ -112,17 +145,26 @@ final class EventStream {
 
     /// Between events, so that it cannot split one: no bytes are blocked.
     func writeHeartbeat() {
-        guard let subscriber else { return }
         let ping = heartbeatIsEvent ? Self.pingEvent : Self.pingComment
-        let bytes = subscriber.isChunked ? ping.chunk : ping.plain
-        subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
+        let bytes = isChunked ? ping.chunk : ping.plain
+        switch source {
+        case .session(let subscriber):
+            subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
+        case .sessions(let joint) where joint.stream.isBetweenEvents:
+            joint.stream.hold(bytes[connection.writeEvents(bytes.span)...])
+        // The rest of an event is on its way from another loop; the peer has accepted everything.
+        case .sessions: connection.lastProgress = connection.loop.now
+        case .none: break
+        }
     }
 
-    /// Ends the stream after the session has ended and the subscriber has sent everything.
-    func finish(_ subscriber: Subscriber) {
-        // The session does not refer to it any more.
-        self.subscriber = nil
-        end(of: subscriber, behind: [])
+    /// Ends the stream after its sessions have ended and everything is sent.
+    func finish() {
+        let ended = source
+        // The sessions do not refer to it any more.
+        source = .none
+        if case .sessions(let joint) = ended { joint.cancel() }
+        end(isWhole: ended.isBetweenEvents, behind: [])
     }
 
     /// Ends the stream at its maximum age, or with an event at the end of the client's token
@@ -137,34 +179,34 @@ final class EventStream {
 
     /// Ends the stream with an event that reports a problem.
     func end(with problem: Problem) {
-        guard let subscriber else { return connection.close(.lingering) }
+        if case .none = source { return connection.close(.lingering) }
         connection.loop.counters.refusals.count(problem.code)
         var bytes: [UInt8] = []
         Response.appendProblemEvent(problem, to: &bytes)
-        end(of: subscriber, behind: bytes)
+        end(isWhole: source.isBetweenEvents, behind: bytes)
     }
 
     /// Ends a stream that may be resumed: cleanly if no part of an event is under way.
     ///
     /// - Parameter retry: milliseconds until the client connects again.
     func end(retry: Int) {
-        guard let subscriber else { return connection.close(.lingering) }
+        if case .none = source { return connection.close(.lingering) }
         var bytes: [UInt8] = []
         EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
-        end(of: subscriber, behind: bytes)
+        end(isWhole: source.isBetweenEvents, behind: bytes)
     }
 
     /// Ends with these bytes and the last chunk, or cuts off the stream in the middle of an event:
     /// the client then detects an incomplete body, and resumes.
-    private func end(of subscriber: Subscriber, behind bytes: [UInt8]) {
+    private func end(isWhole: Bool, behind bytes: [UInt8]) {
         // Unsent bytes here are complete: earlier responses and the opening.
-        guard connection.hasUnsent || !subscriber.isBlocked else {
+        guard connection.hasUnsent || isWhole else {
             return connection.close(.lingering)
         }
         cancel()
         connection.state = .closing
         var last = bytes
-        if subscriber.isChunked {
+        if isChunked {
             ChunkEncoder.wrap(from: 0, in: &last)
             last.append(contentsOf: ChunkEncoder.last)
         }
@@ -178,7 +220,7 @@ final class EventStream {
     /// The connection has ended, or sends its last bytes.
     func cancel() {
         connection.logStream(request, bytes: sentBytes)
-        subscriber?.cancel()
+        source.cancel()
     }
 
     // A comment is a line. A blank line after it would end a block: clients that report every block
@@ -191,5 +233,40 @@ final class EventStream {
         var chunk = plain
         ChunkEncoder.wrap(from: 0, in: &chunk)
         return (plain, chunk)
+    }
+}
+
+extension EventStream.Source {
+    fileprivate var isBlocked: Bool {
+        switch self {
+        case .session(let subscriber): subscriber.isBlocked
+        case .sessions(let joint): joint.stream.isBlocked
+        case .none: true
+        }
+    }
+
+    /// Whether everything that was sent ends with a whole event.
+    fileprivate var isBetweenEvents: Bool {
+        switch self {
+        case .session(let subscriber): !subscriber.isBlocked
+        case .sessions(let joint): joint.stream.isBetweenEvents
+        case .none: false
+        }
+    }
+
+    fileprivate func waitForRoom() {
+        switch self {
+        case .session(let subscriber): subscriber.waitForRoom()
+        case .sessions(let joint): joint.stream.waitForRoom()
+        case .none: break
+        }
+    }
+
+    fileprivate func cancel() {
+        switch self {
+        case .session(let subscriber): subscriber.cancel()
+        case .sessions(let joint): joint.cancel()
+        case .none: break
+        }
     }
 }

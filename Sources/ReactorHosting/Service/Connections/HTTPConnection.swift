@@ -99,7 +99,9 @@ final class HTTPConnection {
         switch state {
         case .vacant: return
         case .streaming(let stream): stream.cancel()
-        case .waiting(_, let options): waitingSession(options)?.forget(id.token)
+        case .waiting(_, let options):
+            waitingSession(options)?.forget(id.token)
+            options?.joint?.cancel()
         case .reading, .closing: break
         }
         loop.service.gate(of: listener).ended(identity.peer)

@@ -14,7 +14,7 @@ enum CreateTicket: ServiceEndpoint {
         try request.requireSmallBody()
         let service = connection.loop.service
         let stream = try stream(in: request.body, service.router)
-        guard access.grants.permits(stream.route, session: stream.session.text) else {
+        guard access.grants.permits(stream.route, session: stream.session?.text) else {
             throw .forbidden
         }
         let (ticket, expiresAt) = try service.tickets.issue(
@@ -37,11 +37,18 @@ enum CreateTicket: ServiceEndpoint {
         } catch {
             throw Problem(ticket: error)
         }
-        guard case .route(let route, let segment?) = router.match(.get, path, 0..<path.count),
-            case .session(let endpoint) = route.endpoint, endpoint is any StreamEndpoint.Type,
-            let session = SessionID(path, segment)
+        guard case .route(let route, let segment) = router.match(.get, path, 0..<path.count)
         else { throw .notAStream }
-        return TicketStream(route: route, session: session)
+        switch route.endpoint {
+        case .service(let endpoint):
+            guard endpoint is StreamSessions.Type else { throw .notAStream }
+            return TicketStream(route: route, session: nil)
+        case .session(let endpoint):
+            guard endpoint is any StreamEndpoint.Type, let segment,
+                let session = SessionID(path, segment)
+            else { throw .notAStream }
+            return TicketStream(route: route, session: session)
+        }
     }
 
     /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused, as a restriction that

@@ -4,6 +4,6 @@ internal import Wire
 /// `GET /v1/sessions/{id}/pulses`.
 enum StreamPulses: StreamEndpoint {
     static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection {
-        Selection(pulses: pulses)
+        Selection(pulses: pulses, wantsPulses: true)
     }
 }

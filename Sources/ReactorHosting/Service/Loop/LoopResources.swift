@@ -20,6 +20,7 @@ final class LoopResources {
     let schedule = WorkSchedule()
     let largeBodies = LargeBodies()
     let heap: HeapTrimmer
+    let joints = JointConnections()
     var counters = Counters()
     /// The number of open connections.
     var openCount = 0

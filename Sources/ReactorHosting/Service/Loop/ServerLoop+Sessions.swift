@@ -6,20 +6,25 @@ internal import Sockets
 extension ServerLoop: SessionOutput {
     func reply(_ content: Reply.Content, to token: UInt64) {
         guard let connection = connection(ConnectionID(token)) else {
-            // The client has gone; its request has taken effect.
-            if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
-            return
+            // The client has gone and its request has taken effect, or it is that of a stream of several
+            // sessions.
+            return sessions.relays.reply(content, to: token) { RelayProblem(for: $0) }
         }
         connection.respond(with: content)
     }
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
-        guard let connection = connection(ConnectionID(subscriber)) else { return 0 }
+        guard let connection = connection(ConnectionID(subscriber)) else {
+            return sessions.relays.write(bytes, to: subscriber)
+        }
         return connection.writeEvents(bytes)
     }
 
     func finish(_ subscriber: Subscriber) {
-        connection(ConnectionID(subscriber.id))?.stream?.finish(subscriber)
+        guard let connection = connection(ConnectionID(subscriber.id)) else {
+            return sessions.relays.finish(subscriber)
+        }
+        connection.stream?.finish()
     }
 
     func timeHasPassed() { resources.table.readClocks() }
@@ -47,6 +52,19 @@ extension ServerLoop: SessionOutput {
         case .slow(let turn, let actionCase): report(turn, actionCase, session)
         case .commitFailed(let detail):
             logger.error("a commit failed, nothing was applied: \(detail)", metadata: metadata)
+        }
+    }
+}
+
+// Streams of several sessions, whose connections are on any loop.
+extension ServerLoop {
+    /// Receives messages of a stream to sessions of this loop.
+    func receive(_ requests: [RelayRequest]) { sessions.relays.receive(requests, in: sessions) }
+
+    /// Sends the events of this round to the loops of their streams.
+    func flushRelays() {
+        sessions.relays.flush { [peers = resources.peers] reports, loop in
+            peers.enqueue(on: loop) { $0.resources.joints.receive(reports) }
         }
     }
 }

@@ -126,6 +126,7 @@ final class ServerLoop: LoopHandler {
         }
         schedule.servePostponed { connection($0)?.continueReading() }
         sessions.commit()
+        flushRelays()
         let isUsedUp = schedule.isRoundUsedUp
         schedule.endRound()
         guard !schedule.isEmpty else { return }

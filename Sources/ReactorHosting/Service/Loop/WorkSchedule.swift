@@ -14,7 +14,7 @@ final class WorkSchedule {
     private static let roundBytes = 1 << 20
     /// The work of a request that was sent before the response to the one before: a round has 64 of
     /// them, which take a third of a millisecond.
-    private static let pipelinedBytes = 16 << 10
+    static let pipelinedBytes = 16 << 10
     private static let postponedInARound = 16
 
     /// Connections with more requests whose response was sent.

@@ -78,11 +78,12 @@ final class AccessGate {
         _ text: ArraySlice<UInt8>, for request: inout Request, on loop: LoopResources
     ) throws(Problem) -> (ArraySlice<UInt8>, Ticket) {
         guard request.head.method == .get, let route = request.route,
-            case .session(let endpoint) = route.endpoint, endpoint.wantsStream(request)
+            route.endpoint.wantsStream(request)
         else { throw .ticketNotAccepted }
         guard request.head.range(of: .authorization) == nil else { throw .ticketBesideToken }
         guard let ticket = Ticket(text) else { throw .ticketInvalid(.malformed) }
-        let stream = TicketStream(route: route, session: try request.readSessionID())
+        let session = route.concernsSession ? try request.readSessionID() : nil
+        let stream = TicketStream(route: route, session: session)
         let token = try loop.service.tickets.redeem(
             ticket, for: stream, query: request.head.bytes[request.head.query ?? 0..<0],
             at: loop.table.wallClockMilliseconds)

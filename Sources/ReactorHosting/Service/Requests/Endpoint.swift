@@ -4,6 +4,14 @@ internal import Sessions
 enum Endpoint: Sendable {
     case service(any ServiceEndpoint.Type)
     case session(any SessionEndpoint.Type)
+
+    /// Whether the request is for an event stream, which never gets a status of 5xx (contract §3.2).
+    func wantsStream(_ request: Request) -> Bool {
+        switch self {
+        case .service(let endpoint): endpoint.isStream
+        case .session(let endpoint): endpoint.wantsStream(request)
+        }
+    }
 }
 
 /// An operation that is served by the loop that received the request.
@@ -16,6 +24,9 @@ protocol ServiceEndpoint: SendableMetatype {
     /// Whether the request is served even if the round has used up its budget: probes measure
     /// whether the server responds. Default false.
     static var isProbe: Bool { get }
+
+    /// Whether the response is an event stream. Default false.
+    static var isStream: Bool { get }
 
     /// - Returns: The response, or nil if it follows later through ``HTTPConnection/respond(_:)``
     ///   or ``HTTPConnection/respondLater(_:)``.
@@ -43,6 +54,7 @@ protocol SessionEndpoint: SendableMetatype {
 
 extension ServiceEndpoint {
     static var isProbe: Bool { false }
+    static var isStream: Bool { false }
 }
 
 extension SessionEndpoint {

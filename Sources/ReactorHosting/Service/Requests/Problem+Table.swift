@@ -246,7 +246,7 @@ extension Problem {
     /// A loop that was asked has not responded within `--stuck-limit`.
     static func stuck(on loop: LoopResources) -> Problem {
         let watch = loop.service.watch
-        let longest = watch.occupied(for: .zero).max { $0.time < $1.time }
+        let longest = watch.occupied(for: watch.limit).max { $0.time < $1.time }
         return longest.map { stuck($0, watch.limit) }
             ?? Problem(
                 503, "loop_stuck",

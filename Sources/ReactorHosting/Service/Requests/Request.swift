@@ -100,6 +100,8 @@ final class RequestOptions {
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.
     var wantsStream = false
+    /// The stream of several sessions that has not begun.
+    var joint: JointConnection?
     /// The end of the client's token, after which a stream ends.
     var accessEnd: LoopInstant?
     /// The ticket by which the stream is opened.

@@ -92,9 +92,7 @@ enum RequestDispatcher {
             let wait = loop.service.rates.admit(network, at: loop.now, limit)
         else { return nil }
         let problem = limit.problem(waiting: wait)
-        guard case .session(let endpoint)? = endpoint, endpoint.wantsStream(request) else {
-            return .problem(problem)
-        }
+        guard let endpoint, endpoint.wantsStream(request) else { return .problem(problem) }
         return .endedStream(problem)
     }
 
@@ -180,7 +178,7 @@ enum RequestDispatcher {
     /// The refusal of a request whose session was not looked up. A stream gets no 5xx: the problem
     /// is temporary, and EventSource would not connect again.
     static func refusal(_ problem: Problem, of request: Request) -> Response {
-        guard problem.status >= 500, case .session(let endpoint)? = request.route?.endpoint,
+        guard problem.status >= 500, let endpoint = request.route?.endpoint,
             endpoint.wantsStream(request)
         else { return .problem(problem) }
         return .endedStream(problem)

@@ -55,6 +55,7 @@ package final class Route: Sendable {
         Route(
             "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .state),
             StreamEvents.self),
+        Route("GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self),
         Route("GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self),
         Route(
             "GET", "/v1/sessions/{id}/runtime", "readRuntime", .verb(.read, shows: .state),

@@ -15,11 +15,15 @@ struct StreamQuery {
         selection = try endpoint.selection(
             items, pulses: try Self.pulses(items, reactor, request.access?.grants))
         start = try Self.start(items, request.head)
+        heartbeatIsEvent = try Self.heartbeatIsEvent(items)
+    }
+
+    static func heartbeatIsEvent(_ items: QueryItems) throws(Problem) -> Bool {
         let ping = items.first("ping") ?? "comments"
         guard ping == "events" || ping == "comments" else {
             throw Problem(400, "bad_ping", "ping is \(ping); send events or comments")
         }
-        heartbeatIsEvent = ping == "events"
+        return ping == "events"
     }
 
     /// All pulses that the client may see, or those in `?pulse=`.
@@ -54,7 +58,7 @@ struct StreamQuery {
     }
 
     /// The header has precedence over `after`, and both over `from`.
-    private static func start(
+    static func start(
         _ items: QueryItems, _ head: RequestHead
     ) throws(Problem) -> SubscriptionRequest.Start {
         let from = items.first("from")

@@ -48,7 +48,8 @@ final class Tickets: Sendable {
 /// The stream for which a ticket is made.
 struct TicketStream: Equatable, Sendable {
     let route: Route
-    let session: SessionID
+    /// Nil for a stream of several sessions, which its query names.
+    let session: SessionID?
 }
 
 /// A connection of one of the loops.

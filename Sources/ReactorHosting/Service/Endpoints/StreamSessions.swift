@@ -1,0 +1,113 @@
+internal import Sessions
+internal import Wire
+
+/// `GET /v1/events?session=a&session=b`: several sessions on one stream (ADR-0037).
+enum StreamSessions: ServiceEndpoint {
+    static var isStream: Bool { true }
+
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let loop = connection.loop
+        let query = try JointQuery(request, limit: loop.configuration.streamSessions)
+        if let access = request.access { try check(query, access.grants) }
+        if query.vector?.isOver ?? false { return .noContent() }
+        try request.requireAccepted(
+            ["text/event-stream", "text/*", "*/*"], "text/event-stream")
+        guard request.head.method != .head else { return .streamHead }
+        guard !loop.service.isDraining else { return .endedStream(.draining) }
+        // Each of them may have to encode its state.
+        loop.schedule.count(query.sessions.count * WorkSchedule.pipelinedBytes)
+        let joint = JointConnection(
+            connection, query.request(for: request.access),
+            isChunked: request.head.minorVersion > 0)
+        connection.setOptions {
+            $0.wantsStream = true
+            $0.joint = joint
+            $0.heartbeatIsEvent = query.heartbeatIsEvent
+            guard let access = request.access else { return }
+            $0.accessEnd = access.end(on: loop)
+            $0.ticket = access.ticket
+        }
+        joint.open()
+        return nil
+    }
+
+    /// A client that may see some pulses only gets nothing else: a state would contain the others.
+    private static func check(_ query: JointQuery, _ grants: Grants) throws(Problem) {
+        guard grants.pulses != nil else { return }
+        guard !query.kinds.states, !query.kinds.activities else { throw .forbidden }
+        for pulse in query.pulses where !grants.permits(pulse: pulse) { throw .forbidden }
+    }
+}
+
+extension JointQuery {
+    fileprivate func request(for access: Access?) -> JointStream.Request {
+        var forbidden: Set<SessionID> = []
+        if let grants = access?.grants, !grants.ownSessions {
+            forbidden = Set(sessions.filter { !grants.permits(session: $0.text) })
+        }
+        let chooser = JointChooser(kinds: kinds, pulses: pulses, access: access)
+        return JointStream.Request(
+            sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
+            pulses: pulses, forbidden: forbidden, choose: { chooser.choose($0, $1) })
+    }
+}
+
+/// Chooses the part of each session that a stream of several shows, on the loop of the session.
+private struct JointChooser: Sendable {
+    let kinds: EventKinds
+    /// Those that the request names; all of them if there are none.
+    let pulses: [String]
+    let access: Access?
+
+    func choose(_ id: SessionID, _ found: SessionLookup) -> RelayChoice {
+        guard !SessionTarget(id: id, found: found, access: access).isHidden else {
+            return .end(.unknown)
+        }
+        switch found {
+        case .session(let session): return events(of: session)
+        case .ended: return .end(.deleted)
+        case .nothing, .notInMemory: return .end(.unknown)
+        case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
+        case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
+        case .noRoom: return .problem(RelayProblem(.noRoomForSession))
+        }
+    }
+
+    private func events(of session: Session) -> RelayChoice {
+        let reactor = session.registration.pulses
+        var (bits, known): (UInt64, [String]) = (0, [])
+        for (index, name) in reactor.enumerated() {
+            let isNamed = pulses.contains(name)
+            if isNamed { known.append(name) }
+            guard pulses.isEmpty || isNamed, access?.grants.permits(pulse: name) ?? true else {
+                continue
+            }
+            bits |= 1 << UInt64(index)
+        }
+        let selection = Selection(
+            pulses: kinds.pulses ? bits : 0, wantsPulses: kinds.pulses,
+            activities: kinds.activities, states: kinds.states ? .whole : .none)
+        return .events(session, selection, knownPulses: known)
+    }
+}
+
+extension RelayProblem {
+    init(_ problem: Problem) {
+        // The document ends with a line break.
+        self.init(code: problem.code, body: Array(problem.body.dropLast()))
+    }
+
+    /// The problem of a session that has not begun its stream.
+    init(for reply: Reply.Kind) {
+        switch reply {
+        case .tooManySelections(let limit): self.init(.tooManySelections(limit))
+        case .tooManySubscribers(let limit): self.init(.tooManySubscribers(limit))
+        case .failed(let failure): self.init(Problem(failure))
+        case .unreadable(let failure): self.init(.unreadable(failure))
+        // No other reply follows a subscription.
+        default: self.init(.draining)
+        }
+    }
+}

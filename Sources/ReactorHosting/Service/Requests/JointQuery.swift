@@ -1,0 +1,86 @@
+internal import Sessions
+internal import Wire
+
+/// The parameters of a request for the stream of several sessions, from query and fields.
+struct JointQuery {
+    let sessions: [SessionID]
+    /// Nil: the client's text is not a vector of these sessions.
+    let vector: StreamVector?
+    /// For a session of which the vector says nothing.
+    let start: SubscriptionRequest.Start
+    let idsAreOwn: Bool
+    let heartbeatIsEvent: Bool
+    /// The pulses that the request names.
+    let pulses: [String]
+    let kinds: EventKinds
+
+    /// Items besides the sessions.
+    private static let otherItems = 100
+
+    /// - Parameter limit: the maximum number of sessions.
+    init(_ request: Request, limit: Int) throws(Problem) {
+        let items: QueryItems
+        do {
+            // One session too many has an error of its own.
+            items = try QueryItems(request.head, limit: limit + 1 + Self.otherItems)
+        } catch {
+            throw Problem(error)
+        }
+        sessions = try Self.sessions(items, limit: limit)
+        guard items.first("select") == nil else {
+            throw Problem(
+                400, "bad_select",
+                "select is not available here, because a pointer belongs to the states of one reactor"
+            )
+        }
+        kinds = try EventKinds(items)
+        pulses = items.values("pulse")
+        heartbeatIsEvent = try StreamQuery.heartbeatIsEvent(items)
+        let ids = items.first("ids") ?? "vector"
+        guard ids == "vector" || ids == "own" else {
+            throw Problem(400, "bad_ids", "ids is \(ids); send vector or own")
+        }
+        idsAreOwn = ids == "own"
+        switch try StreamQuery.start(items, request.head) {
+        case .after(let text):
+            vector = StreamVector(text, count: sessions.count)
+            start = Self.start(from: items.first("from"))
+        case let start:
+            vector = StreamVector(count: sessions.count)
+            self.start = start
+        }
+    }
+
+    /// - Parameter from: one of the permitted values, or nil.
+    private static func start(from: String?) -> SubscriptionRequest.Start {
+        from == "now" ? .now : from == "start" ? .start : .snapshot
+    }
+
+    private static func sessions(
+        _ items: QueryItems, limit: Int
+    ) throws(Problem) -> [SessionID] {
+        let texts = items.values("session")
+        guard !texts.isEmpty else {
+            throw Problem(400, "missing_session", "session is missing; name 1 to \(limit) sessions")
+        }
+        guard texts.count <= limit else {
+            throw Problem(
+                400, "too_many_sessions",
+                "session is there more than \(limit) times, which is --stream-sessions")
+        }
+        var sessions: [SessionID] = []
+        var seen: Set<SessionID> = []
+        for text in texts {
+            guard let session = SessionID(text) else {
+                throw Problem(
+                    400, "bad_session_id",
+                    "session is \(text); a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
+            }
+            guard seen.insert(session).inserted else {
+                throw Problem(400, "repeated_session", "session is \(text) more than once")
+            }
+            sessions.append(session)
+        }
+        return sessions
+    }
+}
