@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "Cyclers", targets: ["Cyclers"]),
         .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
         .library(name: "ReactorReplay", targets: ["ReactorReplay"]),
+        .library(name: "ReactorClient", targets: ["ReactorClient"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
         .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
         .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
@@ -57,6 +58,18 @@ let package = Package(
         // A client without I/O: inputs in, outputs out (ADR-0039).
         .target(
             name: "ClientMachine", dependencies: ["Reactors", "JSONCoding", "Wire"],
+            swiftSettings: strict),
+        // The client of programs: its machine between a transport and an outbox. libcurl is the
+        // transport on Linux; Apple platforms have URLSession.
+        .systemLibrary(
+            name: "CClientCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(
+            name: "ReactorClient",
+            dependencies: [
+                "ClientMachine", "Reactors", "JSONCoding", "Wire",
+                .target(name: "CClientCurl", condition: .when(platforms: [.linux])),
+            ],
             swiftSettings: strict),
 
         // Floor 1.
@@ -174,6 +187,10 @@ let package = Package(
             name: "ClientMachineTests",
             dependencies: ["ClientMachine", "JSONCoding", "Reactors", "TestRandomness"],
             swiftSettings: strict),
+        .testTarget(
+            name: "ReactorClientTests",
+            dependencies: ["ReactorClient", "ClientMachine", "Reactors", "TestRandomness"],
+            swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         // A disk that fails on demand: an SQLite file system in front of the system's.
         .target(
@@ -195,9 +212,6 @@ let package = Package(
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
-        .systemLibrary(
-            name: "CCurl", path: "Tests/CCurl", pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(
             name: "fixture-server",
             dependencies: ["ReactorHosting", "Cyclers"] + inlined.map { .target(name: $0) },
@@ -205,8 +219,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
-                "ReactorHosting", "ReactorReplay", "SampleReactors", "Storage",
+                "CClientCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
+                "ReactorClient", "ReactorHosting", "ReactorReplay", "SampleReactors", "Storage",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -260,6 +274,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],
     "Tokens": ["ReactorTokens", "ReactorHosting", "JSONCoding"],
+    "Vectors": ["ReactorHosting", "Sessions", "Wire"],
 ]
 
 // `.ci/run libfuzzer` sets the variable. Why here and not in a package of its own: most of what is

@@ -112,6 +112,11 @@ package struct ClientMachine: Sendable {
 
     private mutating func follow(_ session: SessionName, _ new: Following, at now: ClientInstant) {
         makeLink(session)
+        if links[session]?.following == nil {
+            // A stream that was left a moment ago and still brings the session has no snapshot for it.
+            streams.end(session)
+            dropEmptyStreams()
+        }
         if !streams.followed.contains(session) { streams.followed.append(session) }
         let isMade =
             links[session]?.following?.makes == new.makes && links[session]?.end == nil

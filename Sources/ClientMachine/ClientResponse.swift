@@ -22,7 +22,7 @@ package struct ClientResponse: Equatable, Sendable {
         return .seconds(Int64(seconds))
     }
 
-    var problem: ProblemDetails { ProblemDetails(status: status, body: body) }
+    package var problem: ProblemDetails { ProblemDetails(status: status, body: body) }
 
     /// The position in `ETag`, of a session whose position was not the expected one.
     var position: StreamPosition? {

@@ -35,6 +35,43 @@ package struct Outbox: Equatable, Sendable {
         }
     }
 
+    /// Restores an outbox without its past.
+    ///
+    /// - Throws: if no outbox has such a snapshot.
+    package init(_ snapshot: OutboxSnapshot) throws(OutboxFault) {
+        try self.init(replaying: snapshot.changes)
+        for (index, settlement) in snapshot.settlements.enumerated() {
+            let isQueued = lanes[settlement.session]?.entries
+                .contains { $0.ticket == settlement.ticket }
+            guard isQueued != true, settlements[settlement.ticket] == nil,
+                settlement.ticket < snapshot.nextTicket
+            else { throw .inconsistent(changeAt: snapshot.changes.count + index) }
+            settlements[settlement.ticket] = settlement
+            actionCount += 1
+        }
+        guard nextTicket <= snapshot.nextTicket else {
+            throw .inconsistent(changeAt: snapshot.changes.count + snapshot.settlements.count)
+        }
+        nextTicket = snapshot.nextTicket
+    }
+
+    /// The least from which the outbox can be restored.
+    package var snapshot: OutboxSnapshot {
+        let names = lanes.keys.sorted { $0.text < $1.text }
+        let entries = lanes.values.flatMap(\.entries).sorted { $0.ticket < $1.ticket }
+        let sent = names.compactMap { name in
+            lanes[name]?.sent.map { sent in
+                OutboxChange.sent(
+                    name, sent.key, body: sent.body, count: sent.entries.count,
+                    date: sent.firstSent)
+            }
+        }
+        return OutboxSnapshot(
+            nextTicket: nextTicket,
+            settlements: settlements.values.sorted { $0.ticket < $1.ticket },
+            changes: entries.map(OutboxChange.queued) + sent)
+    }
+
     package subscript(session: SessionName) -> Lane { lanes[session] ?? Lane() }
 
     /// Applies a change.

@@ -1,6 +1,6 @@
 /// Percent-encoding of a query's value (RFC 3986 §2.1).
-enum QueryText {
-    static func encoded(_ text: String) -> String {
+package enum QueryText {
+    package static func encoded(_ text: String) -> String {
         var out: [UInt8] = []
         for byte in text.utf8 {
             if isUnreserved(byte) {

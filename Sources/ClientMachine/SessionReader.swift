@@ -75,12 +75,12 @@ struct SessionReader: Equatable, Sendable {
     ) -> Reading {
         if let seen, seen.reaches(position) { return .nothing }
         var snapshot = SessionSnapshot(position: position)
-        if demand.states && demand.pulses != .none {
-            guard let members = JSON.members(of: block.data), let state = members["state"],
-                let pulses = members["pulses"]
-            else { return .malformed("the snapshot has not both pulses and state") }
+        if demand.states && demand.pulses != .none, let members = JSON.members(of: block.data),
+            members.count == 2, let state = members["state"], let pulses = members["pulses"]
+        {
             (snapshot.state, snapshot.pulses) = (state, pulses)
         } else if demand.states {
+            // Of a reactor without pulses the snapshot is the state alone.
             snapshot.state = block.data
         } else {
             snapshot.pulses = block.data

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("R1 to R10: confirmed and shown states", .timeLimit(.minutes(5)))
+@Suite("R1 to R10: confirmed and shown states", .timeLimit(.minutes(15)))
 struct IncomingTests {
     private let predicts = Following(demand: .init(states: true), predicts: true)
 
@@ -197,6 +197,16 @@ struct IncomingTests {
         #expect(outputs.shown == [ShownChange(advancesBase: true, left: [Ticket(1)])])
         #expect(outputs.ends == ["1:applied 5"])
         #expect(client.wait(.seconds(10)).requests.isEmpty)
+    }
+
+    @Test func `the snapshot of a reactor without pulses is its state`() throws {
+        for state in [#"{"count":0}"#, #"{"pulses":1}"#, #"{"a":1,"pulses":2,"state":3}"#, "7"] {
+            var client = try Client()
+            let following = Following(demand: Demand(states: true, pulses: .all))
+            let stream = try client.open(room, following: following)
+            let outputs = client.event(stream, "snapshot", "aaaaaaaa.5", state)
+            #expect(outputs.news == ["snapshot@5=\(state)"])
+        }
     }
 
     @Test func `a state that was read does not go back when the stream catches up`() throws {

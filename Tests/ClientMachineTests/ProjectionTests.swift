@@ -32,14 +32,14 @@ private struct Sum: Reactor {
     }
 }
 
-@Suite("R3, R4, R9: the shown state", .timeLimit(.minutes(5)))
+@Suite("R3, R4, R9: the shown state", .timeLimit(.minutes(15)))
 struct ProjectionTests {
     private func entry(_ ticket: UInt64, _ actions: String...) -> OutboxEntry {
         OutboxEntry(
             ticket: Ticket(ticket), session: room, actions: actions.map { Array($0.utf8) })
     }
 
-    private func projection(sum: Int) -> Projection<Sum> {
+    private func projection(sum: Int) -> Projection<Sum.Action, Sum.State> {
         var projection = Projection(predicting: Sum())
         projection.confirm(Array(#"{"sum":\#(sum)}"#.utf8))
         projection.show(ShownChange(advancesBase: true))
@@ -86,7 +86,7 @@ struct ProjectionTests {
     }
 
     @Test func `without a reactor the confirmed state is shown`() {
-        var projection = Projection<Sum>(predicting: nil)
+        var projection = Projection<Sum.Action, Sum.State>()
         projection.confirm(Array(#"{"sum":5}"#.utf8))
         projection.show(
             ShownChange(advancesBase: true, joined: [entry(1, #"{"add":{"_0":4}}"#)]))

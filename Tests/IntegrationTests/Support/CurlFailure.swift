@@ -1,4 +1,4 @@
-internal import CCurl
+internal import CClientCurl
 
 /// The reason for which a transfer did not complete.
 struct CurlFailure: Error, CustomStringConvertible, Equatable {

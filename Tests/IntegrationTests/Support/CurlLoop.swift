@@ -1,4 +1,4 @@
-internal import CCurl
+internal import CClientCurl
 import Foundation
 import Glibc
 import Synchronization

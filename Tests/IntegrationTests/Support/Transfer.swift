@@ -1,4 +1,4 @@
-internal import CCurl
+internal import CClientCurl
 
 /// A transfer to be made, and its callbacks, which are called on the loop's thread.
 struct TransferPlan: Sendable {

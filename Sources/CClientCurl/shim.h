@@ -1,5 +1,5 @@
-#ifndef CCURL_SHIM_H
-#define CCURL_SHIM_H
+#ifndef CCLIENTCURL_SHIM_H
+#define CCLIENTCURL_SHIM_H
 
 #include <curl/curl.h>
 
@@ -22,6 +22,19 @@ static inline CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char 
 
 static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
     return curl_easy_setopt(easy, option, value);
+}
+
+// For programs: no protocol but HTTP, and no wait for a thread that looks a name up when a request is
+// taken back. The options have other names, or are missing, in older versions.
+static inline void ccurl_set_web_only(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
 }
 
 static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {

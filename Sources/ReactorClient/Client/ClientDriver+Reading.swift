@@ -1,0 +1,71 @@
+internal import ClientMachine
+internal import JSONCoding
+
+/// A session as `GET /v1/sessions/{id}` describes it.
+struct SessionReading<State: Decodable & Sendable>: Sendable {
+    let reactor: String
+    let version: UInt64
+    let position: Position
+    let state: State
+}
+
+extension ClientDriver {
+    func get<Answer: Decodable>(
+        _ target: String, as type: Answer.Type
+    ) async throws(ClientFailure) -> Answer {
+        try Self.decode(type, try await call(ClientRequest("GET", target)))
+    }
+
+    func read<State: Decodable & Sendable>(
+        _ session: SessionName, version: UInt64?
+    ) async throws(ClientFailure) -> SessionReading<State> {
+        let query = version.map { "?version=\($0)" } ?? ""
+        let answer = try await get("/v1/sessions/\(session)\(query)", as: SessionAnswer<State>.self)
+        guard let position = Position(answer.position) else {
+            throw .undecodable("\"\(answer.position)\" is no position")
+        }
+        return SessionReading(
+            reactor: answer.reactor, version: answer.version, position: position,
+            state: answer.state)
+    }
+
+    func delete(_ session: SessionName) async throws(ClientFailure) {
+        _ = try await call(ClientRequest("DELETE", "/v1/sessions/\(session)"))
+    }
+
+    /// - Returns: the id of the new session.
+    func fork(
+        _ session: SessionName, of reactor: String, at version: UInt64?
+    ) async throws(ClientFailure) -> String {
+        struct Origin: Encodable { let session: String, version: UInt64? }
+        struct Body: Encodable { let reactor: String, from: Origin }
+        struct Answer: Decodable { let id: String }
+        var body: [UInt8] = []
+        let new = Body(reactor: reactor, from: Origin(session: session.text, version: version))
+        do throws(JSONEncodingFailure) {
+            try JSON.encode(new, into: &body)
+        } catch {
+            throw .undecodable(error.description)
+        }
+        let fields = [ClientRequest.Field("Content-Type", "application/json")]
+        let request = ClientRequest("POST", "/v1/sessions", fields: fields, body: body)
+        return try Self.decode(Answer.self, try await call(request)).id
+    }
+
+    private static func decode<Answer: Decodable>(
+        _ type: Answer.Type, _ response: ClientResponse
+    ) throws(ClientFailure) -> Answer {
+        do throws(JSONRefusal) {
+            return try JSON.decode(type, from: response.body)
+        } catch {
+            throw .undecodable(error.sentence)
+        }
+    }
+}
+
+private struct SessionAnswer<State: Decodable>: Decodable {
+    let reactor: String
+    let version: UInt64
+    let position: String
+    let state: State
+}

@@ -1,0 +1,59 @@
+internal import ClientMachine
+internal import Reactors
+
+extension ClientLife {
+    func reactor<R: Reactor>(
+        _ id: String, of reactor: String?, _ instance: sending R?, from start: SessionStart
+    ) async throws(ClientFailure) -> RemoteReactor<R>
+    where R.Action: Codable, R.State: Codable, R.Activity: Codable {
+        guard let instance else {
+            return RemoteReactor(
+                try await follow(id, of: reactor, Projection(), predicts: false, from: start))
+        }
+        return RemoteReactor(
+            try await follow(
+                id, of: reactor, Projection(predicting: instance), predicts: true, from: start))
+    }
+
+    /// Follows a session, and waits for its first state.
+    func follow<Action, State, Activity>(
+        _ id: String, of reactor: String?, _ projection: sending Projection<Action, State>,
+        predicts: Bool, from start: SessionStart
+    ) async throws(ClientFailure) -> RemoteSession<Action, State, Activity> {
+        guard let name = SessionName(id) else { throw .badSessionID(id) }
+        let core = SessionCore<Action, State, Activity>(
+            projection, keepsEvents: start != .present, clock: driver.clock)
+        let hold = try driver.follow(
+            name, Following(start, makes: reactor, predicts: predicts)
+        ) { hold in
+            hold.predicts == predicts && hold.sink is SessionCore<Action, State, Activity>
+        } make: {
+            SessionHold(name, core, predicts: predicts, driver)
+        }
+        guard let shared = hold.sink as? SessionCore<Action, State, Activity> else {
+            throw .followedOtherwise(id)
+        }
+        let readiness = await shared.readiness()
+        switch await readiness.first() {
+        case .ready?: return RemoteSession(shared, hold, self, reactor: reactor)
+        case .failed(let failure)?: throw failure
+        case nil: throw .unreachable("the task that waits for the session was cancelled")
+        }
+    }
+}
+
+extension Following {
+    /// Everything of a session. Why not what somebody reads: a reader that comes later would miss what
+    /// happens while the stream changes.
+    init(_ start: SessionStart, makes reactor: String?, predicts: Bool) {
+        self.init(
+            demand: Demand(states: true, pulses: .all, activities: true), makes: reactor,
+            predicts: predicts)
+        switch start {
+        case .present: break
+        case .now: self.start = .now
+        case .start: self.start = .start
+        case .after(let position): after = position.value
+        }
+    }
+}

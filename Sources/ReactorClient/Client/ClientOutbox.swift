@@ -1,0 +1,21 @@
+/// Where a client keeps the actions that are not done: at most 10 000, and 16 MiB.
+public struct ClientOutbox: Sendable {
+    let make: @Sendable () -> any OutboxStore
+
+    /// In memory: they end with the client.
+    public static let memory = ClientOutbox { MemoryOutbox() }
+
+    /// In a file: the next client with that file continues, also after the program was killed.
+    ///
+    /// - Parameters:
+    ///   - path: of the file, in a folder that exists. One client uses it at a time, and a second one fails
+    ///     with `outboxUnavailable`, as do damage and a disk that cannot be written.
+    ///   - account: whose actions it keeps: a file of another account cannot be opened, so that nothing
+    ///     is sent with the credentials of another user. Default: of nobody in particular.
+    public static func file(_ path: String, account: String? = nil) -> ClientOutbox {
+        ClientOutbox { FileOutbox(path, account: account) }
+    }
+
+    /// - Parameter make: makes the store of a client.
+    package init(_ make: @escaping @Sendable () -> any OutboxStore) { self.make = make }
+}

@@ -1,0 +1,159 @@
+internal import ClientMachine
+internal import JSONCoding
+public import Reactors
+
+/// A client of one server: sessions there, used as if they ran here.
+///
+/// ```swift
+/// let client = try ReactorClient("https://api.example.com")
+/// let room = try await client.session("room-7", of: "chat", predicting: Chat())
+/// try await room.send(.say(author: "ada", text: "Hi"))
+/// ```
+///
+/// Every action is applied once, whatever the network does: it is in the outbox before it is sent, and
+/// sent again under the same key until the server has answered. The client lives as long as a session of
+/// it is in use, or until ``close()``.
+public final class ReactorClient: Sendable {
+    private let life: ClientLife
+
+    /// Makes a client. Nothing is connected before the first session.
+    ///
+    /// - Parameters:
+    ///   - server: the address below which the server's paths begin: `http` or `https`, without user,
+    ///     query and fragment.
+    ///   - configuration: credentials and the outbox. Default: none, in memory.
+    /// - Throws: `badAddress` with a sentence that names the fault, `outboxUnavailable`, `exhausted`.
+    public init(
+        _ server: String, _ configuration: ClientConfiguration = .init()
+    ) throws(ClientFailure) {
+        let address = try ServerAddress(parsing: server)
+        let transport: any ClientTransport
+        if let own = configuration.transport {
+            transport = own
+        } else {
+            transport = try makeTransport()
+        }
+        life = ClientLife(
+            try ClientDriver(
+                address, configuration, transport: transport, outbox: configuration.outbox.make()))
+    }
+
+    // MARK: Sessions
+
+    /// Makes sure that a session is there, and follows it.
+    ///
+    /// It returns with the first state. If there is no network it waits, until the task is cancelled. A
+    /// session that this client follows already is shared, if both follow it in the same way.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
+    ///   - reactor: the name under which the server hosts it.
+    ///   - type: the reactor's type.
+    ///   - instance: an instance that predicts, and is used for nothing else; nil: no prediction.
+    ///   - start: where the session's events begin.
+    /// - Throws: `refused` if the server refuses it, for example because the session has another
+    ///   reactor (`other_reactor`); `undecodable` if the state is not an `R.State`.
+    public func session<R: Reactor>(
+        _ id: String, of reactor: String, as type: R.Type = R.self,
+        predicting instance: sending R? = nil, from start: SessionStart = .present
+    ) async throws(ClientFailure) -> RemoteReactor<R>
+    where R.Action: Codable, R.State: Codable, R.Activity: Codable {
+        try await life.reactor(id, of: reactor, instance, from: start)
+    }
+
+    /// Makes a new session under an id of 128 random bits, and follows it.
+    public func create<R: Reactor>(
+        of reactor: String, as type: R.Type = R.self, predicting instance: sending R? = nil
+    ) async throws(ClientFailure) -> RemoteReactor<R>
+    where R.Action: Codable, R.State: Codable, R.Activity: Codable {
+        var generator = SystemRandomNumberGenerator()
+        // The server's own ids are random as well; ours can be asked for again if an answer is lost.
+        let id = RequestKey(using: &generator).text
+        return try await life.reactor(id, of: reactor, instance, from: .present)
+    }
+
+    /// Follows a session that must exist: `ended(unknown)` is thrown if it does not.
+    public func join<R: Reactor>(
+        _ id: String, as type: R.Type = R.self, predicting instance: sending R? = nil,
+        from start: SessionStart = .present
+    ) async throws(ClientFailure) -> RemoteReactor<R>
+    where R.Action: Codable, R.State: Codable, R.Activity: Codable {
+        try await life.reactor(id, of: nil, instance, from: start)
+    }
+
+    /// Follows a session of which the program knows the shapes alone.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
+    ///   - reactor: the reactor of which it is made if it is missing; nil: it must exist.
+    ///   - actions: the type of its actions.
+    ///   - state: the type of its state.
+    ///   - activities: the type of its activities.
+    ///   - start: where the session's events begin.
+    public func session<Action, State, Activity>(
+        _ id: String, of reactor: String?, actions: Action.Type, state: State.Type,
+        activities: Activity.Type = Never.self, from start: SessionStart = .present
+    ) async throws(ClientFailure) -> RemoteSession<Action, State, Activity>
+    where
+        Action: Codable & Sendable, State: Codable & Sendable, Activity: Codable & Sendable
+    {
+        try await life.follow(id, of: reactor, Projection(), predicts: false, from: start)
+    }
+
+    // MARK: The server
+
+    /// The reactors that the server hosts.
+    public func reactors() async throws(ClientFailure) -> [HostedReactor] {
+        struct Answer: Decodable { let reactors: [HostedReactor] }
+        return try await life.driver.get("/v1/reactors", as: Answer.self).reactors
+    }
+
+    /// The sessions that this client may see, in pages, by id.
+    ///
+    /// - Parameters:
+    ///   - prefix: only those whose id begins with it.
+    ///   - reactor: only those of this reactor.
+    public func sessions(prefix: String = "", reactor: String? = nil) -> SessionPages {
+        SessionPages(driver: life.driver, prefix: prefix, reactor: reactor)
+    }
+
+    // MARK: The client
+
+    /// The sends that did not succeed and that nobody has seen, and then every later one.
+    ///
+    /// Each takes room in the outbox until ``dismiss(_:)``, or until its sender sees it.
+    public var refusals: ReactorStream<Refusal> { get async { life.driver.refusals() } }
+
+    /// The program has seen a refusal.
+    public func dismiss(_ refusal: Refusal) { life.driver.see(TicketNumber(refusal.ticket)) }
+
+    /// The network is back, or the app is: replaces silent connections, and ends every wait. Call it
+    /// when the app becomes active.
+    public func wake() { life.driver.post(.wake) }
+
+    /// Stops following, ends what is under way, and returns when it has ended.
+    ///
+    /// Sends that are not done fail with `closed`: they may have been applied or not.
+    public func close() async { await life.driver.close() }
+}
+
+/// Ends a driver when the client and its last session are gone.
+final class ClientLife: Sendable {
+    let driver: ClientDriver
+
+    init(_ driver: ClientDriver) { self.driver = driver }
+
+    deinit { driver.beginClosing() }
+}
+
+private func makeTransport() throws(ClientFailure) -> any ClientTransport {
+    #if os(Linux)
+        do throws(TransportFailure) {
+            return try CurlTransport()
+        } catch {
+            throw .exhausted(error.message)
+        }
+    #else
+        return URLSessionTransport()
+    #endif
+}

@@ -1,0 +1,96 @@
+internal import ClientMachine
+internal import Reactors
+internal import Synchronization
+
+extension ClientDriver {
+    func start(
+        _ carried: DriverDesk.Carried, _ request: ClientRequest, isStream: Bool,
+        _ receiver: any TransportReceiver
+    ) {
+        desk.withLock { $0.begin(carried) }
+        let handle = transport.start(
+            request.transportRequest(to: server, isStream: isStream), receiver)
+        desk.withLock { $0.started(carried, handle) }
+    }
+
+    func cancel(_ carried: DriverDesk.Carried) {
+        desk.withLock { $0.handles[carried] ?? nil }?.cancel()
+    }
+
+    func ended(_ carried: DriverDesk.Carried) {
+        desk.withLock { $0.ended(carried) }?.resume()
+    }
+
+    // MARK: Streams
+
+    func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
+        let demand = desk.withLock { $0.receive(chunk, of: id) }
+        signal()
+        return demand
+    }
+
+    func streamEnded(_ id: AttemptID, _ failure: TransportFailure?) {
+        post(.streamEnded(id, failure: failure?.message))
+        ended(.attempt(id))
+    }
+
+    // MARK: Requests beside the machine
+
+    /// Sends a request once; with another credential a second time, if the server refuses the first.
+    ///
+    /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled; `refused`
+    ///   if its status is not 2xx.
+    func call(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
+        var refused: String?
+        while true {
+            var attempt = request
+            let credential = try await credentials?.credential(refused: refused)
+            if let credential {
+                attempt.fields.append(.init("Authorization", credential.authorization))
+            }
+            let response = try await carry(attempt)
+            if (200..<300).contains(response.status) { return response }
+            guard response.status == 401, refused == nil, let credential else {
+                throw .refused(ProblemDetails(response.problem))
+            }
+            refused = credential.authorization
+        }
+    }
+
+    private func carry(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
+        let (results, feed) = ReactorStream<ResponseReceiver.Result>.make(buffer: 1)
+        let carried = try desk.withLock { desk throws(ClientFailure) in
+            guard !desk.isClosing else { throw .closed }
+            return desk.newCall()
+        }
+        let receiver = ResponseReceiver(limit: limits.eventBytes) { [self] in
+            cancel(carried)
+        } finish: { [self] result in
+            _ = feed.push(result)
+            feed.finish()
+            ended(carried)
+        }
+        start(carried, request, isStream: false, receiver)
+        let limit = limits.answer
+        let deadline = Task { [self] in
+            guard (try? await ContinuousClock().sleep(for: limit)) != nil else { return }
+            cancel(carried)
+        }
+        defer { deadline.cancel() }
+        switch await results.first() {
+        case .success(let response)?: return response
+        case .failure(let failure)?: throw .unreachable(failure.message)
+        case nil:
+            cancel(carried)
+            throw .unreachable("the task that waits for the answer was cancelled")
+        }
+    }
+}
+
+extension ReactorStream {
+    /// The first element; nil at the end of the stream, or of this task.
+    func first() async -> Element? {
+        var iterator = makeAsyncIterator()
+        return (try? await iterator.next()) ?? nil
+    }
+}

@@ -1,0 +1,112 @@
+internal import ClientMachine
+internal import Reactors
+internal import Synchronization
+
+extension ClientDriver {
+    /// Puts a send into the outbox.
+    func submit(
+        _ actions: [[UInt8]], _ options: SendOptions, to session: SessionName
+    ) throws(SendFailure) -> Ticket {
+        defer { signal() }
+        return try desk.withLock { desk throws(SendFailure) in
+            guard !desk.isClosing else { throw .closed }
+            let outputs = desk.decide(.send(session, actions, options), at: clock.now)
+            for case .deliver(session, let delivery) in outputs {
+                switch delivery {
+                case .accepted(let number):
+                    let ticket = Ticket(number, session, self)
+                    desk.tickets[number] = ticket
+                    return ticket
+                case .notAccepted(let refusal): throw SendFailure(refusal, limits)
+                default: continue
+                }
+            }
+            // Invariant: the outputs of a send begin with one of both.
+            throw .outboxUnavailable("the send was neither accepted nor refused")
+        }
+    }
+
+    /// Takes a send back.
+    ///
+    /// - Returns: whether it had not left.
+    func discard(_ number: TicketNumber, of session: SessionName) -> Bool {
+        defer { signal() }
+        return desk.withLock { desk in
+            guard !desk.isClosing else { return false }
+            return desk.decide(.discard(number, session), at: clock.now)
+                .contains(.deliver(session, .outcome(number, .discarded)))
+        }
+    }
+
+    /// The program has seen the end of a send.
+    func see(_ number: TicketNumber) {
+        desk.withLock { desk in
+            if !desk.isClosing { _ = desk.decide(.seen(number), at: clock.now) }
+        }
+        signal()
+    }
+
+    /// Reports the progress of a send to its sender.
+    func report(_ outcome: TicketOutcome, of number: TicketNumber, in session: SessionName) {
+        let progress = SendProgress(outcome)
+        let ticket = desk.withLock { desk in
+            progress.isLast ? desk.tickets.removeValue(forKey: number) : desk.tickets[number]
+        }
+        let isSeen = ticket?.report(progress) ?? false
+        guard case .failed(let failure) = progress, outcome.isSettlement else { return }
+        let refusal = Refusal(session: session.text, failure: failure, ticket: number.number)
+        desk.withLock { desk in desk.refusalReaders.removeAll { !$0.push(refusal) } }
+        if isSeen { see(number) }
+    }
+
+    /// The refusals that the program has not seen, and all later ones.
+    func refusals() -> ReactorStream<Refusal> {
+        // Room for all that an outbox can have, and for later ones.
+        let (stream, feed) = ReactorStream<Refusal>.make(buffer: limits.actionsInOutbox + 256)
+        desk.withLock { desk in
+            let settlements = desk.machine.outbox.settlements.values
+            for settlement in settlements.sorted(by: { $0.ticket < $1.ticket }) {
+                _ = feed.push(Refusal(settlement))
+            }
+            if desk.isClosing { feed.finish() } else { desk.refusalReaders.append(feed) }
+        }
+        return stream
+    }
+}
+
+extension Refusal {
+    init(_ settlement: Settlement) {
+        self.init(
+            session: settlement.session.text, failure: SendFailure(settlement.outcome),
+            ticket: settlement.ticket.number)
+    }
+}
+
+extension SendFailure {
+    init(_ outcome: Settlement.Outcome) {
+        switch outcome {
+        case .refused(let problem): self = .refused(ProblemDetails(problem))
+        case .inDoubt: self = .inDoubt
+        }
+    }
+
+    init(_ refusal: SendRefusal, _ limits: ClientLimits) {
+        switch refusal {
+        case .outboxFull: self = .outboxFull(limit: limits.actionsInOutbox)
+        case .outboxUnavailable(let reason): self = .outboxUnavailable(reason)
+        case .ended: self = .ended(.deleted)
+        case .unusable(let problem): self = .refused(ProblemDetails(problem))
+        case .empty: self = .empty
+        }
+    }
+}
+
+extension TicketOutcome {
+    /// Whether the outbox keeps it until the program has seen it.
+    fileprivate var isSettlement: Bool {
+        switch self {
+        case .refused, .inDoubt: true
+        case .queued, .sent, .applied, .discarded, .outboxUnavailable: false
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import ClientMachine
+internal import Synchronization
+
+extension ClientDriver {
+    /// Follows a session, or shares one that is followed in the same way already.
+    ///
+    /// - Parameter make: makes the shared handle of a session that is not followed yet.
+    func follow(
+        _ session: SessionName, _ following: Following,
+        canShare: (SessionHold) -> Bool, make: () -> SessionHold
+    ) throws(ClientFailure) -> SessionHold {
+        defer { signal() }
+        let (hold, isNew) = try desk.withLock { desk throws(ClientFailure) in
+            guard !desk.isClosing else { throw .closed }
+            if let hold = desk.sessions[session]?.hold { return (hold, false) }
+            let hold = make()
+            // The objects that have followed it are gone, and have not left it yet.
+            if desk.sessions[session] != nil { _ = desk.decide(.leave(session), at: clock.now) }
+            desk.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)
+            _ = desk.decide(.follow(session, following), at: clock.now)
+            return (hold, true)
+        }
+        // Not under the lock, which the end of a hold needs.
+        guard isNew || canShare(hold) else { throw .followedOtherwise(session.text) }
+        return hold
+    }
+
+    /// Ends the events of a session for all who share the hold; its outbox continues.
+    func leave(_ hold: SessionHold) async {
+        forget(hold.session, hold.sink)
+        await hold.sink.finish()
+    }
+
+    /// The last object of the program that uses the session is gone.
+    func release(_ session: SessionName, _ sink: any SessionSink) {
+        forget(session, sink)
+        Task { await sink.finish() }
+    }
+
+    private func forget(_ session: SessionName, _ sink: any SessionSink) {
+        desk.withLock { desk in
+            // Another one may have taken its place.
+            guard let followed = desk.sessions[session], followed.sink === sink else { return }
+            desk.sessions[session] = nil
+            if !desk.isClosing { _ = desk.decide(.leave(session), at: clock.now) }
+        }
+        signal()
+    }
+
+    /// The number of actions of a session that are not done.
+    func pending(_ session: SessionName) -> Int {
+        desk.withLock { $0.machine.status(session).pending }
+    }
+}
+
+/// The part of a followed session that the program's objects share. When the last of them goes, the
+/// session is left.
+final class SessionHold: Sendable {
+    let session: SessionName
+    let sink: any SessionSink
+    /// Whether its core predicts.
+    let predicts: Bool
+    private let driver: ClientDriver
+
+    init(
+        _ session: SessionName, _ sink: any SessionSink, predicts: Bool, _ driver: ClientDriver
+    ) {
+        self.session = session
+        self.sink = sink
+        self.predicts = predicts
+        self.driver = driver
+    }
+
+    deinit { driver.release(session, sink) }
+}

@@ -1,0 +1,45 @@
+internal import ClientMachine
+internal import Synchronization
+
+/// Asks the program for credentials, each question in a task of its own.
+final class CredentialSource: Sendable {
+    private let source: ClientConfiguration.CredentialFunction
+    /// Invariant: at most ``limit``.
+    private let tasks = Mutex<[AttemptID: Task<Void, Never>]>([:])
+
+    init(_ source: @escaping ClientConfiguration.CredentialFunction) { self.source = source }
+
+    /// The questions that can be open at once. Further ones get no credential, so that their attempts
+    /// are repeated later.
+    private static let limit = 256
+
+    /// Asks for the machine.
+    func ask(
+        _ id: AttemptID, refused: String?, clock: DriverClock,
+        _ post: @escaping @Sendable (Input) -> Void
+    ) {
+        let isAsked = tasks.withLock { tasks in
+            guard tasks.count < Self.limit else { return false }
+            tasks[id] = Task { [self] in
+                let credential = try? await source(CredentialRequest(refused))
+                post(.credential(id, credential?.machineValue(at: clock.now.uptime)))
+                self.tasks.withLock { $0[id] = nil }
+            }
+            return true
+        }
+        if !isAsked { post(.credential(id, nil)) }
+    }
+
+    /// Asks for a request beside the machine.
+    func credential(refused: String?) async throws(ClientFailure) -> ClientCredential? {
+        do {
+            return try await source(CredentialRequest(refused))
+        } catch {
+            throw .unreachable("the program has no credential: \(error)")
+        }
+    }
+
+    func cancelAll() {
+        for task in tasks.withLock({ $0.values.map(\.self) }) { task.cancel() }
+    }
+}

@@ -1,0 +1,149 @@
+internal import ClientMachine
+internal import Reactors
+
+/// The parts of a driver that several threads reach: the machine, and what waits around it.
+struct DriverDesk {
+    /// A request that the transport carries.
+    enum Carried: Hashable {
+        /// One of the machine's attempts.
+        case attempt(AttemptID)
+        /// One beside the machine.
+        case call(UInt64)
+    }
+
+    /// The work of one round of the driver.
+    struct Round {
+        var outputs: [Output]
+        /// Bytes of streams that led to it.
+        var bytes: Int
+        /// Callers that wait until it is carried out.
+        var callers: [CheckedContinuation<Void, Never>]
+    }
+
+    /// The bytes of streams that wait for the driver before it pauses their connections.
+    static let pauseBytes = 1_048_576
+    /// The bytes of streams that one round reads.
+    static let roundBytes = 65_536
+
+    var machine: ClientMachine
+    /// In their order. Invariant: bounded by ``pauseBytes`` and one chunk for each stream, and by the
+    /// requests under way.
+    private var inputs: [Input] = []
+    /// In the machine's order. Invariant: what an input has led to, and what the program has sent since
+    /// the last round, which the outbox bounds.
+    private var outputs: [Output] = []
+    private var waitingBytes = 0
+    /// Callers that wait until what is decided is shown.
+    private var callers: [CheckedContinuation<Void, Never>] = []
+    /// Whether a round is carried out.
+    private var isBusy = false
+    private var paused: Set<AttemptID> = []
+    /// Invariant: has exactly the requests of which `ended` has not come; nil until the transport has
+    /// returned a handle.
+    private(set) var handles: [Carried: (any TransportHandle)?] = [:]
+    /// Sends whose end this program has not seen. Invariant: bounded by the outbox.
+    var tickets: [TicketNumber: Ticket] = [:]
+    var sessions: [SessionName: FollowedSession] = [:]
+    var refusalReaders: [ReactorStream<Refusal>.Feed] = []
+    var isClosing = false
+    /// Resumed when the last request has ended.
+    var whenIdle: CheckedContinuation<Void, Never>?
+    private var lastCall: UInt64 = 0
+
+    init(_ machine: ClientMachine) { self.machine = machine }
+
+    /// Notes an input for the next round.
+    mutating func post(_ input: Input) { if !isClosing { inputs.append(input) } }
+
+    /// Notes bytes of a stream.
+    ///
+    /// - Returns: whether the connection can bring more now.
+    mutating func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
+        guard !isClosing else { return .more }
+        inputs.append(.streamBytes(id, chunk))
+        waitingBytes += chunk.count
+        guard waitingBytes > Self.pauseBytes else { return .more }
+        paused.insert(id)
+        return .pause
+    }
+
+    /// Has the machine decide at once.
+    ///
+    /// - Returns: its outputs, which the next round carries out.
+    mutating func decide(_ input: Input, at now: ClientInstant) -> [Output] {
+        let new = machine.receive(input, at: now)
+        outputs += new
+        return new
+    }
+
+    /// Has a caller wait until the machine's decisions are carried out.
+    ///
+    /// - Returns: false if they are: nobody resumes the caller then.
+    mutating func wait(_ caller: CheckedContinuation<Void, Never>) -> Bool {
+        guard isBusy || !outputs.isEmpty else { return false }
+        callers.append(caller)
+        return true
+    }
+
+    /// The next work; nil if there is none.
+    mutating func nextRound(at now: ClientInstant) -> Round? {
+        var (bytes, count) = (0, 0)
+        while count < inputs.count, bytes < Self.roundBytes {
+            if case .streamBytes(_, let chunk) = inputs[count] { bytes += chunk.count }
+            outputs += machine.receive(inputs[count], at: now)
+            count += 1
+        }
+        inputs.removeFirst(count)
+        isBusy = count > 0 || !outputs.isEmpty || !callers.isEmpty
+        guard isBusy else { return nil }
+        defer { (outputs, callers) = ([], []) }
+        return Round(outputs: outputs, bytes: bytes, callers: callers)
+    }
+
+    /// A round is carried out.
+    ///
+    /// - Returns: the connections that can bring more again.
+    mutating func finishRound(_ bytes: Int) -> [any TransportHandle] {
+        waitingBytes -= bytes
+        guard waitingBytes <= Self.pauseBytes / 2 else { return [] }
+        defer { paused = [] }
+        return paused.compactMap { handles[.attempt($0)] ?? nil }
+    }
+
+    // MARK: Requests under way
+
+    mutating func begin(_ carried: Carried) { handles.updateValue(nil, forKey: carried) }
+
+    mutating func started(_ carried: Carried, _ handle: any TransportHandle) {
+        // It may have ended within the call that has started it.
+        guard handles[carried] != nil else { return }
+        handles.updateValue(handle, forKey: carried)
+    }
+
+    /// - Returns: the closing driver to resume.
+    mutating func ended(_ carried: Carried) -> CheckedContinuation<Void, Never>? {
+        handles[carried] = nil
+        guard handles.isEmpty else { return nil }
+        defer { whenIdle = nil }
+        return whenIdle
+    }
+
+    mutating func newCall() -> Carried {
+        lastCall += 1
+        return .call(lastCall)
+    }
+}
+
+/// A session that the program follows.
+struct FollowedSession {
+    let sink: any SessionSink
+    /// The handle that the program's objects share.
+    weak var hold: SessionHold?
+}
+
+/// The typed part of a session, to which its news go.
+protocol SessionSink: AnyObject, Sendable {
+    func receive(_ deliveries: [Delivery]) async
+    /// Nothing follows.
+    func finish() async
+}

@@ -1,0 +1,70 @@
+internal import ClientMachine
+internal import Synchronization
+
+/// Collects the response to one request.
+final class ResponseReceiver: TransportReceiver {
+    /// The response, or a sentence about why there is none.
+    typealias Result = Swift.Result<ClientResponse, TransportFailure>
+
+    private struct State {
+        var response: ClientResponse?
+        var isTooLarge = false
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    private let stop: @Sendable () -> Void
+    private let finish: @Sendable (Result) -> Void
+
+    /// - Parameters:
+    ///   - limit: bytes of the body; a larger one is a failure.
+    ///   - stop: called once when the body is too large: the request is to be cancelled.
+    ///   - finish: called once.
+    init(
+        limit: Int, stop: @escaping @Sendable () -> Void,
+        finish: @escaping @Sendable (Result) -> Void
+    ) {
+        self.limit = limit
+        self.stop = stop
+        self.finish = finish
+    }
+
+    func head(_ status: Int, _ fields: [TransportField]) {
+        state.withLock { $0.response = ClientResponse(status, fields: fields.map(\.machineField)) }
+    }
+
+    func bytes(_ chunk: [UInt8]) -> TransportDemand {
+        let isTooLarge = state.withLock { state in
+            let count = (state.response?.body.count ?? 0) + chunk.count
+            if count <= limit { state.response?.body += chunk } else { state.isTooLarge = true }
+            return state.isTooLarge
+        }
+        guard isTooLarge else { return .more }
+        stop()
+        return .pause
+    }
+
+    func ended(_ failure: TransportFailure?) {
+        let state = state.withLock(\.self)
+        if state.isTooLarge {
+            let sentence = "the response has more than \(limit) bytes"
+            return finish(.failure(TransportFailure(.badResponse, sentence)))
+        }
+        if let response = state.response, failure == nil { return finish(.success(response)) }
+        finish(.failure(failure ?? TransportFailure(.badResponse, "there was no response")))
+    }
+}
+
+extension TransportField {
+    var machineField: ClientRequest.Field { ClientRequest.Field(name, value) }
+}
+
+extension ClientRequest {
+    /// The whole request, for a transport.
+    func transportRequest(to server: ServerAddress, isStream: Bool = false) -> TransportRequest {
+        TransportRequest(
+            method, server.origin + server.path + target,
+            fields: fields.map { TransportField($0.name, $0.value) }, body: body,
+            isStream: isStream)
+    }
+}

@@ -1,0 +1,203 @@
+internal import ClientMachine
+
+/// The file of an outbox (ADR-0042), by one writer.
+///
+/// Each call waits for the disk. After a failure to append changes, and after one that is `broken`, no
+/// call follows but ``close()``: the contents have what the file does not have.
+struct OutboxFile: Sendable {
+    enum Failure: Error, Equatable {
+        /// Nothing of the write is in the file; later ones may succeed. States may be lost so.
+        case rolledBack(String)
+        /// Behind its last durable group the file may have anything.
+        case broken(String)
+
+        var reason: String {
+            switch self {
+            case .rolledBack(let reason), .broken(let reason): reason
+            }
+        }
+    }
+
+    /// The largest file that is read, 1 GiB. The contents are bounded far below it.
+    static let limitBytes = 1_073_741_824
+    private let path: String
+    private let account: String?
+    private let disk: any OutboxDisk
+    private let deadLimitBytes: Int
+    private var file: Int32
+    private(set) var contents: OutboxContents
+    /// The length up to which the file is durable: where the next group begins.
+    private(set) var length: Int
+    /// The length from which it may be worthwhile to rewrite the file.
+    private var rewriteLength = 0
+
+    private var temporary: String { path + ".new" }
+
+    /// Opens the file, or makes it.
+    ///
+    /// - Parameter deadLimitBytes: the file is rewritten when more of it is dead, and more than half.
+    /// - Throws: if it cannot be used; it is unchanged then.
+    init(
+        _ path: String, account: String?, keepsStates: Bool, deadLimitBytes: Int = 1_048_576,
+        on disk: any OutboxDisk
+    ) throws(OutboxUnavailable) {
+        self.path = path
+        self.account = account
+        self.disk = disk
+        self.deadLimitBytes = deadLimitBytes
+        // Left by a rewriting that was interrupted.
+        disk.remove(path + ".new")
+        do throws(DiskFault) {
+            if let file = try disk.open(path) {
+                self.file = file
+                (contents, length) = (OutboxContents(), 0)
+            } else {
+                contents = OutboxContents()
+                (file, length) = try Self.make(contents, path, account, disk)
+                try disk.flushFolder(of: path)
+                return
+            }
+        } catch {
+            throw OutboxUnavailable("the outbox \(path) cannot be opened: \(error)")
+        }
+        do throws(OutboxUnavailable) {
+            try load(keepsStates: keepsStates)
+        } catch {
+            disk.close(file)
+            throw error
+        }
+    }
+
+    private mutating func load(keepsStates: Bool) throws(OutboxUnavailable) {
+        let bytes: [UInt8]
+        do throws(DiskFault) {
+            bytes = try disk.read(file, limit: Self.limitBytes)
+        } catch {
+            throw OutboxUnavailable("the outbox \(path) cannot be read: \(error)")
+        }
+        do throws(OutboxContents.Fault) {
+            (contents, length) = try OutboxContents.read(
+                bytes, account: account, keepsStates: keepsStates)
+        } catch {
+            throw OutboxUnavailable("the outbox \(path) cannot be used: \(error)")
+        }
+        guard length < bytes.count else { return }
+        do throws(DiskFault) {
+            // Else a shorter group would leave a part of the one that was cut off behind itself.
+            try disk.truncate(file, to: length)
+            try disk.flush(file)
+        } catch {
+            throw OutboxUnavailable("the outbox \(path) cannot be written: \(error)")
+        }
+    }
+
+    /// Appends a group, and returns when it is durable. Nothing is written for nothing.
+    mutating func append(
+        _ changes: [OutboxChange], _ states: [SessionName: SavedState?] = [:]
+    ) throws(Failure) {
+        var content: [UInt8] = []
+        for change in changes {
+            guard contents.apply(change) else {
+                throw .broken("a change of the outbox does not follow from those before it")
+            }
+            OutboxLine.change(change).append(to: &content)
+        }
+        for session in states.keys.sorted(by: { $0.text < $1.text }) {
+            let state = states[session] ?? nil
+            contents.apply(state, of: session)
+            OutboxLine.state(session, state).append(to: &content)
+        }
+        guard !content.isEmpty else { return }
+        guard length + OutboxGroup.headLength + content.count <= Self.limitBytes else {
+            throw .rolledBack("the file would have more than \(Self.limitBytes) bytes")
+        }
+        guard disk.leads(path, to: file) else {
+            throw .broken("the file \(path) was moved or deleted")
+        }
+        let group = OutboxGroup.encoded(content)
+        do throws(DiskFault) {
+            try disk.write(group, to: file, at: length)
+        } catch {
+            throw rollBack("\(error)")
+        }
+        do throws(DiskFault) {
+            try disk.flush(file)
+        } catch {
+            // The system may regard the data as written after it has reported that it is not, so a
+            // second flush would prove nothing. What can be done is done: the group is not to come back.
+            _ = rollBack("\(error)")
+            throw .broken("\(error)")
+        }
+        length += group.count
+    }
+
+    /// Removes what a failed write may have left.
+    private func rollBack(_ reason: String) -> Failure {
+        do throws(DiskFault) {
+            try disk.truncate(file, to: length)
+            try disk.flush(file)
+            return .rolledBack(reason)
+        } catch {
+            return .broken("\(reason); then \(error)")
+        }
+    }
+
+    /// Replaces the file by a shorter one if most of it is dead.
+    ///
+    /// - Throws: only if it is not known which of the two files a later life of the program will find.
+    ///   A new file that cannot be written leaves the old one in use.
+    mutating func rewriteIfWorthwhile() throws(Failure) {
+        guard length >= rewriteLength else { return }
+        let bytes = contents.encoded(account: account)
+        let dead = length - bytes.count
+        rewriteLength = bytes.count + max(deadLimitBytes, bytes.count) + 1
+        guard dead > deadLimitBytes, dead > length / 2 else { return }
+        let new: (file: Int32, length: Int)
+        do throws(DiskFault) {
+            new = try Self.make(contents, path, account, disk)
+        } catch {
+            // Tried again when the file has grown as much once more.
+            rewriteLength = length * 2
+            return
+        }
+        disk.close(file)
+        (file, length) = new
+        do throws(DiskFault) {
+            try disk.flushFolder(of: path)
+        } catch {
+            throw .broken("\(error)")
+        }
+    }
+
+    mutating func close() { disk.close(file) }
+
+    /// Makes a file with its first group, which is durable before the file has its name.
+    private static func make(
+        _ contents: OutboxContents, _ path: String, _ account: String?, _ disk: any OutboxDisk
+    ) throws(DiskFault) -> (Int32, Int) {
+        let bytes = contents.encoded(account: account)
+        let file = try disk.create(path + ".new")
+        do throws(DiskFault) {
+            try disk.write(bytes, to: file, at: 0)
+            try disk.flush(file)
+            try disk.rename(path + ".new", to: path)
+            return (file, bytes.count)
+        } catch {
+            disk.close(file)
+            disk.remove(path + ".new")
+            throw error
+        }
+    }
+}
+
+extension OutboxContents.Fault: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .damaged(let offset, let reason): "damaged at byte \(offset): \(reason)"
+        case .version(let version):
+            "it has form \(version), which a newer version of this library has written"
+        case .account(let account?): "it belongs to the account \(account)"
+        case .account(nil): "it belongs to no account"
+        }
+    }
+}

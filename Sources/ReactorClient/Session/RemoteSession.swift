@@ -1,0 +1,226 @@
+internal import ClientMachine
+internal import JSONCoding
+public import Reactors
+
+/// A session on a server, of which a program knows the shapes: a Cycler's, or one of a reactor that the
+/// program does not have.
+///
+/// It shows the confirmed state; ``RemoteReactor`` predicts as well. The session is followed until
+/// ``leave()``, or until the last object that uses it is released. Sends that are in the outbox are sent
+/// all the same.
+public final class RemoteSession<Action, State, Activity>: Sendable
+where
+    Action: Codable & Sendable, State: Codable & Sendable, Activity: Codable & Sendable
+{
+    typealias Core = SessionCore<Action, State, Activity>
+
+    let name: SessionName
+    let core: Core
+    let hold: SessionHold
+    let life: ClientLife
+    /// Nil if the program has joined the session without naming its reactor.
+    let reactor: String?
+
+    init(_ core: Core, _ hold: SessionHold, _ life: ClientLife, reactor: String?) {
+        name = hold.session
+        self.core = core
+        self.hold = hold
+        self.life = life
+        self.reactor = reactor
+    }
+
+    /// The id.
+    public var id: String { name.text }
+
+    /// The client's events have had a state since this object exists; it is never forgotten.
+    private func known(_ state: State?) -> State {
+        guard let state else { preconditionFailure("a session is returned with its first state") }
+        return state
+    }
+
+    /// The shown state. The last one, when the session has ended.
+    public var currentState: State {
+        get async {
+            // The actions of a moment ago are in it.
+            await life.driver.catchUp()
+            return known(await core.shown)
+        }
+    }
+
+    /// The server's state, as this program knows it: without its own unconfirmed actions.
+    public var confirmedState: State { get async { known(await core.confirmed) } }
+
+    /// The number of mutations in ``confirmedState``.
+    ///
+    /// Streams do not say it: if no answer has, it is read from the server; 0 if that fails.
+    public var version: UInt64 {
+        get async {
+            if let version = await core.version { return version }
+            if let read = try? await read(version: nil) {
+                await core.learn(read.version, at: read.position.value)
+            }
+            return await core.version ?? 0
+        }
+    }
+
+    /// The position up to which the session's events have come: to save, and to continue after
+    /// (``SessionStart/after(_:)``).
+    public var position: Position? { get async { await core.position.map(Position.init) } }
+
+    /// How the session is followed.
+    public var status: LinkStatus { core.status }
+
+    /// The present status, then each change.
+    public var statuses: ReactorStream<LinkStatus> { get async { await core.statuses(256) } }
+
+    /// The number of this session's actions that are not done.
+    public var pending: Int { life.driver.pending(name) }
+
+    // MARK: Sending
+
+    /// Sends an action, and returns when the shown state contains its effect; if no events arrive, when
+    /// the answer is there.
+    ///
+    /// It waits as long as it takes: over a lost connection the action is sent again, and applied once.
+    /// Cancelling the task ends the wait, not the action.
+    @discardableResult
+    public func send(_ action: Action) async throws(SendFailure) -> SendResult {
+        let receipt = try await send([action])
+        var version = receipt.version
+        if version == nil { version = await core.version }
+        return SendResult(accepted: receipt.rejected.isEmpty, version: version ?? 0)
+    }
+
+    /// Sends several actions, which are applied together, or one under a condition.
+    ///
+    /// - Parameters:
+    ///   - actions: the actions, in their order.
+    ///   - condition: the position that the session must have.
+    ///   - limit: how long the server waits for the effects that the actions start, at most ten
+    ///     minutes; nil: not at all. Effects that take longer continue.
+    @discardableResult
+    public func send(
+        _ actions: [Action], if condition: SendCondition = .always,
+        settled limit: Duration? = nil
+    ) async throws(SendFailure) -> Receipt {
+        let options = SendOptions(
+            expects: condition.position,
+            settledMilliseconds: limit.map { Int(clamping: Int64($0 / .milliseconds(1))) })
+        return try await submit(actions, options).receipt()
+    }
+
+    /// Puts an action into the outbox and returns at once, without a network too.
+    @discardableResult
+    public func submit(_ action: Action) throws(SendFailure) -> Ticket {
+        try submit([action], SendOptions())
+    }
+
+    private func submit(
+        _ actions: [Action], _ options: SendOptions
+    ) throws(SendFailure) -> Ticket {
+        var encoded: [[UInt8]] = []
+        for action in actions {
+            var bytes: [UInt8] = []
+            do throws(JSONEncodingFailure) {
+                try JSON.encode(action, into: &bytes)
+            } catch {
+                throw .notEncodable(error.description)
+            }
+            encoded.append(bytes)
+        }
+        return try life.driver.submit(encoded, options, to: name)
+    }
+
+    // MARK: Reading
+
+    /// The shown state: the current one, then each later one.
+    public func state(buffer limit: Int = 256) async -> ReactorStream<State> {
+        await core.states(limit)
+    }
+
+    /// A part of the shown state: its current value, then each change.
+    public func state<Part: Equatable & Sendable>(
+        _ path: any KeyPath<State, Part> & Sendable, buffer limit: Int = 256
+    ) async -> ReactorStream<Part> { await core.parts(path, limit) }
+
+    /// The values of a pulse: the present one, then one for each assignment.
+    ///
+    /// Assignments come from the server alone, each once. After a reset, when some may have been lost,
+    /// the present value comes once more; ``events(buffer:)`` keeps both apart.
+    ///
+    /// - Parameters:
+    ///   - path: the pulse, a field of the state itself. Another path is a programming error.
+    ///   - limit: how far the reader may fall behind, at least 1. Default: 256 values.
+    public func pulse<Value: Sendable>(
+        _ path: any KeyPath<State, Pulse<Value>> & Sendable, buffer limit: Int = 256
+    ) async -> ReactorStream<Value> { await core.pulses(path, limit) }
+
+    /// The values of a pulse, as ``pulse(_:buffer:)``, by its name.
+    ///
+    /// - Parameters:
+    ///   - name: the pulse, as in ``HostedReactor/pulses``. Of an unknown one nothing comes.
+    ///   - type: a value that cannot be decoded is left out.
+    ///   - limit: how far the reader may fall behind, at least 1. Default: 256 values.
+    public func pulse<Value: Decodable & Sendable>(
+        _ name: String, as type: Value.Type, buffer limit: Int = 256
+    ) async -> ReactorStream<Value> { await core.pulses(name, as: type, limit) }
+
+    /// The activities from now on.
+    public func activities(buffer limit: Int = 256) async -> ReactorStream<Activity> {
+        await core.activities(limit)
+    }
+
+    /// Everything that comes: what is present, and what has happened.
+    ///
+    /// If the session was begun elsewhere than at its present, the first reader gets the events since
+    /// then, up to 4096; if there were more until it was called, it gets `ReaderTooSlow` after those.
+    public func events(
+        buffer limit: Int = 1024
+    ) async -> ReactorStream<RemoteEvent<State, Activity>> { await core.events(limit) }
+
+    // MARK: Beside the stream
+
+    /// The state as it was at a version, if the server keeps it.
+    public func state(at version: UInt64) async throws(ClientFailure) -> State {
+        try await read(version: version).state
+    }
+
+    /// Makes a new session that begins with this one's state, and follows it. Its effects do not run
+    /// there.
+    ///
+    /// It is made once or not at all; if the answer is lost, nobody follows it.
+    ///
+    /// - Parameter version: the version of the state; nil: the present one.
+    public func fork(
+        at version: UInt64? = nil
+    ) async throws(ClientFailure) -> RemoteSession<Action, State, Activity> {
+        let id = try await makeFork(at: version)
+        return try await life.follow(id, of: nil, Projection(), predicts: false, from: .present)
+    }
+
+    func makeFork(at version: UInt64?) async throws(ClientFailure) -> String {
+        var reactor = reactor
+        if reactor == nil { reactor = try await read(version: nil).reactor }
+        return try await life.driver.fork(name, of: reactor ?? "", at: version)
+    }
+
+    /// Deletes the session for everybody. Its id cannot be used again.
+    public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
+
+    /// Ends the streams of everybody who follows the session through this client, and its connection.
+    /// Sends in the outbox continue.
+    public func leave() async { await life.driver.leave(hold) }
+
+    private func read(version: UInt64?) async throws(ClientFailure) -> SessionReading<State> {
+        try await life.driver.read(name, version: version)
+    }
+}
+
+extension SendCondition {
+    var position: StreamPosition? {
+        switch self {
+        case .always: nil
+        case .position(let position): position.value
+        }
+    }
+}

@@ -1,0 +1,113 @@
+internal import ClientMachine
+public import Reactors
+internal import Synchronization
+
+/// A send that was submitted: its progress, and a way to take it back.
+///
+/// Dropping it takes nothing back.
+public final class Ticket: Sendable {
+    private struct State {
+        var newest: SendProgress?
+        var readers: [ReactorStream<SendProgress>.Feed] = []
+        /// Whether anybody has asked how it goes.
+        var isWatched = false
+    }
+
+    private let number: TicketNumber
+    private let session: SessionName
+    private let driver: ClientDriver
+    private let state = Mutex(State())
+
+    init(_ number: TicketNumber, _ session: SessionName, _ driver: ClientDriver) {
+        self.number = number
+        self.session = session
+        self.driver = driver
+    }
+
+    /// The newest progress, if there is any, and all that follows. The stream ends after the last,
+    /// ``SendProgress/applied(_:)`` or ``SendProgress/failed(_:)``.
+    ///
+    /// A failure counts as seen by its reader: ``ReactorClient/refusals`` does not keep it.
+    public var outcomes: ReactorStream<SendProgress> {
+        // More than the kinds of progress that there are: no reader is too slow.
+        let (stream, feed) = ReactorStream<SendProgress>.make(buffer: 16)
+        let newest = state.withLock { state in
+            state.isWatched = true
+            if let newest = state.newest { _ = feed.push(newest) }
+            if state.newest?.isLast == true { feed.finish() } else { state.readers.append(feed) }
+            return state.newest
+        }
+        if case .failed? = newest { driver.see(number) }
+        return stream
+    }
+
+    /// Returns the receipt when the shown state contains the actions.
+    ///
+    /// - Throws: why they were not applied; `cancelled` if this task is.
+    public func receipt() async throws(SendFailure) -> Receipt {
+        var iterator = outcomes.makeAsyncIterator()
+        while let progress = (try? await iterator.next()) ?? nil {
+            switch progress {
+            case .queued, .sent: continue
+            case .applied(let receipt): return receipt
+            case .failed(let failure): throw failure
+            }
+        }
+        throw .cancelled
+    }
+
+    /// Takes the send back, unless it has left.
+    ///
+    /// - Returns: whether it is taken back. If not, its end follows as if nothing had happened.
+    @discardableResult
+    public func discard() -> Bool { driver.discard(number, of: session) }
+
+    /// - Returns: whether somebody watches.
+    @discardableResult
+    func report(_ progress: SendProgress) -> Bool {
+        state.withLock { state in
+            guard state.newest?.isLast != true else { return state.isWatched }
+            state.newest = progress
+            state.readers.removeAll { !$0.push(progress) }
+            if progress.isLast {
+                for reader in state.readers { reader.finish() }
+                state.readers = []
+            }
+            return state.isWatched
+        }
+    }
+}
+
+/// The progress of a send.
+public enum SendProgress: Hashable, Sendable {
+    /// It is in the outbox, durable, and waits.
+    case queued
+    /// Its request leaves.
+    case sent
+    /// It is applied, and the shown state contains it if events arrive.
+    case applied(Receipt)
+    /// It was not applied, or nobody knows whether it was.
+    case failed(SendFailure)
+
+    /// Whether nothing follows.
+    public var isLast: Bool {
+        switch self {
+        case .queued, .sent: false
+        case .applied, .failed: true
+        }
+    }
+
+    init(_ outcome: TicketOutcome) {
+        switch outcome {
+        case .queued: self = .queued
+        case .sent: self = .sent
+        case .applied(let receipt): self = .applied(Receipt(receipt))
+        case .refused(let problem, let position?) where problem.status == 412:
+            self = .failed(.positionChanged(Position(position)))
+        case .refused(let problem, _): self = .failed(.refused(ProblemDetails(problem)))
+        case .inDoubt: self = .failed(.inDoubt)
+        case .discarded: self = .failed(.discarded)
+        case .outboxUnavailable(let reason): self = .failed(.outboxUnavailable(reason))
+        }
+    }
+}

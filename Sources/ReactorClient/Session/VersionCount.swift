@@ -1,0 +1,36 @@
+internal import ClientMachine
+
+/// The number of mutations that the confirmed state contains.
+///
+/// The stream does not say it. Receipts and reads do, for a position; every later state event is one
+/// more.
+struct VersionCount: Equatable {
+    /// Nil while it is not known.
+    private(set) var version: UInt64?
+    /// The position to which the version belongs.
+    private var position: StreamPosition?
+    /// The newest positions of state events, for a version that arrives later than those.
+    private var recent: [StreamPosition] = []
+    private static let limit = 256
+
+    /// A state event has come.
+    mutating func count(_ event: StreamPosition) {
+        if let position, position.generation != event.generation { forget() }
+        if recent.count == Self.limit { recent.removeFirst(Self.limit / 2) }
+        recent.append(event)
+        guard let version, let position, !position.reaches(event) else { return }
+        self.version = version + 1
+        self.position = event
+    }
+
+    /// A version is known for a position.
+    mutating func learn(_ known: UInt64, at base: StreamPosition) {
+        if let position, position.reaches(base), version != nil { return }
+        let later = recent.filter { $0.generation == base.generation && !base.reaches($0) }
+        version = known + UInt64(later.count)
+        position = later.last ?? base
+    }
+
+    /// The events before do not continue.
+    mutating func forget() { self = VersionCount() }
+}

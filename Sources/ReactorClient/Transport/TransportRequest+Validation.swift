@@ -1,0 +1,42 @@
+extension TransportRequest {
+    /// - Throws: `badRequest` for what would be another request on the wire than the one that is meant,
+    ///   such as a field with a line break in it.
+    func validate() throws(TransportFailure) {
+        guard Self.isToken(method) else {
+            throw TransportFailure(.badRequest, "the method is not a word")
+        }
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "http" || scheme == "https", url.dropFirst(scheme.count).hasPrefix("://")
+        else { throw TransportFailure(.badRequest, "the address is neither http nor https") }
+        guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw TransportFailure(
+                .badRequest, "the address has characters that are not visible ASCII")
+        }
+        for field in fields {
+            guard Self.isToken(field.name) else {
+                throw TransportFailure(.badRequest, "the name of a field is not a word")
+            }
+            guard field.value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
+                throw TransportFailure(
+                    .badRequest, "the value of the field \(field.name) has control characters")
+            }
+        }
+    }
+
+    /// Whether the request says how long its body is; RFC 9110 §8.6 wants it for methods whose requests
+    /// usually have one, also if it is empty.
+    var hasBody: Bool { !body.isEmpty || !["GET", "HEAD", "DELETE"].contains(method) }
+
+    // RFC 9110 §5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+}

@@ -1,0 +1,40 @@
+/// A request for a transport to carry.
+public struct TransportRequest: Hashable, Sendable {
+    /// Such as `POST`.
+    public var method: String
+    /// The whole address: `https://api.example.com/v1/sessions`.
+    public var url: String
+    /// A transport adds `Host`, `Content-Length` and the fields that its protocol needs.
+    public var fields: [TransportField]
+    /// Sent as it is, and with a `Content-Length`. A GET, HEAD or DELETE with an empty body has none.
+    public var body: [UInt8]
+    /// Whether the response has no end of its own. A transport that limits the number of requests
+    /// under way does not count streams, so that they cannot hold up the others.
+    public var isStream: Bool
+
+    /// A request; nothing is checked before it is started.
+    public init(
+        _ method: String, _ url: String, fields: [TransportField] = [], body: [UInt8] = [],
+        isStream: Bool = false
+    ) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.body = body
+        self.isStream = isStream
+    }
+}
+
+/// A header field of a request or of a response.
+public struct TransportField: Hashable, Sendable {
+    /// In any case: a name of a response is written as it has arrived.
+    public var name: String
+    /// Without whitespace around it. Bytes of a response that are not UTF-8 are replaced.
+    public var value: String
+
+    /// A field; nothing is checked before the request is started.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,58 @@
+internal import ClientMachine
+
+/// How a session is followed, for people.
+public enum LinkStatus: Hashable, Sendable {
+    /// It is not followed.
+    case idle
+    /// - Parameter attempt: from 1.
+    case connecting(attempt: Int)
+    /// Events arrive.
+    case live
+    /// Events arrive, and this program cannot decode the newest state: it has the last good one. The
+    /// sentence names the place and the fault.
+    case undecodable(String)
+    /// - Parameters:
+    ///   - until: the time of the next attempt.
+    ///   - why: the last failure, as a sentence.
+    case waiting(until: ContinuousClock.Instant, why: String)
+    /// The server refuses the program's credentials; ``ReactorClient/wake()`` tries again.
+    case paused(ProblemDetails)
+    /// The server refuses to serve the session.
+    case failed(ProblemDetails)
+    /// No more events come.
+    case ended(EndReason)
+}
+
+/// The reason why the events of a session have ended.
+public enum EndReason: Hashable, Sendable {
+    /// The session was deleted.
+    case deleted
+    /// There is no such session.
+    case unknown
+    /// This client may not read it.
+    case forbidden
+    /// This program has left it, or has closed its client.
+    case left
+
+    init(_ reason: MachineEnd) {
+        switch reason {
+        case .deleted: self = .deleted
+        case .unknown: self = .unknown
+        case .forbidden: self = .forbidden
+        }
+    }
+}
+
+extension LinkStatus {
+    init(_ status: MachineLinkStatus, undecodable: String?, clock: DriverClock) {
+        switch status {
+        case .idle: self = .idle
+        case .connecting(let attempt): self = .connecting(attempt: attempt)
+        case .live: self = undecodable.map(LinkStatus.undecodable) ?? .live
+        case .waiting(let until, let why): self = .waiting(until: clock.instant(until), why: why)
+        case .paused(let problem): self = .paused(ProblemDetails(problem))
+        case .failed(let problem): self = .failed(ProblemDetails(problem))
+        case .ended(let reason): self = .ended(EndReason(reason))
+        }
+    }
+}

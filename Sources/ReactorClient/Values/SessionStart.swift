@@ -1,0 +1,21 @@
+/// Where the events of a session begin.
+public enum SessionStart: Hashable, Sendable {
+    /// With the present state.
+    case present
+    /// With the next event. The state is read beside the stream.
+    case now
+    /// With everything that the server keeps.
+    case start
+    /// With what follows a position that the program has saved. If the server does not keep it any
+    /// more, the events begin with ``RemoteEvent/reset(reason:)``.
+    case after(Position)
+}
+
+/// The condition of a send.
+public enum SendCondition: Hashable, Sendable {
+    /// None.
+    case always
+    /// The session has this position; otherwise nothing is applied, and the failure is
+    /// ``SendFailure/positionChanged(_:)``.
+    case position(Position)
+}

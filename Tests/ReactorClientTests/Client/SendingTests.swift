@@ -1,0 +1,239 @@
+import ClientMachine
+import Foundation
+import Reactors
+import Synchronization
+import Testing
+
+@testable import ReactorClient
+
+@Suite("sending to a remote session", .timeLimit(.minutes(15)))
+struct SendingTests {
+    @Test func `a send shows at once and returns when the shown state contains it`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        var counts = Reading(await room.state(\.count))
+        #expect(try await counts.next() == 0)
+        let result = Task { try await room.send(.add(number: 5)) }
+        let post = await rig.transport.request()
+        #expect(post.target == "/v1/sessions/room/actions")
+        #expect(post.body == #"{"type":"add","number":5}"#)
+        #expect(try await counts.next() == 5)
+        #expect(await room.currentState.count == 5)
+        #expect(await room.confirmedState.count == 0)
+        #expect(room.pending == 1)
+        post.answer(200, receipt(1))
+        stream.event("state", at(1), tally(5), cause: post.field("Idempotency-Key"))
+        let answer = try await result.value
+        #expect(answer == SendResult(accepted: true, version: 1))
+        #expect(await room.confirmedState.count == 5)
+        #expect(await room.currentState.count == 5)
+        #expect(room.pending == 0)
+        await rig.client.close()
+        #expect(try await counts.next() == nil)
+    }
+
+    @Test func `the state contains an action as soon as it is submitted`() async throws {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        for number in 1...200 {
+            try room.submit(.add(number: 1))
+            #expect(await room.currentState.count == number)
+        }
+        await rig.client.close()
+        #expect(await room.currentState.count == 200)
+    }
+
+    @Test func `without an instance only the confirmed state is shown`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room(predicts: false)
+        var counts = Reading(await room.state(\.count))
+        let ticket = try room.submit(.add(number: 5))
+        let post = await rig.transport.request()
+        #expect(await room.currentState.count == 0)
+        post.answer(200, receipt(1, #","accepted":false"#))
+        stream.event("state", at(1), tally(7))
+        #expect(try await ticket.receipt().rejected == [0])
+        #expect(try await counts.next(2) == [0, 7])
+        await rig.client.close()
+    }
+
+    @Test func `a request leaves when its change is durable, and not before`() async throws {
+        let outbox = HeldOutbox()
+        let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
+        let (room, _) = try await rig.room()
+        var progress = Reading(try room.submit(.add(number: 1)).outcomes)
+        await outbox.whenWritten()
+        // The change of another input, which is performed after a request that were under way.
+        rig.client.wake()
+        #expect(rig.transport.lines.filter { $0.hasPrefix("POST") } == [])
+        outbox.makeDurable()
+        #expect(try await progress.next() == .queued)
+        let post = await rig.transport.request()
+        #expect(try await progress.next() == .sent)
+        post.answer(200, receipt(1))
+        await rig.client.close()
+    }
+
+    @Test func `a refusal rolls back, fails the send, and is one of the refusals`() async throws {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        var refusals = Reading(await rig.client.refusals)
+        let result = Task { try await room.send(.add(number: 5)) }
+        await rig.transport.request().problem(422, "not_an_action")
+        let details = problem(422, "not_an_action")
+        await #expect(throws: SendFailure.refused(details)) { try await result.value }
+        #expect(await room.currentState.count == 0)
+        let refusal = try await refusals.next()
+        #expect(refusal?.session == "room")
+        #expect(refusal?.failure == .refused(details))
+        // Its sender has seen it: it takes no room in the outbox.
+        var later = Reading(await rig.client.refusals)
+        let ticket = try room.submit(.add(number: 1))
+        await rig.transport.request().problem(403, "forbidden")
+        #expect(
+            try await later.next()?.failure
+                == SendFailure.refused(
+                    problem(403, "forbidden")))
+        // Nobody has looked at this one.
+        let kept = try await Reading(await rig.client.refusals).first(1)
+        #expect(kept.count == 1)
+        rig.client.dismiss(kept[0])
+        withExtendedLifetime(ticket) {}
+        await rig.client.close()
+    }
+
+    @Test func `a position that changed, and a key that was used, have failures of their own`()
+        async throws
+    {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        let position = try #require(Position(at(3)))
+        let conditional = Task { try await room.send([.add(number: 1)], if: .position(position)) }
+        let post = await rig.transport.request()
+        #expect(post.field("If-Match") == "\"\(at(3))\"")
+        post.problem(412, "position_changed", [TransportField("ETag", "\"\(at(4))\"")])
+        let now = try #require(Position(at(4)))
+        await #expect(throws: SendFailure.positionChanged(now)) { try await conditional.value }
+        let doubtful = Task { try await room.send([.add(number: 1)], settled: .seconds(2)) }
+        let second = await rig.transport.request()
+        #expect(second.target.hasSuffix("?wait=settled&timeout=2000ms"))
+        second.problem(422, "key_reused")
+        await #expect(throws: SendFailure.inDoubt) { try await doubtful.value }
+        await rig.client.close()
+    }
+
+    @Test func `what cannot be sent is refused at once`() async throws {
+        var configuration = ClientConfiguration()
+        configuration.limits.actionsInOutbox = 2
+        let rig = try Rig(configuration)
+        let (room, _) = try await rig.room()
+        let failure = #expect(throws: SendFailure.self) { try room.submit(.divide(by: .infinity)) }
+        guard case .notEncodable(let reason) = failure else { throw failure ?? SendFailure.empty }
+        #expect(reason.contains("/by"))
+        await #expect(throws: SendFailure.empty) { try await room.send([]) }
+        let first = try room.submit(.add(number: 1))
+        let second = try room.submit(.add(number: 1))
+        #expect(throws: SendFailure.outboxFull(limit: 2)) { try room.submit(.add(number: 1)) }
+        _ = await rig.transport.request()
+        #expect(!first.discard())
+        #expect(second.discard())
+        await #expect(throws: SendFailure.discarded) { try await second.receipt() }
+        #expect(room.pending == 1)
+        await rig.client.close()
+        await #expect(throws: SendFailure.closed) { try await first.receipt() }
+        #expect(throws: SendFailure.closed) { try room.submit(.add(number: 1)) }
+    }
+
+    @Test func `an outbox that cannot be written fails its sends and all later ones`() async throws
+    {
+        let outbox = HeldOutbox()
+        let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
+        let (room, _) = try await rig.room()
+        let ticket = try room.submit(.add(number: 1))
+        await outbox.whenWritten()
+        outbox.fail("the disk is full")
+        let failure = SendFailure.outboxUnavailable("the disk is full")
+        await #expect(throws: failure) { try await ticket.receipt() }
+        #expect(throws: failure) { try room.submit(.add(number: 1)) }
+        #expect(await room.currentState.count == 0)
+        await rig.client.close()
+    }
+
+    @Test func `a task that stops waiting does not take its action back`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        let task = Task { try await room.send(.add(number: 5)) }
+        let post = await rig.transport.request()
+        task.cancel()
+        await #expect(throws: SendFailure.cancelled) { try await task.value }
+        #expect(await room.currentState.count == 5)
+        var counts = Reading(await room.state(\.count))
+        post.answer(200, receipt(1))
+        stream.event("state", at(1), tally(6))
+        #expect(try await counts.next(2) == [5, 6])
+        await rig.client.close()
+    }
+
+    @Test func `a session that is deleted refuses sends`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        var events = Reading(await room.events())
+        stream.event("end", at(0), #"{"reason":"deleted"}"#)
+        guard case .ended(.deleted)? = try await events.next() else { throw SendFailure.empty }
+        #expect(try await events.next() == nil)
+        #expect(throws: SendFailure.ended(.deleted)) { try room.submit(.add(number: 1)) }
+        #expect(room.status == .ended(.deleted))
+        await rig.client.close()
+    }
+
+    @Test func `a file continues the sends of a client that is gone`() async throws {
+        let path = NSTemporaryDirectory() + "reactor-client-" + UUID().uuidString
+        defer {
+            for end in ["", ".lock", ".new"] {
+                try? FileManager.default.removeItem(atPath: path + end)
+            }
+        }
+        let first = try Rig(ClientConfiguration(outbox: .file(path)))
+        let (room, _) = try await first.room()
+        try room.submit(.add(number: 1))
+        let post = await first.transport.request()
+        try room.submit(.add(number: 2))
+        #expect(throws: ClientFailure.self) {
+            try ReactorClient("https://example.com", ClientConfiguration(outbox: .file(path)))
+        }
+        await first.client.close()
+        let second = try Rig(ClientConfiguration(outbox: .file(path)))
+        let again = await second.transport.request()
+        #expect(again.body == post.body)
+        #expect(again.field("Idempotency-Key") == post.field("Idempotency-Key"))
+        again.answer(200, receipt(1))
+        let next = await second.transport.request()
+        #expect(next.body == #"{"type":"add","number":2}"#)
+        await second.client.close()
+    }
+
+    @Test func `sends of an earlier life of the program continue`() async throws {
+        let name = try #require(SessionName("room"))
+        var generator = SystemRandomNumberGenerator()
+        let key = RequestKey(using: &generator)
+        let saved = try Outbox(replaying: [
+            .queued(
+                OutboxEntry(
+                    ticket: TicketNumber(1), session: name, actions: [Array("{}".utf8)])),
+            .sent(name, key, body: Array("{}".utf8), count: 1, date: Int64.max),
+        ])
+        let outbox = HeldOutbox(SavedOutbox(saved))
+        let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
+        // A date in the future: nobody knows how old the request is.
+        let refusal = try await Reading(await rig.client.refusals).first(1)
+        #expect(refusal.map(\.failure) == [.inDoubt])
+        await rig.client.close()
+    }
+}
+
+extension Reading {
+    func first(_ count: Int) async throws -> [Element] {
+        var copy = self
+        return try await copy.next(count)
+    }
+}
