@@ -90,7 +90,7 @@ package final class JointStream {
         self.output = output
         windowBytes = min(Self.windowLimit, Self.bytesLimit / count)
         ids = JointIDs(
-            request.sessions, request.vector ?? StreamVector(count: count),
+            request.sessions, request.vector ?? StreamVector(lostOf: count),
             areOwn: request.idsAreOwn)
     }
 
@@ -159,10 +159,9 @@ package final class JointStream {
     private func subscribe(_ index: Int) {
         feeds[index].beginAttempt()
         var start = request.start
-        if request.vector == nil, ids.vector.position(at: index) == nil {
-            start = .after("")
-        } else if let position = ids.vector.position(at: index) {
-            start = .after(position)
+        if let position = ids.vector.position(at: index) {
+            // A text that is no position: the reset has its reason.
+            start = .after(position == StreamVector.lost ? "" : position)
         }
         add(
             .open(

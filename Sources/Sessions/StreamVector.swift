@@ -6,6 +6,10 @@
 package struct StreamVector: Equatable, Sendable {
     private static let nothing = Array("-".utf8)
     private static let over = Array("x".utf8)
+    /// The position of a reader whose vector was not one, until the session's `reset` and snapshot have
+    /// come. A reader that is cut before continues with it, and gets a `reset` again: with `-` it would be
+    /// a new reader. No session has this generation: they are random.
+    static let lost = "00000000.0"
 
     private var text: [UInt8]
     /// The offset in `text` after each entry. Invariant: a comma or the end follows.
@@ -18,6 +22,12 @@ package struct StreamVector: Equatable, Sendable {
         precondition(count > 0, "a vector has an entry")
         text = Array(repeatElement(Self.nothing, count: count).joined(separator: ",".utf8))
         ends = (0..<count).map { 2 * $0 + 1 }
+    }
+
+    /// The vector of a reader that has lost its place in each session.
+    init(lostOf count: Int) {
+        self.init(count: count)
+        for index in 0..<count { advance(index, to: Self.lost.utf8) }
     }
 
     /// Nil unless the text has the form of a vector with this number of entries.

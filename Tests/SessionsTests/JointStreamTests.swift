@@ -140,6 +140,25 @@ struct JointStreamTests {
         }
     }
 
+    @Test func `a reader that is cut off between resets gets those that are left`() throws {
+        let (rig, sessions) = try rig()
+        let reader = JointReader(["a", "b", "c"], .allPulses)
+        let first = try connect(rig, reader, from: .now, after: "-")
+        #expect(
+            first.blocks.map(\.id) == [
+                nil, "\(sessions[0].position.text),00000000.0,00000000.0",
+                nil, "\(sessions[0].position.text),\(sessions[1].position.text),00000000.0",
+                nil, sessions.map(\.position.text).joined(separator: ","),
+            ])
+        first.lose()
+        let second = try connect(rig, reader, from: .now, after: first.blocks[1].id)
+        #expect(
+            lines(second) == [
+                #"b/reset {"reason":"malformed"}"#, #"b/snapshot {"a":0,"b":0,"filling":""}"#,
+                #"c/reset {"reason":"malformed"}"#, #"c/snapshot {"a":0,"b":0,"filling":""}"#,
+            ])
+    }
+
     @Test func `an entry that cannot be continued resets its session alone`() throws {
         let (rig, sessions) = try rig()
         let reader = JointReader(["a", "b", "c"], .allPulses)

@@ -153,7 +153,9 @@ struct VectorTests {
             .replacing("{1}", with: sessions[1].created)
         let query = vector.replacing(" ", with: "%20")
         for (number, isHeader) in [(1, true), (2, false)] {
-            var reader = VectorReader(sessions.map(\.id))
+            // The entries until their sessions' snapshots have come.
+            var reader = VectorReader(
+                sessions.map(\.id), from: sessions.map { _ in "00000000.0" })
             let stream = try await client.open(
                 reader.path(isHeader ? "" : "&after=\(query)"),
                 isHeader ? [("Last-Event-ID", vector)] : [])
