@@ -6,10 +6,12 @@ struct FanoutOptions: ParsableArguments {
     @OptionGroup var publishing: PublishOptions
 
     func validate() throws {
-        let entries = streams.subscribers.multipliedReportingOverflow(by: publishing.publishers)
+        let readers = streams.subscribers * streams.sessionsPerStream
+        let entries = readers.multipliedReportingOverflow(by: publishing.publishers)
         guard !entries.overflow, entries.partialValue <= MarkLedger.entryLimit else {
             throw ValidationError(
-                "--subscribers × --publishers: expected at most \(MarkLedger.entryLimit)")
+                "--subscribers × --sessions-per-stream × --publishers:"
+                    + " expected at most \(MarkLedger.entryLimit)")
         }
     }
 }

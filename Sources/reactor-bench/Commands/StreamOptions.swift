@@ -8,6 +8,13 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Streams (sessions).")
     var streams = 1
 
+    @Option(
+        help: """
+            Sessions of one subscriber's stream: subscriber i reads those from i × this number on, \
+            mod --streams; {sessions} in --subscribe-path names them.
+            """)
+    var sessionsPerStream = 1
+
     @Option(help: "Where to subscribe; {session} {stream} {index} {i} {run} are filled in.")
     var subscribePath: String?
 
@@ -26,5 +33,7 @@ struct StreamOptions: ParsableArguments {
         try Bounds.check("--subscribers", subscribers, 1...1_000_000)
         try Bounds.check("--streams", streams, 1...1_000_000)
         try Bounds.check("--in-flight", inFlight, 1...65_536)
+        // A stream has each of its sessions once.
+        try Bounds.check("--sessions-per-stream", sessionsPerStream, 1...min(100, streams))
     }
 }

@@ -42,7 +42,7 @@
         private mutating func compare(_ driver: borrowing Driver, _ streams: Int) {
             missing = 0
             surplus = 0
-            for reader in 0..<driver.subscribers.readers {
+            for reader in driver.subscribers.readings {
                 let got = driver.subscribers.ledger.received[reader]
                 let wanted = driver.publishers.acceptedPerStream[reader % streams]
                 if got < wanted { missing += wanted - got }

@@ -1,47 +1,89 @@
 // The events that each subscriber received, and whether they were complete and in order.
 
-/// Checks the blocks of all subscribers, one subscriber at a time.
+/// Checks the blocks of all subscribers, one subscriber at a time. A subscriber has one reading for each
+/// session of its stream.
 struct DeliveryLedger: EventSink {
     private let checks: DeliveryChecks
     private let streams: Int
+    private let sessionsPerStream: Int
     private var orders: [OrderChecker]
     private var marks: MarkLedger
     private var memo: EventMemo
-    /// The number of events that each subscriber received.
+    /// The number of events of each reading.
     private(set) var received: [UInt64]
-    /// Whether each subscriber's stream sent `event: end`.
-    private(set) var hasEnded: [Bool]
+    /// Whether each reading's stream sent `event: end`.
+    private var hasEnded: [Bool]
     /// The counts.
     var tally = DeliveryTally()
 
+    /// The reading of the present block, and the first one of its subscriber.
     private var current = 0
+    private var first = 0
     private var now: UInt64 = 0
 
-    /// An empty ledger for `subscribers`; subscriber i reads stream i mod `streams`.
-    init(subscribers: Int, streams: Int, publishers: Int, checks: DeliveryChecks) {
+    /// An empty ledger for `subscribers`; reading i reads stream i mod `streams`.
+    init(
+        subscribers: Int, streams: Int, sessionsPerStream: Int = 1, publishers: Int,
+        checks: DeliveryChecks
+    ) {
         self.checks = checks
         self.streams = streams
-        orders = [OrderChecker](repeating: OrderChecker(), count: subscribers)
-        marks = MarkLedger(
-            subscribers: checks.marks ? subscribers : 0, publishers: publishers)
+        self.sessionsPerStream = sessionsPerStream
+        let readings = subscribers * sessionsPerStream
+        orders = [OrderChecker](repeating: OrderChecker(), count: readings)
+        marks = MarkLedger(subscribers: checks.marks ? readings : 0, publishers: publishers)
         memo = EventMemo(streams: streams)
-        received = [UInt64](repeating: 0, count: subscribers)
-        hasEnded = [Bool](repeating: false, count: subscribers)
+        received = [UInt64](repeating: 0, count: readings)
+        hasEnded = [Bool](repeating: false, count: readings)
     }
 
-    /// The last id of a subscriber, for `Last-Event-ID`.
-    func lastID(of subscriber: Int) -> EventID? { orders[subscriber].last }
+    /// The streams that a subscriber reads.
+    func streams(of subscriber: Int) -> [Int] {
+        readings(of: subscriber).map { $0 % streams }
+    }
+
+    /// Whether a subscriber can resume.
+    func hasPosition(subscriber: Int) -> Bool {
+        readings(of: subscriber).contains { orders[$0].last != nil }
+    }
+
+    /// Whether a subscriber's stream has sent all it can.
+    func hasEnded(subscriber: Int) -> Bool {
+        readings(of: subscriber).allSatisfy { hasEnded[$0] }
+    }
+
+    /// Appends the value of `Last-Event-ID`.
+    func appendPosition(of subscriber: Int, to bytes: inout [UInt8]) {
+        for reading in readings(of: subscriber) {
+            if reading % sessionsPerStream > 0 { bytes.append(0x2C) }
+            if hasEnded[reading] {
+                bytes.append(0x78)
+            } else if let last = orders[reading].last {
+                last.append(to: &bytes, scheme: checks.ids)
+            } else {
+                bytes.append(0x2D)
+            }
+        }
+    }
+
+    private func readings(of subscriber: Int) -> Range<Int> {
+        let first = subscriber * sessionsPerStream
+        return first..<first + sessionsPerStream
+    }
 
     /// Sets the subscriber of the next blocks, and the time of their receipt.
     @inline(__always)
     mutating func begin(subscriber: Int, at now: UInt64) {
-        current = subscriber
+        first = subscriber * sessionsPerStream
+        current = first
         self.now = now
     }
 
     /// Accepts the next event without parsing it, if it is known; returns its end.
     @inline(__always)
     mutating func recognise(_ bytes: Span<UInt8>, at position: Int) -> Int? {
+        // The vector of a stream of several sessions differs in each event.
+        guard sessionsPerStream == 1 else { return nil }
         let ordinal = received[current]
         guard
             let entry = memo.match(
@@ -57,6 +99,11 @@ struct DeliveryLedger: EventSink {
 
     /// Checks a block that had to be parsed.
     mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
+        var block = block
+        guard sessionsPerStream == 1 || find(&block, in: bytes) else {
+            if block.isEvent { tally.count(.malformed) }
+            return
+        }
         guard let data = block.data else {
             if let id = block.id { rebase(bytes, id) }
             return
@@ -88,6 +135,47 @@ struct DeliveryLedger: EventSink {
                 entry: EventMemo.Entry(
                     ordinal: ordinal, before: before, after: orders[current].last, mark: mark))
         }
+    }
+
+    /// Finds the reading of an event `<session>/<name>`, and leaves its name and its session's position in
+    /// the block.
+    ///
+    /// - Returns: false if it is of no session of this stream. A block without a name is not looked up: it
+    ///   sets an id.
+    private mutating func find(_ block: inout EventBlock, in bytes: Span<UInt8>) -> Bool {
+        guard let name = block.event,
+            let slash = bytes.firstOffset(of: 0x2F, from: name.lowerBound),
+            slash < name.upperBound
+        else { return false }
+        // A session's name ends with its number.
+        var digits = slash
+        while digits > name.lowerBound, bytes[digits - 1] &- 0x30 <= 9 { digits -= 1 }
+        guard let number = bytes.decimal(in: digits..<slash), number < UInt64(streams) else {
+            return false
+        }
+        let place = (Int(number) - first % streams + streams) % streams
+        guard place < sessionsPerStream else { return false }
+        current = first + place
+        block.event = slash + 1..<name.upperBound
+        block.id = block.id.flatMap { entry(place, of: $0, in: bytes) }
+        return true
+    }
+
+    /// The position of one session in a vector, or in `<session>/<position>`.
+    private func entry(
+        _ place: Int, of id: Range<Int>, in bytes: Span<UInt8>
+    ) -> Range<Int>? {
+        if let slash = bytes.firstOffset(of: 0x2F, from: id.lowerBound), slash < id.upperBound {
+            return slash + 1..<id.upperBound
+        }
+        var start = id.lowerBound
+        for _ in 0..<place {
+            guard let comma = bytes.firstOffset(of: 0x2C, from: start), comma < id.upperBound
+            else { return nil }
+            start = comma + 1
+        }
+        let comma = bytes.firstOffset(of: 0x2C, from: start) ?? id.upperBound
+        return start..<min(comma, id.upperBound)
     }
 
     @inline(__always)

@@ -4,6 +4,8 @@
         var template: RequestTemplate
         var count: Int
         var streams: Int
+        /// The sessions of one subscriber's stream.
+        var sessionsPerStream = 1
         var publishers: Int
         var checks: DeliveryChecks
         /// The number of connections that may wait for their first bytes at the same time.

@@ -55,7 +55,8 @@
             self.tag = tag << 32
             subscribers = [Subscriber](repeating: Subscriber(), count: plan.count)
             ledger = DeliveryLedger(
-                subscribers: plan.count, streams: plan.streams, publishers: plan.publishers,
+                subscribers: plan.count, streams: plan.streams,
+                sessionsPerStream: plan.sessionsPerStream, publishers: plan.publishers,
                 checks: plan.checks)
         }
 
@@ -64,6 +65,9 @@
 
         /// The number of subscribers that read.
         var readers: Int { plan.count - plan.stalled }
+
+        /// Their readings: one of each session of each stream; reading i reads session i mod `streams`.
+        var readings: Range<Int> { 0..<readers * plan.sessionsPerStream }
 
         /// Opens further connections, as long as fewer than the permitted number wait.
         mutating func openMore(_ poller: borrowing Poller) throws(BenchError) {
@@ -91,7 +95,8 @@
         ///
         /// Returns false without any effect if the stream has no position to resume from.
         mutating func cut(_ index: Int, _ poller: borrowing Poller) throws(BenchError) -> Bool {
-            guard subscribers[index].phase == .streaming, ledger.lastID(of: index) != nil else {
+            guard subscribers[index].phase == .streaming, ledger.hasPosition(subscriber: index)
+            else {
                 return false
             }
             ClientSocket.closeHard(subscribers[index].descriptor)
@@ -133,7 +138,8 @@
             guard code == 0 else { throw .system(operation: "connect", code: code) }
             var request: [UInt8] = []
             let values = TemplateValues(
-                connection: index, number: index, stream: index % plan.streams, mark: nil)
+                connection: index, number: index, stream: index % plan.streams,
+                sessions: ledger.streams(of: index), mark: nil)
             plan.template.append(to: &request, values, scratch: &scratch)
             appendResume(index, to: &request)
             guard ClientSocket.send(descriptor, request.span, from: 0) == .bytes(request.count)
@@ -144,12 +150,12 @@
 
         /// Adds `Last-Event-ID` before the empty line, so that the request resumes the stream.
         private func appendResume(_ index: Int, to request: inout [UInt8]) {
-            guard subscribers[index].wasEstablished, let last = ledger.lastID(of: index) else {
+            guard subscribers[index].wasEstablished, ledger.hasPosition(subscriber: index) else {
                 return
             }
             request.removeLast(2)
             request.append(contentsOf: "Last-Event-ID: ".utf8)
-            last.append(to: &request, scheme: plan.checks.ids)
+            ledger.appendPosition(of: index, to: &request)
             request.append(contentsOf: "\r\n\r\n".utf8)
         }
 
@@ -248,7 +254,7 @@
                 let answer = refusal.map { "was answered with \($0)" } ?? "ended before it began"
                 throw .setup("subscriber \(index)'s stream \(answer)")
             }
-            guard !ledger.hasEnded[index] else { return }
+            guard !ledger.hasEnded(subscriber: index) else { return }
             ledger.tally.resumes += 1
             try open(index, poller)
         }

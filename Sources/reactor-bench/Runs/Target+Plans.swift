@@ -5,11 +5,14 @@
             _ options: StreamOptions, publishers: Int, marks: Bool, stalled: Int = 0
         ) -> SubscriberPlan {
             let preset = self.options.preset
-            let path = options.subscribePath ?? preset.subscribePath
+            let isJoint = options.sessionsPerStream > 1
+            let path =
+                options.subscribePath
+                ?? (isJoint ? preset.jointSubscribePath : nil) ?? preset.subscribePath
             return SubscriberPlan(
                 template: template("GET", path, extra: ["Accept: text/event-stream"]),
                 count: options.subscribers + stalled, streams: options.streams,
-                publishers: publishers,
+                sessionsPerStream: options.sessionsPerStream, publishers: publishers,
                 checks: DeliveryChecks(
                     ids: options.ids ?? preset.ids, marks: marks,
                     serviceEvents: preset.hasServiceEvents),

@@ -8,6 +8,8 @@ enum Placeholder: String, CaseIterable {
     case session
     /// The session's name, under the placeholder that other servers use.
     case stream
+    /// The sessions of one stream, as parameters: `session=a&session=b`.
+    case sessions
     /// The session's index, from 0.
     case index
     /// The publisher's index, from 0.

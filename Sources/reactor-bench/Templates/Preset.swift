@@ -51,6 +51,14 @@ enum Preset: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
+    /// The path from which the events of several sessions are read; nil if the server has none.
+    var jointSubscribePath: String? {
+        switch self {
+        case .reactor: "/v1/events?{sessions}&only=pulses&from=now"
+        case .nchan, .nginx, .hummingbird: nil
+        }
+    }
+
     /// The format of its event ids.
     var ids: IDScheme {
         switch self {

@@ -6,6 +6,8 @@ struct TemplateValues {
     var connection = 0
     var number = 0
     var stream = 0
+    /// The indices of the sessions of a stream that has several.
+    var sessions: [Int] = []
     var mark: Mark?
 }
 
@@ -81,10 +83,18 @@ struct Template {
         case .index: bytes.appendDecimal(UInt64(values.stream))
         case .run: bytes.append(contentsOf: run)
         case .mark: values.mark?.append(to: &bytes)
-        case .session, .stream:
-            bytes.append(contentsOf: run)
-            bytes.append(0x2D)
-            bytes.appendDecimal(UInt64(values.stream))
+        case .session, .stream: appendSession(values.stream, to: &bytes)
+        case .sessions:
+            for (place, session) in values.sessions.enumerated() {
+                bytes.append(contentsOf: (place == 0 ? "session=" : "&session=").utf8)
+                appendSession(session, to: &bytes)
+            }
         }
+    }
+
+    private func appendSession(_ index: Int, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: run)
+        bytes.append(0x2D)
+        bytes.appendDecimal(UInt64(index))
     }
 }
