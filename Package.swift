@@ -153,6 +153,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Apart from reactor-bench, which needs no libcurl.
+        .executableTarget(
+            name: "client-bench",
+            dependencies: [
+                "ReactorClient", "Reactors", "CClientCurl",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
 
         .target(
             name: "TestStreams", dependencies: ["Reactors"], path: "Tests/TestStreams",

@@ -1,0 +1,157 @@
+import Foundation
+import ReactorClient
+import Reactors
+
+/// The measurements, each with sessions of its own.
+struct Measurements {
+    let client: ReactorClient
+    /// Actions and events that were lost or doubled.
+    private(set) var faults: [String] = []
+    private let url: String
+    private let run = "bench-\(UInt64.random(in: 0...UInt64.max))"
+    private let clock = ContinuousClock()
+
+    init(_ url: String) throws {
+        self.url = url
+        client = try ReactorClient(url)
+    }
+
+    /// Sends one after the other: through the client, and through bare libcurl in turn, so that both have
+    /// the same machine. Each send is over when its response is there and the shown state contains it.
+    mutating func latency(_ count: Int) async throws {
+        let ids = ["\(run)-sends", "\(run)-bare"]
+        let session = try await client.session(ids[0], of: "alerts", predicting: Alerts())
+        var bare = try BareConnection()
+        try bare.request("PUT", url(ids[1]), key: nil, Array(#"{"reactor":"alerts"}"#.utf8))
+        var (own, other) = (Latencies(), Latencies())
+        let target = url(ids[1]) + "/actions"
+        for number in 1...count + 100 {
+            var start = clock.now
+            try await session.send(.alert(message: "Hello, World!"))
+            if number > 100 { own.add(clock.now - start) }
+            start = clock.now
+            try bare.request("POST", target, key: "\(run)-\(number)", Self.body)
+            if number > 100 { other.add(clock.now - start) }
+        }
+        await check(session, count + 100)
+        print("send through the client      \(own.text)")
+        print("POST through bare libcurl    \(other.text)")
+        print("  p50 \(ratio(own, other, 0.5)), p99 \(ratio(own, other, 0.99))")
+        await session.leave()
+    }
+
+    private func ratio(_ own: Latencies, _ other: Latencies, _ share: Double) -> String {
+        String(format: "%.2f ×", own.quantile(share) / other.quantile(share))
+    }
+
+    /// Submits actions as fast as the outbox takes them, and waits until all are applied.
+    mutating func rate(_ count: Int, on sessionCount: Int) async throws {
+        var sessions: [RemoteReactor<Alerts>] = []
+        for index in 0..<sessionCount {
+            sessions.append(
+                try await client.session(
+                    "\(run)-rate-\(sessionCount)-\(index)", of: "alerts", predicting: Alerts()))
+        }
+        let each = max(1, count / sessionCount)
+        let start = clock.now
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for session in sessions {
+                // The outbox has room for 10 000 actions of all sessions.
+                group.addTask {
+                    try await Self.submit(each, by: min(100, 5_000 / sessionCount), to: session)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let seconds = (clock.now - start) / .seconds(1)
+        for session in sessions {
+            await check(session, each)
+            await session.leave()
+        }
+        print(
+            "actions a second             \(Int(Double(each * sessionCount) / seconds)) on \(sessionCount) session\(sessionCount == 1 ? "" : "s")"
+        )
+    }
+
+    /// - Parameter window: the actions that are submitted while those before are under way.
+    private static func submit(
+        _ count: Int, by window: Int, to session: RemoteReactor<Alerts>
+    ) async throws {
+        var tickets: [Ticket] = []
+        for _ in 0..<count {
+            tickets.append(try session.submit(.alert(message: "Hello, World!")))
+            if tickets.count == window {
+                _ = try await tickets[0].receipt()
+                tickets.removeAll(keepingCapacity: true)
+            }
+        }
+        if let last = tickets.last { _ = try await last.receipt() }
+    }
+
+    /// Another connection posts batches of 100; this client's reader takes their pulses.
+    mutating func events(_ count: Int) async throws {
+        let id = "\(run)-events"
+        let session = try await client.session(id, of: "alerts", as: Alerts.self)
+        let batches = max(1, count / 100)
+        var body: [UInt8] = [UInt8(ascii: "[")]
+        for index in 0..<100 {
+            if index > 0 { body.append(UInt8(ascii: ",")) }
+            body += Self.body
+        }
+        body.append(UInt8(ascii: "]"))
+        let pulses = await session.pulse(\.$alertMessage, buffer: count + 1_000)
+        let target = url(id) + "/actions"
+        let batch = body
+        let start = clock.now
+        Thread.detachNewThread {
+            do {
+                var bare = try BareConnection()
+                for _ in 0..<batches { try bare.request("POST", target, key: nil, batch) }
+            } catch {
+                print("PROBLEM: \(error)")
+            }
+        }
+        var taken = -1  // the present value is the first
+        for try await _ in pulses {
+            taken += 1
+            if taken == batches * 100 { break }
+        }
+        let seconds = (clock.now - start) / .seconds(1)
+        print("events a second              \(Int(Double(taken) / seconds))")
+        await session.leave()
+    }
+
+    /// The memory of sessions that are followed and silent.
+    mutating func memory(_ count: Int) async throws {
+        let before = Self.residentBytes
+        var sessions: [RemoteReactor<Alerts>] = []
+        for index in 0..<count {
+            sessions.append(
+                try await client.session(
+                    "\(run)-memory-\(index)", of: "alerts", predicting: Alerts()))
+        }
+        let after = Self.residentBytes
+        print(
+            "memory                       \(before / 1_048_576) MiB, with \(count) sessions \(after / 1_048_576) MiB: \((after - before) / 1024 / count) KiB each"
+        )
+        for session in sessions { await session.leave() }
+    }
+
+    private mutating func check(_ session: RemoteReactor<Alerts>, _ wanted: Int) async {
+        let version = await session.version
+        if version != UInt64(wanted) {
+            faults.append("\(session.id): \(wanted) actions were sent, and \(version) applied")
+        }
+    }
+
+    private func url(_ id: String) -> String { "\(url)/v1/sessions/\(id)" }
+
+    private static let body = Array(#"{"type":"alert","message":"Hello, World!"}"#.utf8)
+
+    /// proc(5).
+    private static var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * 4096
+    }
+}
