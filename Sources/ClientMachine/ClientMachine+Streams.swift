@@ -49,7 +49,7 @@ extension ClientMachine {
         for stream in streams.all where stream.live.isEmpty { drop(stream.id) }
     }
 
-    private mutating func drop(_ id: StreamID) {
+    mutating func drop(_ id: StreamID) {
         touched.formUnion(streams[id]?.sessions ?? [])
         if let attempt = attempts.remove(.stream(id)) { outputs.append(.closeStream(attempt)) }
         streams[id] = nil
@@ -95,7 +95,11 @@ extension ClientMachine {
                 break
             }
             guard let (session, block) = streams[stream]?.block(of: event) else { continue }
-            if let fault = feed(block, to: session, from: stream, at: now) {
+            let fault =
+                streams[stream]?.log == nil
+                ? feed(block, to: session, from: stream, at: now)
+                : feedLog(block, stream, id)
+            if let fault {
                 breakOff(id, fault, at: now)
                 break
             }
@@ -156,7 +160,7 @@ extension ClientMachine {
     ) {
         let problem = response.problem
         switch response.status {
-        case 204: for session in stream.live { endSession(session, .deleted) }
+        case 204: end(stream, .deleted, problem, at: now)
         case 307, 308:
             if let target = response.value("location").flatMap(server.target),
                 streams[stream.id]?.redirect(to: target) == true
@@ -169,22 +173,32 @@ extension ClientMachine {
             streams.sharesStreams = false
             makePlan(at: now)
         case 404 where problem.code == "unknown_session" && stream.sessions.count == 1:
-            endSession(stream.sessions[0], .unknown, at: now)
+            end(stream, .unknown, problem, at: now)
         case 408, 425, 429, ..<300, 500...:
             retry(.stream(stream.id), why: problem.detail, atLeast: response.retryAfter, at: now)
         default: fail(stream.id, problem)
         }
     }
 
+    /// The server has nothing more for a stream.
+    private mutating func end(
+        _ stream: StreamConnection, _ reason: EndReason, _ problem: ProblemDetails,
+        at now: ClientInstant
+    ) {
+        guard stream.log == nil else { return endLog(stream, reason, problem, at: now) }
+        for session in stream.live { endSession(session, reason, at: now) }
+    }
+
     /// The server refuses to serve the sessions of a stream.
     mutating func fail(_ id: StreamID, _ problem: ProblemDetails) {
+        if streams[id]?.log != nil { return failLog(id, problem) }
         for session in streams[id]?.live ?? [] { links[session]?.failure = problem }
         drop(id)
         retireStreams()
     }
 
     mutating func replaceSilentStreams(at now: ClientInstant) {
-        for stream in streams.wanted where stream.phase == .open {
+        for stream in streams.all where stream.isWanted && stream.phase == .open {
             guard now.uptime - stream.lastByteAt > limits.silenceOnWake,
                 case .underWay(let id, _, _) = attempts.phase(of: .stream(stream.id))
             else { continue }

@@ -75,6 +75,9 @@ package struct ClientMachine: Sendable {
         case .seen(let ticket): writer.record(.seen(ticket))
         case .follow(let session, let following): follow(session, following, at: now)
         case .leave(let session): leave(session, at: now)
+        case .readLog(let id, let reading): readLog(id, reading, at: now)
+        case .logRead(let id, let amount): logRead(id, amount, at: now)
+        case .closeLog(let id): closeLog(id)
         case .wake: wake(at: now)
         case .persisted(let number): persisted(number, at: now)
         case .persistFailed(let reason): persistFailed(reason)
@@ -156,6 +159,7 @@ package struct ClientMachine: Sendable {
             continuePosting(session, at: now)
         }
         replaceSilentStreams(at: now)
+        resumeRefusedLogs(at: now)
         changePlan(at: now)
     }
 

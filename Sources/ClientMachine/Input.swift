@@ -11,6 +11,12 @@ package enum Input: Sendable {
     case follow(SessionName, Following)
     /// Ends the events of a session; its outbox continues.
     case leave(SessionName)
+    /// Begins an action log. The id is not used before.
+    case readLog(LogID, LogReading)
+    /// The reader of a log has read some of its deliveries.
+    case logRead(LogID, LogAmount)
+    /// Ends an action log. Without effect if it has ended.
+    case closeLog(LogID)
     /// The network may be back, or the program is in front again.
     case wake
 

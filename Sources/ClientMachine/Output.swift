@@ -10,6 +10,7 @@ package enum Output: Equatable, Sendable {
     /// - Parameter refused: the credential that the server has refused.
     case askForCredential(AttemptID, refused: String?)
     case deliver(SessionName, Delivery)
+    case deliverLog(LogID, LogDelivery)
     /// To send `timer` at this uptime, in place of an earlier request; nil: nothing is due.
     case wakeMe(at: Duration?)
 }

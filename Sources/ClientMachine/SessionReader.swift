@@ -125,7 +125,7 @@ struct SessionReader: Equatable, Sendable {
         return seen.generation == position.generation && !seen.reaches(position)
     }
 
-    private static func reason(_ data: [UInt8]) -> String? {
+    static func reason(_ data: [UInt8]) -> String? {
         struct Reason: Decodable { let reason: String? }
         return (try? JSON.decode(Reason.self, from: data))?.reason
     }

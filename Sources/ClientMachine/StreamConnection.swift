@@ -21,6 +21,8 @@ struct StreamConnection: Sendable {
 
     let id: StreamID
     let shape: StreamShape
+    /// The reader for whom the stream is that of an action log; nil for a stream of events.
+    var log: LogReader?
     /// Whether it is part of the plan; else it ends as soon as others have begun (C1).
     var isWanted = true
     /// Sessions of which the server has said that nothing more comes.
@@ -38,9 +40,10 @@ struct StreamConnection: Sendable {
     /// Bytes of a refusal's body that are kept.
     private static let problemLimit = 65_536
 
-    init(id: StreamID, shape: StreamShape, limits: ClientLimits) {
+    init(id: StreamID, shape: StreamShape, log: LogReader? = nil, limits: ClientLimits) {
         self.id = id
         self.shape = shape
+        self.log = log
         decoder = Self.makeDecoder(limits)
     }
 
@@ -68,6 +71,7 @@ struct StreamConnection: Sendable {
 
     /// The target that resumes each session by what is seen of it.
     func target(_ entry: (SessionName) -> VectorEntry) -> String {
+        if let log { return log.target }
         var items = demand.queryItems
         let entries = sessions.map { over.contains($0) ? .over : entry($0) }
         if isShared { items = sessions.map { "session=\($0)" } + ["ids=own"] + items }

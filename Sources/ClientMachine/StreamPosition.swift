@@ -43,6 +43,12 @@ package struct StreamPosition: Hashable, Sendable {
         return part == 0 || (other.part != 0 && part >= other.part)
     }
 
+    /// The newest record that is wholly seen when everything up to this position is. A part counts
+    /// something else in an action log than on other streams; a record's number is the same.
+    package var recordBefore: StreamPosition {
+        part == 0 ? self : StreamPosition(generation, number > 0 ? number - 1 : 0)
+    }
+
     private static func isGeneration(_ text: some StringProtocol) -> Bool {
         text.utf8.count == 8
             && text.utf8.allSatisfy {

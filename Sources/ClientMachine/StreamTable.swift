@@ -16,12 +16,14 @@ struct StreamTable: Sendable {
 
     /// In the order in which they were made.
     var all: [StreamConnection] { streams.values.sorted { $0.id < $1.id } }
-    var wanted: [StreamConnection] { all.filter(\.isWanted) }
+    /// The streams of events that are part of the plan.
+    var wanted: [StreamConnection] { all.filter { $0.isWanted && $0.log == nil } }
 
-    /// The stream that says how a session is followed: the newest that is open, else the newest.
+    /// The stream of events that says how a session is followed: the newest that is open, else the
+    /// newest.
     func carrier(of session: SessionName) -> StreamConnection? {
         var newest: StreamConnection?
-        for stream in streams.values where stream.live.contains(session) {
+        for stream in streams.values where stream.log == nil && stream.live.contains(session) {
             guard let other = newest else { newest = stream; continue }
             let (isOpen, otherIsOpen) = (stream.phase == .open, other.phase == .open)
             if isOpen != otherIsOpen ? isOpen : stream.id > other.id { newest = stream }
@@ -29,11 +31,18 @@ struct StreamTable: Sendable {
         return newest
     }
 
-    mutating func add(_ shape: StreamShape, within limits: ClientLimits) -> StreamID {
+    mutating func add(
+        _ shape: StreamShape, log: LogReader? = nil, within limits: ClientLimits
+    ) -> StreamID {
         lastNumber += 1
         let id = StreamID(number: lastNumber)
-        streams[id] = StreamConnection(id: id, shape: shape, limits: limits)
+        streams[id] = StreamConnection(id: id, shape: shape, log: log, limits: limits)
         return id
+    }
+
+    /// The stream of a reader of an action log.
+    func stream(of log: LogID) -> StreamID? {
+        streams.values.first { $0.log?.id == log }?.id
     }
 
     /// Streams of an earlier plan that nothing depends on any more (C1): they are not open, or others
@@ -47,8 +56,8 @@ struct StreamTable: Sendable {
         }.map(\.id)
     }
 
-    /// The session has nothing more on any stream that is open or resumes one.
+    /// The session has nothing more on any stream of events that is open or resumes one.
     mutating func end(_ session: SessionName) {
-        for id in streams.keys { streams[id]?.end(session) }
+        for stream in streams.values where stream.log == nil { streams[stream.id]?.end(session) }
     }
 }

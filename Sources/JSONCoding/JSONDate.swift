@@ -2,7 +2,7 @@
 // lower case. Times are seconds since 2001-01-01T00:00:00Z, Foundation's reference date.
 
 /// The text form of a date: RFC 3339 in UTC with milliseconds.
-enum JSONDate {
+package enum JSONDate {
     /// 2001-01-01 in days since 1970-01-01.
     private static let referenceDay = 11_323
     private static let millisecondsPerDay = 86_400_000
@@ -43,7 +43,7 @@ enum JSONDate {
     }
 
     /// Seconds since 2001; nil if the text is not a date. A leap second equals the second after it.
-    static func seconds(_ text: String) -> Double? {
+    package static func seconds(_ text: String) -> Double? {
         var rest = Substring(text).utf8
         guard let year = number(4, &rest), consume("-", &rest), let month = number(2, &rest),
             consume("-", &rest), let day = number(2, &rest), consume("T", or: "t", &rest),

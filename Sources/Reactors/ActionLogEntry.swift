@@ -36,6 +36,11 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
 
         /// The name that the reactor gave it, if any.
         public let id: EffectID?
+
+        package init(number: UInt64, id: EffectID?) {
+            self.number = number
+            self.id = id
+        }
     }
 
     /// The events. The first word of each comment is the event's name in `GET …/log`.
@@ -86,4 +91,13 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
 
     /// The event.
     public let event: Event
+
+    package init(
+        position: ActionLogPosition, action: UInt64, time: Duration, event: Event
+    ) {
+        self.position = position
+        self.action = action
+        self.time = time
+        self.event = event
+    }
 }

@@ -19,20 +19,26 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
     fileprivate typealias Base = AsyncThrowingStream<Element, any Error>
 
     private let base: Base
+    private let whenRead: (@Sendable (Element) -> Void)?
 
     /// Iterates over the host's stream.
-    public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(base: base.makeAsyncIterator(), whenRead: whenRead)
+    }
 
     /// Iterates over the host's stream.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: Base.Iterator
+        fileprivate let whenRead: (@Sendable (Element) -> Void)?
 
         /// The next element, `nil` at the end of the host or of this task.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ReaderTooSlow) -> Element? {
             do {
-                return try await base.next(isolation: actor)
+                let element = try await base.next(isolation: actor)
+                if let whenRead, let element { whenRead(element) }
+                return element
             } catch {
                 // Invariant: the feed ends a stream with this error or with none.
                 throw ReaderTooSlow()
@@ -40,10 +46,15 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    package static func make(buffer limit: Int) -> (stream: ReactorStream, feed: Feed) {
+    /// - Parameter whenRead: called with each element that the reader gets, in the reader's task.
+    package static func make(
+        buffer limit: Int, whenRead: (@Sendable (Element) -> Void)? = nil
+    ) -> (stream: ReactorStream, feed: Feed) {
         precondition(limit > 0, "a stream needs room for one element")
         let (base, continuation) = Base.makeStream(bufferingPolicy: .bufferingOldest(limit))
-        return (ReactorStream(base: base), Feed(continuation: continuation))
+        return (
+            ReactorStream(base: base, whenRead: whenRead), Feed(continuation: continuation)
+        )
     }
 
     /// The host's end of a stream.

@@ -29,6 +29,18 @@ extension ClientDriver {
             state: answer.state)
     }
 
+    /// The position at which a version was reached.
+    func position(
+        of session: SessionName, at version: UInt64
+    ) async throws(ClientFailure) -> Position {
+        struct Answer: Decodable { let position: String }
+        let answer = try await get("/v1/sessions/\(session)?version=\(version)", as: Answer.self)
+        guard let position = Position(answer.position) else {
+            throw .undecodable("\"\(answer.position)\" is no position")
+        }
+        return position
+    }
+
     func delete(_ session: SessionName) async throws(ClientFailure) {
         _ = try await call(ClientRequest("DELETE", "/v1/sessions/\(session)"))
     }

@@ -38,12 +38,15 @@ extension ClientDriver {
     }
 
     private func forget(_ session: SessionName, _ sink: any SessionSink) {
-        desk.withLock { desk in
+        let logs = desk.withLock { desk -> [LogSink] in
             // Another one may have taken its place.
-            guard let followed = desk.sessions[session], followed.sink === sink else { return }
+            guard let followed = desk.sessions[session], followed.sink === sink else { return [] }
             desk.sessions[session] = nil
             if !desk.isClosing { _ = desk.decide(.leave(session), at: clock.now) }
+            return desk.takeLogs(of: session)
         }
+        // Not under the lock: each closes its connection.
+        for log in logs { log.finish() }
         signal()
     }
 

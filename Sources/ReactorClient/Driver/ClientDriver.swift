@@ -109,6 +109,7 @@ final class ClientDriver: Sendable {
             case .deliver(let session, let delivery):
                 if session != news.session { await deliver(news.dequeue(for: session)) }
                 news.deliveries.append(delivery)
+            case .deliverLog(let id, let delivery): deliver(delivery, to: id)
             case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
             case .request, .openStream, .askForCredential, .wakeMe:
                 if !isClosing { begin(output) }
@@ -125,7 +126,7 @@ final class ClientDriver: Sendable {
         case .askForCredential(let id, let refused):
             credentials?.ask(id, refused: refused, clock: clock) { [weak self] in self?.post($0) }
         case .wakeMe(let time): timer.set(time)
-        case .persist, .deliver, .cancelRequest, .closeStream: break
+        case .persist, .deliver, .deliverLog, .cancelRequest, .closeStream: break
         }
     }
 
@@ -175,6 +176,7 @@ final class ClientDriver: Sendable {
             )
         }
         for session in sessions { await session.finish() }
+        for log in desk.withLock({ $0.takeLogs() }) { log.finish() }
         for ticket in tickets { ticket.report(.failed(.closed)) }
         for reader in readers { reader.finish() }
     }

@@ -44,6 +44,9 @@ struct DriverDesk {
     /// Sends whose end this program has not seen. Invariant: bounded by the outbox.
     var tickets: [TicketNumber: Ticket] = [:]
     var sessions: [SessionName: FollowedSession] = [:]
+    /// Invariant: bounded by `ClientLimits.logs`.
+    private(set) var logs: [LogID: LogSink] = [:]
+    private var lastLog: UInt64 = 0
     var refusalReaders: [ReactorStream<Refusal>.Feed] = []
     var isClosing = false
     /// Resumed when the last request has ended.
@@ -126,6 +129,24 @@ struct DriverDesk {
         guard handles.isEmpty else { return nil }
         defer { whenIdle = nil }
         return whenIdle
+    }
+
+    // MARK: Action logs
+
+    mutating func newLog() -> LogID {
+        lastLog += 1
+        return LogID(lastLog)
+    }
+
+    mutating func add(_ log: LogSink) { logs[log.id] = log }
+
+    mutating func removeLog(_ id: LogID) { logs[id] = nil }
+
+    /// Removes the logs of a session, or all.
+    mutating func takeLogs(of session: SessionName? = nil) -> [LogSink] {
+        let taken = logs.values.filter { session == nil || $0.session == session }
+        for log in taken { logs[log.id] = nil }
+        return taken
     }
 
     mutating func newCall() -> Carried {

@@ -87,6 +87,13 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
         await session.events(buffer: limit)
     }
 
+    /// As ``RemoteSession/log(from:buffer:)``.
+    public func log(
+        from start: LogStart = .now, buffer limit: Int = 1024
+    ) async throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {
+        try await session.log(from: start, buffer: limit)
+    }
+
     /// The state as it was at a version, if the server keeps it.
     public func state(at version: UInt64) async throws(ClientFailure) -> R.State {
         try await session.state(at: version)

@@ -178,6 +178,35 @@ where
         buffer limit: Int = 1024
     ) async -> ReactorStream<RemoteEvent<State, Activity>> { await core.events(limit) }
 
+    /// The session's action log: each entry once and in order, over a connection of its own, which resumes
+    /// exactly.
+    ///
+    /// The reader sets the pace: while it has not read `limit` entries, or 16 MiB of them, the client
+    /// closes the connection, and resumes when it has read half of that. If the server keeps too
+    /// little history to continue, ``RemoteLogEvent/reset(reason:)`` says so, and the entries from
+    /// then on follow. The stream ends after ``RemoteLogEvent/ended(_:)`` or
+    /// ``RemoteLogEvent/failed(_:)``, and when the session is left. It never throws.
+    ///
+    /// - Parameters:
+    ///   - start: where it begins.
+    ///   - limit: entries that wait for the reader, at least 1. Default: 1024.
+    /// - Throws: `exhausted` if the client reads 32 logs already; `ended(left)` if the session was left;
+    ///   `closed`. For ``LogStart/version(_:)`` also as a request does: `refused` with
+    ///   `unknown_version` if the server does not keep it.
+    public func log(
+        from start: LogStart = .now, buffer limit: Int = 1024
+    ) async throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {
+        let begin: LogReading.Start
+        switch start {
+        case .now: begin = await core.position.map { .after($0.recordBefore) } ?? .now
+        case .start: begin = .start
+        case .after(let position): begin = .after(position.value)
+        case .version(let version):
+            begin = .after(try await life.driver.position(of: name, at: version).value)
+        }
+        return try life.driver.readLog(of: hold, from: begin, limit: limit)
+    }
+
     // MARK: Beside the stream
 
     /// The state as it was at a version, if the server keeps it.

@@ -28,6 +28,22 @@ private struct ElementReader<Element: Sendable> {
     }
 }
 
+private func kind(_ event: RemoteLogEvent?) -> String? {
+    if case .entry(let entry)? = event { entry.kind } else { nil }
+}
+
+private func position(_ event: RemoteLogEvent) -> Position? {
+    if case .entry(let entry) = event { entry.position } else { nil }
+}
+
+/// The versions of the mutations.
+private func mutations(_ events: [RemoteLogEvent]) -> [UInt64] {
+    events.compactMap { event in
+        guard case .entry(let entry) = event, entry.kind == "mutation" else { return nil }
+        return entry.version
+    }
+}
+
 @Suite("The Swift client uses a session as if it ran in its process", .timeLimit(.minutes(15)))
 struct RemoteReactorTests {
     @Test func `one function runs on a host and on a server`() async throws {
@@ -188,6 +204,38 @@ struct ClientDurabilityTests {
             #expect(try await heard.next(12).map { $0?.text } == [nil] + all)
             #expect(await room.confirmedState.messages.map(\.text) == all)
             #expect(try await room.state(at: 11).count == 11)
+            withExtendedLifetime(second) {}
+            await client.close()
+        }
+    }
+
+    @Test func `the action log is read once and in order over the end of the server`() async throws
+    {
+        try await withJournal { journal in
+            let first = try await journal.start()
+            let client = try ReactorClient(first.address)
+            let room = try await client.session("room", of: "chat", predicting: Chat())
+            // A reader that is behind from the beginning, and one that keeps up.
+            var slow = ElementReader(try await room.log(buffer: 3))
+            var log = ElementReader(try await room.log())
+            for number in 1...10 { try await room.send(.say(author: "ada", text: "\(number)")) }
+            let before = try await log.next(20)
+            try await first.murder()
+            let second = try await journal.start("--port", "\(first.port)")
+            for number in 11...20 { try room.submit(.say(author: "ada", text: "\(number)")) }
+            client.wake()
+            try await room.send(.typing(author: "ada"))
+            let all = before + (try await log.next(22))
+            #expect(mutations(all) == Array(1...20))
+            #expect(all.count { kind($0) == "action.received" } == 21)
+            #expect(kind(all.last) == "activity")
+            let late = try await slow.next(42)
+            #expect(late == all)
+            var rest = ElementReader(try await room.log(from: .version(18)))
+            let positions = try await rest.next(6).map(position)
+            #expect(positions == all.suffix(6).map(position))
+            try await room.delete()
+            #expect(try await log.next(2) == [.ended(.deleted)])
             withExtendedLifetime(second) {}
             await client.close()
         }
