@@ -1,7 +1,9 @@
 /// Carries requests to a server, and their responses back.
 ///
 /// A transport has no policy: it repeats nothing, follows no redirect, keeps no cookie and has no
-/// deadline. The client decides all of that. `CurlTransport` is the one for Linux,
+/// deadline. The client decides all of that. Most HTTP clients send a request again when a kept connection
+/// turns out to be closed: a POST without `Idempotency-Key` must be exempt, for it could be carried out
+/// twice. `CurlTransport` is the one for Linux,
 /// `URLSessionTransport` the one for Apple platforms; a program that has an HTTP client of its own
 /// already can write another.
 public protocol ClientTransport: Sendable {

@@ -17,6 +17,32 @@ import Testing
 
     @Suite("libcurl carries a request, and nothing but that", .timeLimit(.minutes(15)))
     struct CurlTransportTests {
+        @Test
+        func `a POST that no key protects is sent once, also over a connection that was kept`()
+            async throws
+        {
+            let requests = Requests()
+            let server = try ScriptedServer { peer in
+                while let request = peer.request() {
+                    let method = String(request.prefix { $0 != " " })
+                    requests.append(method)
+                    // It is carried out, and the connection is closed without a response.
+                    guard method == "GET" else { return }
+                    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+                }
+            }
+            let transport = try localTransport()
+            let get = TransportRequest("GET", server.address)
+            let key = TransportField("Idempotency-Key", "k")
+            for fields in [[], [key]] {
+                #expect(await transport.response(of: get).text == "hi")
+                let post = TransportRequest("POST", server.address, fields: fields, body: [1])
+                #expect(await transport.response(of: post).failure != nil)
+            }
+            // libcurl repeats the second one, which shows that the first one was in danger.
+            #expect(requests.all == ["GET", "POST", "GET", "POST", "POST"])
+        }
+
         @Test func `a request leaves as it is, with no field that nobody has named`() async throws {
             let requests = Requests()
             let server = try ScriptedServer { peer in

@@ -159,6 +159,9 @@
                 }
             }
             if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
+            // libcurl sends a request again when a connection that it had kept is closed before the
+            // response begins: the server may have carried it out. Not on a new connection.
+            if !request.isRepeatable { set(CURLOPT_FRESH_CONNECT, 1) }
             set(CURLOPT_CUSTOMREQUEST, request.method)
         }
 
