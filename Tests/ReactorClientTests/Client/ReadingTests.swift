@@ -115,6 +115,37 @@ struct ReadingTests {
         await rig.client.close()
     }
 
+    @Test func `a snapshot of another program changes nothing but the status`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room(tally(1, note: "old"))
+        var statuses = Reading(await room.statuses)
+        var events = Reading(await room.events())
+        var notes = Reading(await room.pulse(\.$note))
+        #expect(try await statuses.next() == .live)
+        #expect(try await notes.next() == "old")
+        stream.event("reset", at(8), #"{"reason":"trimmed"}"#)
+        stream.event("snapshot", at(8), #"{"pulses":{"newestNote":"new"},"state":{"title":"x"}}"#)
+        guard case .undecodable(let sentence)? = try await statuses.next() else {
+            throw SendFailure.empty
+        }
+        #expect(sentence.contains("count"))
+        // It keeps the last good one, and its position is that of the snapshot: an update goes on there.
+        #expect(await room.currentState == .init(count: 1, note: "old"))
+        #expect(await room.confirmedState.count == 1)
+        #expect(await room.position?.text == at(8))
+        // What happens is heard all the same.
+        stream.event("newestNote", at(9) + ".1", #""newer""#)
+        #expect(try await notes.next() == "newer")
+        stream.event("state", at(9), tally(9, note: "newer"))
+        #expect(try await statuses.next() == .live)
+        #expect(await room.currentState.count == 9)
+        #expect(
+            try await events.next(3).map(text) == [
+                "reset trimmed", "pulse newestNote newer \(at(9)).1", "state 9 \(at(9))",
+            ])
+        await rig.client.close()
+    }
+
     @Test func `the version counts states from a receipt on, or is read`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room()
