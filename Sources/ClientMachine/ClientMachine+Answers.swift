@@ -73,7 +73,9 @@ extension ClientMachine {
         let isIdle = attempts.phase(of: purpose) == .idle
         let isLive = streams.carrier(of: session)?.phase == .open
         let hasNoState = link.reader.confirmed == nil && link.reader.seen != nil && isLive
-        guard link.demand.states, link.end == nil, link.overlay.awaitsConfirmation || hasNoState
+        // A snapshot is about to come: an answer that it does not contain is read later.
+        guard link.demand.states, link.end == nil, !link.reader.awaitsSnapshot,
+            link.overlay.awaitsConfirmation || hasNoState
         else {
             if let id = attempts.remove(purpose) { outputs.append(.cancelRequest(id)) }
             return
@@ -99,7 +101,8 @@ extension ClientMachine {
         }
         if links[session]?.reader.read(position) == true {
             links[session]?.advanceBase()
-            deliver(.snapshot(SessionSnapshot(position: position, state: state)), to: session)
+            deliver(
+                .snapshot(SessionSnapshot(.reading, position: position, state: state)), to: session)
         }
         retry(.readBack(session), why: "the answer is not confirmed", at: now)
     }

@@ -11,6 +11,7 @@
 package struct ClientMachine: Sendable {
     let server: ServerAddress
     let limits: ClientLimits
+    private let keepsStates: Bool
     var generator: any RandomNumberGenerator & Sendable
     var writer: OutboxWriter
     var attempts: AttemptTable
@@ -28,14 +29,16 @@ package struct ClientMachine: Sendable {
     ///   - outbox: the one that was saved, or an empty one. Its requests are sent again at the first
     ///     input.
     ///   - asksForCredentials: whether requests need credentials.
+    ///   - keepsStates: whether confirmed states are saved.
     ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.
     package init(
         server: ServerAddress, outbox: Outbox = .init(), asksForCredentials: Bool = false,
-        limits: ClientLimits = .init(),
+        keepsStates: Bool = false, limits: ClientLimits = .init(),
         using generator: any RandomNumberGenerator & Sendable
     ) {
         self.server = server
         self.limits = limits
+        self.keepsStates = keepsStates
         self.generator = generator
         writer = OutboxWriter(outbox)
         attempts = AttemptTable(asksForCredentials: asksForCredentials, limits: limits)
@@ -125,7 +128,11 @@ package struct ClientMachine: Sendable {
             links[session]?.following?.makes == new.makes && links[session]?.end == nil
             && links[session]?.creation == .settled
         let queued = outbox[session].queued
+        let isFollowed = links[session]?.following != nil
         links[session]?.follow(new, queued: queued)
+        if !isFollowed, let saved = new.saved.flatMap({ links[session]?.restore($0) }) {
+            deliver(.snapshot(saved), to: session)
+        }
         links[session]?.failure = nil
         links[session]?.end = nil
         if new.makes != nil, !isMade { create(session, at: now) }
@@ -172,6 +179,7 @@ package struct ClientMachine: Sendable {
         let reports = link.overlay.takeReports(
             isConfirming: link.demand.states && isLive, keepsUncovered: link.demand.states)
         let change = link.takeChange()
+        let kept = keepsStates ? link.takeKept() : nil
         links[session] = link
         if link.overlay.heldUntil == nil {
             holding.remove(session)
@@ -179,6 +187,7 @@ package struct ClientMachine: Sendable {
             holding.insert(session)
         }
         if let change { deliver(.shown(change), to: session) }
+        if let kept { outputs.append(.keepState(session, kept)) }
         for report in reports {
             deliver(.outcome(report.ticket, .applied(report.receipt)), to: session)
         }

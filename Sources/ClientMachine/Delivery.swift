@@ -53,13 +53,27 @@ package enum TicketOutcome: Equatable, Sendable {
 
 /// The present values of a session.
 package struct SessionSnapshot: Equatable, Sendable {
+    package enum Origin: Equatable, Sendable {
+        /// The stream begins with it: values before it may be missed.
+        case stream
+        /// The session was read beside its stream, which brings what leads to these values.
+        case reading
+        /// An earlier life of the program has saved it.
+        case saved
+    }
+
+    package var origin: Origin
     package var position: StreamPosition
     /// As JSON; nil if states are not followed.
     package var state: [UInt8]?
     /// An object of the present values as JSON; nil if pulses are not followed.
     package var pulses: [UInt8]?
 
-    package init(position: StreamPosition, state: [UInt8]? = nil, pulses: [UInt8]? = nil) {
+    package init(
+        _ origin: Origin = .stream, position: StreamPosition, state: [UInt8]? = nil,
+        pulses: [UInt8]? = nil
+    ) {
+        self.origin = origin
         self.position = position
         self.state = state
         self.pulses = pulses

@@ -62,15 +62,19 @@ package struct Following: Equatable, Sendable {
     package var start: Start
     /// The position up to which the program has seen everything; it has precedence over `start`.
     package var after: StreamPosition?
+    /// The state that an earlier life of the program has saved: shown until there is another one. If
+    /// `after` is its position, the events continue it.
+    package var saved: SavedState?
 
     package init(
         demand: Demand, makes: String? = nil, predicts: Bool = false, start: Start = .present,
-        after: StreamPosition? = nil
+        after: StreamPosition? = nil, saved: SavedState? = nil
     ) {
         self.demand = demand
         self.makes = makes
         self.predicts = predicts
         self.start = start
         self.after = after
+        self.saved = saved
     }
 }

@@ -11,6 +11,9 @@ package enum Output: Equatable, Sendable {
     case askForCredential(AttemptID, refused: String?)
     case deliver(SessionName, Delivery)
     case deliverLog(LogID, LogDelivery)
+    /// To save the newest delivered confirmed state of the session, with this position: it has the
+    /// effects of no request that the outbox regards as unanswered.
+    case keepState(SessionName, StreamPosition)
     /// To send `timer` at this uptime, in place of an earlier request; nil: nothing is due.
     case wakeMe(at: Duration?)
 }

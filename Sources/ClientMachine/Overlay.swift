@@ -34,6 +34,12 @@ struct Overlay: Equatable, Sendable {
     /// Whether an answer was received that the confirmed state does not reach.
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 
+    /// Whether the confirmed state has, or may have, the effect of a request that is not answered: a later
+    /// life of the program would reduce it over that state once more.
+    var isUncertain: Bool {
+        requests.contains { $0.receipt == nil && ($0.cause != nil || $0.hold != .none) }
+    }
+
     /// The tickets that are answered or sent and not in the confirmed state, in their order.
     var entries: [OutboxEntry] { requests.filter { !$0.isCovered }.flatMap(\.entries) }
 

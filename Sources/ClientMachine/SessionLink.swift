@@ -25,6 +25,8 @@ struct SessionLink: Sendable {
     /// The change of the shown state that is not delivered.
     private(set) var change = ShownChange()
     var deliveredStatus: SessionStatus?
+    /// The position of the newest state to save.
+    private(set) var kept: StreamPosition?
 
     init(name: SessionName) { self.name = name }
 
@@ -44,6 +46,26 @@ struct SessionLink: Sendable {
             reader.forgetState()
             change = ShownChange(joined: new.predicts ? overlay.entries + queued : [])
         }
+    }
+
+    /// Begins with a state that was saved.
+    ///
+    /// - Returns: the state to deliver; nil if states are not followed.
+    mutating func restore(_ saved: SavedState) -> SessionSnapshot? {
+        guard demand.states, let state = saved.state else { return nil }
+        reader.restore(saved.position, isContinued: following?.after == saved.position)
+        kept = saved.position
+        advanceBase()
+        return SessionSnapshot(.saved, position: saved.position, state: state)
+    }
+
+    /// The position of a state that can be saved and is not.
+    mutating func takeKept() -> StreamPosition? {
+        guard demand.states, let position = reader.settled, position != kept,
+            !overlay.isUncertain
+        else { return nil }
+        kept = position
+        return position
     }
 
     mutating func join(_ entry: OutboxEntry) {

@@ -15,8 +15,9 @@ struct SessionReader: Equatable, Sendable {
     private(set) var seen: StreamPosition?
     /// The position of the newest state (R1). It may be past `seen`, when a state was read.
     private(set) var confirmed: StreamPosition?
-    /// A `reset` has come, and its snapshot has not: nothing before that can be continued.
-    private var isResetting = false
+    /// A `reset` has come, and its snapshot has not: nothing before that can be continued. Likewise
+    /// while the state is one of an earlier life of the program, and is not continued.
+    private(set) var awaitsSnapshot = false
 
     init(after position: StreamPosition? = nil) { seen = position }
 
@@ -25,6 +26,21 @@ struct SessionReader: Equatable, Sendable {
         case deliver(Delivery)
         /// The block does not have the form that the server writes.
         case malformed(String)
+    }
+
+    /// Begins with a state that was saved.
+    ///
+    /// - Parameter isContinued: whether the events continue it; else a snapshot takes its place.
+    mutating func restore(_ position: StreamPosition, isContinued: Bool) {
+        confirmed = position
+        awaitsSnapshot = !isContinued
+    }
+
+    /// The position up to which everything is seen, with the state there; nil if the state is another
+    /// one.
+    var settled: StreamPosition? {
+        guard !awaitsSnapshot, let seen, let confirmed, seen.reaches(confirmed) else { return nil }
+        return seen
     }
 
     /// Forgets the state, because the following events do not keep it current.
@@ -66,7 +82,7 @@ struct SessionReader: Equatable, Sendable {
         // A connection that is cut between `reset` and `snapshot` begins afresh: to resume from the
         // position of the reset would skip the snapshot.
         seen = demand.hasSnapshot ? nil : block.position
-        isResetting = demand.hasSnapshot
+        awaitsSnapshot = demand.hasSnapshot
         return .deliver(.reset(reason: Self.reason(block.data) ?? ""))
     }
 
@@ -87,12 +103,12 @@ struct SessionReader: Equatable, Sendable {
         }
         seen = position
         // A state that was read meanwhile can be newer. After a reset only the snapshot counts.
-        if !isResetting, let confirmed, confirmed.reaches(position) {
+        if !awaitsSnapshot, let confirmed, confirmed.reaches(position) {
             snapshot.state = nil
         } else if demand.states {
             confirmed = position
         }
-        isResetting = false
+        awaitsSnapshot = false
         return .deliver(.snapshot(snapshot))
     }
 
@@ -120,7 +136,7 @@ struct SessionReader: Equatable, Sendable {
 
     /// R7: drops events at or before the position that is seen, and those of another life.
     private func isNew(_ position: StreamPosition) -> Bool {
-        guard !isResetting else { return false }
+        guard !awaitsSnapshot else { return false }
         guard let seen else { return true }
         return seen.generation == position.generation && !seen.reaches(position)
     }

@@ -14,14 +14,15 @@ struct Client {
     private(set) var saved: [OutboxChange] = []
 
     init(
-        saved: [OutboxChange] = [], asksForCredentials: Bool = false, seed: UInt64 = 1,
+        saved: [OutboxChange] = [], asksForCredentials: Bool = false, keepsStates: Bool = false,
+        seed: UInt64 = 1,
         limits: ClientLimits = .init()
     ) throws {
         self.saved = saved
         machine = ClientMachine(
             server: ServerAddress(origin: "https://example.com", path: "/base"),
             outbox: try Outbox(replaying: saved), asksForCredentials: asksForCredentials,
-            limits: limits, using: SeededGenerator(seed: seed))
+            keepsStates: keepsStates, limits: limits, using: SeededGenerator(seed: seed))
     }
 
     mutating func receive(_ input: Input) -> [Output] {

@@ -1,4 +1,5 @@
 internal import ClientMachine
+internal import JSONCoding
 internal import Reactors
 
 extension ClientLife {
@@ -23,9 +24,10 @@ extension ClientLife {
         guard let name = SessionName(id) else { throw .badSessionID(id) }
         let core = SessionCore<Action, State, Activity>(
             projection, keepsEvents: start != .present, clock: driver.clock)
-        let hold = try driver.follow(
-            name, Following(start, makes: reactor, predicts: predicts)
-        ) { hold in
+        let following = Following(
+            start, makes: reactor, predicts: predicts,
+            saved: driver.savedState(of: name).map { $0.checked(State.self) })
+        let hold = try driver.follow(name, following) { hold in
             hold.predicts == predicts && hold.sink is SessionCore<Action, State, Activity>
         } make: {
             SessionHold(name, core, predicts: predicts, driver)
@@ -42,15 +44,30 @@ extension ClientLife {
     }
 }
 
+extension SavedState {
+    /// Without the state if this program cannot decode it, so that it is as if it had none.
+    fileprivate func checked<State: Decodable>(_ type: State.Type) -> SavedState {
+        guard let state, (try? JSON.decode(type, from: state)) != nil else {
+            return SavedState(position: position, state: nil)
+        }
+        return self
+    }
+}
+
 extension Following {
     /// Everything of a session. Why not what somebody reads: a reader that comes later would miss what
     /// happens while the stream changes.
-    init(_ start: SessionStart, makes reactor: String?, predicts: Bool) {
+    ///
+    /// - Parameter saved: the state that an earlier life of the program has saved.
+    init(_ start: SessionStart, makes reactor: String?, predicts: Bool, saved: SavedState?) {
         self.init(
             demand: Demand(states: true, pulses: .all, activities: true), makes: reactor,
             predicts: predicts)
         switch start {
-        case .present: break
+        case .present: self.saved = saved
+        case .saved:
+            self.saved = saved
+            after = saved?.position
         case .now: self.start = .now
         case .start: self.start = .start
         case .after(let position): after = position.value

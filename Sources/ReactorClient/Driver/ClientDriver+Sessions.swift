@@ -16,6 +16,7 @@ extension ClientDriver {
             let hold = make()
             // The objects that have followed it are gone, and have not left it yet.
             if desk.sessions[session] != nil { _ = desk.decide(.leave(session), at: clock.now) }
+            desk.savedStates[session] = nil
             desk.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)
             _ = desk.decide(.follow(session, following), at: clock.now)
             return (hold, true)
@@ -42,6 +43,7 @@ extension ClientDriver {
             // Another one may have taken its place.
             guard let followed = desk.sessions[session], followed.sink === sink else { return [] }
             desk.sessions[session] = nil
+            if let saved = followed.saved { outbox.saveState(saved, of: session, isLast: true) }
             if !desk.isClosing { _ = desk.decide(.leave(session), at: clock.now) }
             return desk.takeLogs(of: session)
         }

@@ -15,7 +15,7 @@ final class ClientDriver: Sendable {
     let credentials: CredentialSource?
     let transport: any ClientTransport
     let desk: Mutex<DriverDesk>
-    private let outbox: any OutboxStore
+    let outbox: any OutboxStore
     private let signals: AsyncStream<Void>.Continuation
     private let timer: DriverTimer
     private let runner = Mutex<Task<Void, Never>?>(nil)
@@ -40,8 +40,9 @@ final class ClientDriver: Sendable {
             DriverDesk(
                 ClientMachine(
                     server: server, outbox: saved.outbox,
-                    asksForCredentials: configuration.credential != nil, limits: limits,
-                    using: SystemRandomNumberGenerator())))
+                    asksForCredentials: configuration.credential != nil,
+                    keepsStates: outbox.keepsStates, limits: limits,
+                    using: SystemRandomNumberGenerator()), savedStates: saved.states))
         let (stream, signals) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.signals = signals
         timer = DriverTimer(clock) { relay.timer() }
@@ -110,6 +111,9 @@ final class ClientDriver: Sendable {
                 if session != news.session { await deliver(news.dequeue(for: session)) }
                 news.deliveries.append(delivery)
             case .deliverLog(let id, let delivery): deliver(delivery, to: id)
+            case .keepState(let session, let position):
+                await deliver(news.dequeue(for: session))
+                keepState(of: session, at: position)
             case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
             case .request, .openStream, .askForCredential, .wakeMe:
                 if !isClosing { begin(output) }
@@ -126,7 +130,7 @@ final class ClientDriver: Sendable {
         case .askForCredential(let id, let refused):
             credentials?.ask(id, refused: refused, clock: clock) { [weak self] in self?.post($0) }
         case .wakeMe(let time): timer.set(time)
-        case .persist, .deliver, .deliverLog, .cancelRequest, .closeStream: break
+        case .persist, .deliver, .deliverLog, .keepState, .cancelRequest, .closeStream: break
         }
     }
 
@@ -147,6 +151,7 @@ final class ClientDriver: Sendable {
     /// callers read contains them (R6).
     private func deliver(_ news: SessionNews) async {
         guard let session = news.session, !news.deliveries.isEmpty else { return }
+        if outbox.keepsStates { remember(news.deliveries, of: session) }
         await desk.withLock { $0.sessions[session]?.sink }?.receive(news.deliveries)
         for case .outcome(let number, let outcome) in news.deliveries {
             report(outcome, of: number, in: session)

@@ -44,6 +44,8 @@ struct DriverDesk {
     /// Sends whose end this program has not seen. Invariant: bounded by the outbox.
     var tickets: [TicketNumber: Ticket] = [:]
     var sessions: [SessionName: FollowedSession] = [:]
+    /// Those of an earlier life of the program, of sessions that this one has not followed.
+    var savedStates: [SessionName: SavedState]
     /// Invariant: bounded by `ClientLimits.logs`.
     private(set) var logs: [LogID: LogSink] = [:]
     private var lastLog: UInt64 = 0
@@ -53,7 +55,10 @@ struct DriverDesk {
     var whenIdle: CheckedContinuation<Void, Never>?
     private var lastCall: UInt64 = 0
 
-    init(_ machine: ClientMachine) { self.machine = machine }
+    init(_ machine: ClientMachine, savedStates: [SessionName: SavedState] = [:]) {
+        self.machine = machine
+        self.savedStates = savedStates
+    }
 
     /// Notes an input for the next round.
     mutating func post(_ input: Input) { if !isClosing { inputs.append(input) } }
@@ -158,6 +163,10 @@ struct DriverDesk {
 /// A session that the program follows.
 struct FollowedSession {
     let sink: any SessionSink
+    /// The newest confirmed state as JSON, if the outbox keeps states.
+    var newestState: [UInt8]?
+    /// The newest state that was given to the outbox.
+    var saved: SavedState?
     /// The handle that the program's objects share.
     weak var hold: SessionHold?
 }

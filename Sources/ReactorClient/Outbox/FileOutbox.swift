@@ -15,7 +15,7 @@ internal import Synchronization
 /// An outbox in a file (ADR-0042): a program that is killed continues with it.
 ///
 /// A file belongs to one account of one user; several programs, or several accounts, have a file each.
-/// Bounds: those of the outbox (`ClientLimits`), 64 MiB of states; the file itself has at most about
+/// Bounds: those of the outbox (`ClientLimits`), 1 024 states, 64 MiB of them; the file itself has at most about
 /// twice that, since it is rewritten when most of it is dead.
 package final class FileOutbox: OutboxStore {
     private struct Gathered {
@@ -41,7 +41,7 @@ package final class FileOutbox: OutboxStore {
 
     private let path: String
     private let account: String?
-    private let keepsStates: Bool
+    package let keepsStates: Bool
     private let stateInterval: Duration
     private let disk: any OutboxDisk
     private let gathered = Mutex(Gathered())

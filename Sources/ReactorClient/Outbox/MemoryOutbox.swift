@@ -5,6 +5,8 @@ internal import Synchronization
 package final class MemoryOutbox: OutboxStore {
     private let report = Mutex<(@Sendable (OutboxReport) -> Void)?>(nil)
 
+    package let keepsStates = false
+
     package init() {}
 
     package func open(

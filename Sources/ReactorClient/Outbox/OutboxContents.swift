@@ -6,11 +6,14 @@ struct OutboxContents: Equatable, Sendable {
     private(set) var states: [SessionName: SavedState] = [:]
     /// The session whose state is the oldest comes first. Invariant: has the sessions of `states`.
     private var order: [SessionName] = []
-    /// Bytes of the states. Invariant: not above `stateLimitBytes` after an addition.
+    /// Bytes of the states. Invariant: not above `stateLimitBytes` after an addition, as their number is
+    /// not above `stateLimit`.
     private var stateBytes = 0
 
     /// The bound of all kept states together; beyond it those that were saved longest ago are dropped.
     static let stateLimitBytes = 67_108_864
+    /// The bound of their number; likewise.
+    static let stateLimit = 1_024
 
     init() {}
 
@@ -28,7 +31,9 @@ struct OutboxContents: Equatable, Sendable {
         states[session] = state
         order.append(session)
         stateBytes += state.state?.count ?? 0
-        while stateBytes > Self.stateLimitBytes, let oldest = order.first {
+        while stateBytes > Self.stateLimitBytes || order.count > Self.stateLimit,
+            let oldest = order.first
+        {
             apply(nil, of: oldest)
         }
     }

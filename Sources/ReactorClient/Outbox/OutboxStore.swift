@@ -14,6 +14,9 @@ package protocol OutboxStore: Sendable {
         _ report: @escaping @Sendable (OutboxReport) -> Void
     ) throws(OutboxUnavailable) -> SavedOutbox
 
+    /// Whether it keeps confirmed states.
+    var keepsStates: Bool { get }
+
     /// Writes changes, in the order of the calls. Does not wait: a report follows.
     ///
     /// - Parameter number: greater than all before it.
@@ -47,18 +50,6 @@ package struct SavedOutbox: Equatable, Sendable {
     package init(_ outbox: Outbox = Outbox(), states: [SessionName: SavedState] = [:]) {
         self.outbox = outbox
         self.states = states
-    }
-}
-
-/// A confirmed state: the one after everything up to the position.
-package struct SavedState: Equatable, Sendable {
-    package var position: StreamPosition
-    /// As JSON; nil if only the position is known.
-    package var state: [UInt8]?
-
-    package init(position: StreamPosition, state: [UInt8]?) {
-        self.position = position
-        self.state = state
     }
 }
 

@@ -83,7 +83,7 @@ actor SessionCore<
 
     private func receive(_ snapshot: SessionSnapshot) {
         position = snapshot.position
-        if isResetting { versions.forget() }
+        if isResetting || snapshot.origin == .saved { versions.forget() }
         if let pulses = snapshot.pulses.flatMap(JSON.members(of:)) {
             pulseNames.formUnion(pulses.keys)
         }
@@ -92,9 +92,15 @@ actor SessionCore<
         republish()
         freshPulses = [:]
         guard projection.undecodable == nil, let confirmed = projection.confirmed else { return }
-        if isResetting { readers.present(confirmed) }
-        isResetting = false
-        report(.present(confirmed, Position(snapshot.position)))
+        // Assignments before it may be missed. Of the first one nobody reads yet.
+        if snapshot.origin == .stream {
+            readers.present(confirmed)
+            isResetting = false
+        }
+        // A saved state is not how the session stands.
+        if snapshot.origin != .saved {
+            report(.present(confirmed, Position(snapshot.position)))
+        }
     }
 
     private func receive(_ event: StreamEvent, isConfirmed: Bool) {

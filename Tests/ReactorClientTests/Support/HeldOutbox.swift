@@ -16,6 +16,7 @@ final class HeldOutbox: OutboxStore {
 
     private let state = Mutex(State())
     private let saved: SavedOutbox
+    let keepsStates = false
 
     init(_ saved: SavedOutbox = SavedOutbox()) { self.saved = saved }
 

@@ -1,0 +1,47 @@
+internal import ClientMachine
+internal import Synchronization
+
+// States that outlive the program: the machine says when the newest state can be saved, this has its
+// bytes, and the outbox writes them when it is time.
+
+extension ClientDriver {
+    /// The state of a session that an earlier life of the program has saved, until the session is followed.
+    func savedState(of session: SessionName) -> SavedState? {
+        desk.withLock { $0.savedStates[session] }
+    }
+
+    /// Holds the newest confirmed state of a session, until the machine says that it can be saved.
+    func remember(_ deliveries: [Delivery], of session: SessionName) {
+        var newest: [UInt8]?
+        var hasEnded = false
+        for delivery in deliveries {
+            switch delivery {
+            case .snapshot(let snapshot): newest = snapshot.state ?? newest
+            case .state(let event, isConfirmed: true): newest = event.data
+            case .ended: hasEnded = true
+            default: break
+            }
+        }
+        guard newest != nil || hasEnded else { return }
+        desk.withLock { desk in
+            if let newest { desk.sessions[session]?.newestState = newest }
+            // Of a session that is over nothing is to be shown.
+            if hasEnded {
+                desk.sessions[session]?.newestState = nil
+                desk.sessions[session]?.saved = nil
+            }
+        }
+        if hasEnded { outbox.saveState(nil, of: session, isLast: true) }
+    }
+
+    /// Gives the newest state to the outbox.
+    func keepState(of session: SessionName, at position: StreamPosition) {
+        desk.withLock { desk in
+            guard let state = desk.sessions[session]?.newestState else { return }
+            let saved = SavedState(position: position, state: state)
+            desk.sessions[session]?.saved = saved
+            // Under the lock: a session that is left at this moment saves no older one after it.
+            outbox.saveState(saved, of: session, isLast: false)
+        }
+    }
+}
