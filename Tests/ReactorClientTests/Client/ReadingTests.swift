@@ -129,11 +129,11 @@ struct ReadingTests {
             throw SendFailure.empty
         }
         #expect(sentence.contains("count"))
-        // It keeps the last good one, and its position is that of the snapshot: an update goes on there.
+        // It keeps the last good one. The position is the snapshot's: an update of the program continues there.
         #expect(await room.currentState == .init(count: 1, note: "old"))
         #expect(await room.confirmedState.count == 1)
         #expect(await room.position?.text == at(8))
-        // What happens is heard all the same.
+        // Events are heard all the same.
         stream.event("newestNote", at(9) + ".1", #""newer""#)
         #expect(try await notes.next() == "newer")
         stream.event("state", at(9), tally(9, note: "newer"))

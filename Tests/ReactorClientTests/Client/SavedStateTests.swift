@@ -54,7 +54,7 @@ struct SavedStateTests {
             await rig.transport.request().answer(200)
             let stream = await rig.transport.open(
                 tally(17, note: "b"), pulses: #"{"newestNote":"b"}"#, position: at(8))
-            // What happened meanwhile is not known, so the present value comes once.
+            // Assignments in between are not known, so the present value comes once.
             #expect(try await notes.next() == "b")
             guard case .present(let state, _)? = try await events.next() else {
                 throw SendFailure.empty
