@@ -129,7 +129,8 @@ struct ReadingTests {
             throw SendFailure.empty
         }
         #expect(sentence.contains("count"))
-        // It keeps the last good one. The position is the snapshot's: an update of the program continues there.
+        // It keeps the last good one. The position is the snapshot's: an update of the program
+        // continues there.
         #expect(await room.currentState == .init(count: 1, note: "old"))
         #expect(await room.confirmedState.count == 1)
         #expect(await room.position?.text == at(8))
