@@ -48,10 +48,10 @@ extension ClientMachine {
         guard reason == .unknown, links[session]?.following?.makes != nil else {
             return endSession(session, reason)
         }
-        // Another client has not made it, so this one does.
+        // Another client has not made it, so this one does. The position that is seen remains: in the
+        // new life it leads to a `reset`.
         streams.end(session)
         dropEmptyStreams()
-        links[session]?.reader = SessionReader()
         create(session, at: now)
     }
 

@@ -113,7 +113,7 @@ extension ClientMachine {
     private mutating func problem(
         _ problem: ProblemDetails, _ id: AttemptID, _ stream: StreamID, at now: ClientInstant
     ) {
-        if problem.code == "token_expired", attempts.refuseCredential(of: id) {
+        if problem.code == "token_invalid", attempts.refuseCredential(of: id) {
             return reopen(id, at: now)
         }
         breakOff(id, problem.detail, atLeast: streams[stream]?.retryWait ?? .zero, at: now)

@@ -65,7 +65,7 @@ struct ConnectionTests {
         var outputs =
             switch fault {
             case "token":
-                client.bytes(old, "event: problem\ndata: {\"code\":\"token_expired\"}\n\n")
+                client.bytes(old, "event: problem\ndata: {\"code\":\"token_invalid\"}\n\n")
             case "garbage": client.event(old, "state", "garbage", "5")
             default: client.receive(.streamEnded(old, failure: "cut"))
             }

@@ -213,7 +213,9 @@ struct IncomingTests {
         var (client, stream) = try opened()
         _ = try client.answer(client.send("1").requests.first?.id, 200, receipt(5))
         let read = try #require(client.wait(.seconds(1)).requests.first)
-        _ = try client.answer(read.id, 200, #"{"position":"aaaaaaaa.5","state":7}"#)
+        let present = try client.answer(read.id, 200, #"{"position":"aaaaaaaa.5","state":7}"#)
+        let snapshot = SessionSnapshot(.reading, position: at(5), state: [0x37])
+        #expect(present.deliveries.contains(.snapshot(snapshot)))
         let late = client.event(stream, "state", "aaaaaaaa.3", "3")
         #expect(
             late.deliveries == [

@@ -83,7 +83,7 @@ struct StreamEndTests {
         _ = client.head(stream.id)
         _ = client.event(stream.id, "snapshot", "aaaaaaaa.4", "4")
         let outputs = client.bytes(
-            stream.id, "event: problem\ndata: {\"status\":401,\"code\":\"token_expired\"}\n\n")
+            stream.id, "event: problem\ndata: {\"status\":401,\"code\":\"token_invalid\"}\n\n")
         #expect(outputs.asked.map(\.refused) == ["a"])
         let next = client.receive(
             .credential(outputs.asked[0].id, Credential(authorization: "b")))
@@ -155,6 +155,28 @@ struct StreamEndTests {
             client.wait(.milliseconds(50)).streams.map(\.request.target) == [
                 "/v1/sessions/room/events?only=states"
             ])
+    }
+
+    @Test func `a session that the server has lost is made again, and continues with a reset`()
+        throws
+    {
+        var client = try Client()
+        let makes = Following(demand: .init(states: true, pulses: .all), makes: "chat")
+        _ = try client.answer(client.receive(.follow(room, makes)).requests.first?.id, 201)
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.head(stream)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.5", #"{"pulses":{},"state":5}"#)
+        let put = client.event(stream, "end", "", #"{"reason":"unknown"}"#).requests.first?.id
+        _ = try client.answer(put, 201)
+        let again = try #require(client.wait(.milliseconds(50)).streams.first)
+        #expect(again.request.target.hasSuffix("after=aaaaaaaa.5"))
+        _ = client.head(again.id)
+        let reset = client.event(again.id, "reset", "", #"{"reason":"generation"}"#)
+        #expect(reset.news == ["reset generation"])
+        let present = client.event(
+            again.id, "snapshot", "bbbbbbbb.0", #"{"pulses":{},"state":0}"#)
+        #expect(present.shown == [ShownChange(advancesBase: true)])
+        #expect(client.machine.position(room)?.text == "bbbbbbbb.0")
     }
 
     @Test func `an event that is too large breaks the stream, not the client`() throws {

@@ -82,7 +82,8 @@ actor SessionCore<
     }
 
     private func receive(_ snapshot: SessionSnapshot) {
-        position = snapshot.position
+        // A program that continues after the position of a state that was read would miss events.
+        if snapshot.origin != .reading { position = snapshot.position }
         if isResetting || snapshot.origin == .saved { versions.forget() }
         if let pulses = snapshot.pulses.flatMap(JSON.members(of:)) {
             pulseNames.formUnion(pulses.keys)

@@ -99,6 +99,33 @@ struct ReadingTests {
         await rig.client.close()
     }
 
+    @Test func `a state that was read beside the stream is no position to continue after`()
+        async throws
+    {
+        let rig = try Rig()
+        let position = try #require(Position(at(4)))
+        async let joined: RemoteReactor<Tally> = rig.client.join("room", from: .after(position))
+        let stream = await rig.transport.stream()
+        stream.head()
+        let read = await rig.transport.request()
+        #expect(read.target == "/v1/sessions/room")
+        read.answer(
+            200,
+            #"{"id":"room","reactor":"tally","version":9,"position":"\#(at(9))","state":\#(tally(9))}"#
+        )
+        let room = try await joined
+        #expect(await room.currentState.count == 9)
+        #expect(await room.position == nil)
+        var events = Reading(await room.events())
+        stream.event("newestNote", at(5) + ".1", #""missed""#)
+        #expect(
+            try await events.next(2).map(text) == [
+                "present 9 \(at(9))", "pulse newestNote missed \(at(5)).1",
+            ])
+        #expect(await room.position?.text == at(5) + ".1")
+        await rig.client.close()
+    }
+
     @Test func `a state of another program changes nothing but the status`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room(tally(1))
