@@ -225,6 +225,11 @@ let package = Package(
             name: "fixture-server",
             dependencies: ["ReactorHosting", "Cyclers"] + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
+        // The Swift client as a child process of `.ci/conformance`.
+        .executableTarget(
+            name: "conformance-adapter",
+            dependencies: ["ReactorClient", "Reactors", "JSONCoding", "SampleReactors"],
+            path: "Tests/ConformanceAdapter", swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
