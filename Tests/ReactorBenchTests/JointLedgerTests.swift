@@ -48,6 +48,15 @@ struct JointLedgerTests {
         #expect(text(of: ledger, 1) == "cccccccc.1,aaaaaaaa.1")
     }
 
+    @Test func `a stream has begun when each of its sessions has`() {
+        let first = "id: aaaaaaaa.7,-\n\n"
+        #expect(!ledger([first]).hasBegun(subscriber: 0))
+        let both = first + "id: aaaaaaaa.7,bbbbbbbb.3\n\n"
+        #expect(ledger([both]).hasBegun(subscriber: 0))
+        #expect(ledger([both + event(1, id: "aaaaaaaa.7,bbbbbbbb.4", 0)]).tally.problems == [])
+        #expect(ledger([both + event(1, id: "aaaaaaaa.7,bbbbbbbb.5", 0)]).tally.gaps == 1)
+    }
+
     @Test func `an id may be that of its session alone`() {
         let ledger = ledger([
             event(0, id: "run-3-0/aaaaaaaa.1", 0) + event(0, id: "run-3-0/aaaaaaaa.2", 1)

@@ -47,6 +47,12 @@ struct DeliveryLedger: EventSink {
         readings(of: subscriber).contains { orders[$0].last != nil }
     }
 
+    /// Whether a subscriber's stream has begun for each of its sessions. A stream of several begins with its
+    /// first one; what is posted to another before its turn has come is not for this subscriber.
+    func hasBegun(subscriber: Int) -> Bool {
+        sessionsPerStream == 1 || readings(of: subscriber).allSatisfy { orders[$0].last != nil }
+    }
+
     /// Whether a subscriber's stream has sent all it can.
     func hasEnded(subscriber: Int) -> Bool {
         readings(of: subscriber).allSatisfy { hasEnded[$0] }
@@ -101,7 +107,7 @@ struct DeliveryLedger: EventSink {
     mutating func receive(_ block: EventBlock, in bytes: Span<UInt8>, range: Range<Int>) {
         var block = block
         guard sessionsPerStream == 1 || find(&block, in: bytes) else {
-            if block.isEvent { tally.count(.malformed) }
+            if block.isEvent { tally.count(.malformed) } else { prime(block.id, in: bytes) }
             return
         }
         guard let data = block.data else {
@@ -159,6 +165,17 @@ struct DeliveryLedger: EventSink {
         block.event = slash + 1..<name.upperBound
         block.id = block.id.flatMap { entry(place, of: $0, in: bytes) }
         return true
+    }
+
+    /// Notes where sessions begin: the id of a block without an event.
+    private mutating func prime(_ id: Range<Int>?, in bytes: Span<UInt8>) {
+        guard let id else { return }
+        for place in 0..<sessionsPerStream where orders[first + place].last == nil {
+            guard let entry = entry(place, of: id, in: bytes),
+                let position = EventID(bytes, range: entry, scheme: checks.ids)
+            else { continue }
+            orders[first + place].rebase(to: position)
+        }
     }
 
     /// The position of one session in a vector, or in `<session>/<position>`.

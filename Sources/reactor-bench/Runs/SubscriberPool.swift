@@ -215,11 +215,15 @@
                         if !plan.awaitsFirstBytes { establish(index) }
                     case .body(let range):
                         bytes &+= UInt64(range.count)
-                        if subscribers[index].phase == .awaitingFirstBytes { establish(index) }
                         guard
                             subscribers[index].scanner.scan(
                                 received, range: range, into: &ledger)
                         else { throw ResponseFault.headTooLong }
+                        if subscribers[index].phase == .awaitingFirstBytes,
+                            ledger.hasBegun(subscriber: index)
+                        {
+                            establish(index)
+                        }
                     case .end:
                         return .ended
                     }
