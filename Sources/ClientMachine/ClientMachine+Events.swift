@@ -5,7 +5,8 @@ extension ClientMachine {
     mutating func feed(
         _ block: StreamBlock, to session: SessionName, from id: StreamID, at now: ClientInstant
     ) -> String? {
-        guard let stream = streams[id], links[session]?.wantsStream == true,
+        // Also while the session is made again: nothing brings a second time what a stream has brought.
+        guard let stream = streams[id], links[session]?.wantsEvents == true,
             stream.live.contains(session), var link = links[session]
         else { return nil }
         let before = link.reader.confirmed

@@ -33,10 +33,11 @@ struct SessionLink: Sendable {
     var demand: Demand { following?.demand ?? .nothing }
     private var predicts: Bool { following?.predicts ?? false }
 
-    /// Whether events of it are wanted and can be had.
-    var wantsStream: Bool {
-        !demand.isEmpty && end == nil && failure == nil && creation == .settled
-    }
+    /// Whether events of it are wanted, if any come.
+    var wantsEvents: Bool { !demand.isEmpty && end == nil && failure == nil }
+
+    /// Whether a stream can be had for them.
+    var wantsStream: Bool { wantsEvents && creation == .settled }
 
     mutating func follow(_ new: Following, queued: [OutboxEntry]) {
         let followedStates = demand.states && following?.predicts == new.predicts

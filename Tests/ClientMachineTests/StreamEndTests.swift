@@ -179,6 +179,23 @@ struct StreamEndTests {
         #expect(client.machine.position(room)?.text == "bbbbbbbb.0")
     }
 
+    @Test func `events that come while a session is made again are not lost`() throws {
+        var client = try Client()
+        let makes = Following(demand: .init(states: true, pulses: .all), makes: "chat")
+        _ = try client.answer(client.receive(.follow(room, makes)).requests.first?.id, 201)
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.head(stream)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.5", #"{"pulses":{},"state":5}"#)
+        let post = try #require(client.send("1").requests.first)
+        let put = try client.problem(post.id, 404, "unknown_session").requests.first?.id
+        let reset = client.event(stream, "reset", "", #"{"reason":"generation"}"#)
+        #expect(reset.news == ["reset generation"])
+        _ = client.event(stream, "snapshot", "bbbbbbbb.0", #"{"pulses":{},"state":0}"#)
+        _ = try client.answer(put, 200)
+        #expect(client.event(stream, "note", "bbbbbbbb.1", "1").news == ["note@1=1"])
+        #expect(client.machine.position(room)?.text == "bbbbbbbb.1")
+    }
+
     @Test func `an event that is too large breaks the stream, not the client`() throws {
         var limits = ClientLimits()
         limits.eventBytes = 100
