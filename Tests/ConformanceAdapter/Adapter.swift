@@ -150,9 +150,13 @@ final class Adapter: Sendable {
     private func follow(
         _ id: String, _ command: Command, _ client: ReactorClient
     ) async throws(ClientFailure) -> (any FollowedSession, predicts: Bool) {
-        var start = SessionStart.present
-        if command.from == "now" { start = .now }
-        if command.from == "start" { start = .start }
+        var start =
+            switch command.from {
+            case .present?, nil: SessionStart.present
+            case .now?: SessionStart.now
+            case .start?: SessionStart.start
+            case .saved?: SessionStart.saved
+            }
         if let position = command.after.flatMap({ Position($0) }) { start = .after(position) }
         if command.predict == true, let reactor = command.reactor, reactor == "chat" {
             let room = try await client.session(

@@ -5,6 +5,8 @@ struct Command: Decodable, Sendable {
             close
     }
 
+    enum Start: String, Decodable { case present, now, start, saved }
+
     let id: Int64
     let command: Name
     let server: String?
@@ -15,7 +17,7 @@ struct Command: Decodable, Sendable {
     let reactor: String?
     let predict: Bool?
     let shown: Bool?
-    let from: String?
+    let from: Start?
     let after: String?
     let ticket: String?
     let action: JSONValue?
