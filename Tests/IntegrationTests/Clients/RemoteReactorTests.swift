@@ -241,6 +241,38 @@ struct ClientDurabilityTests {
         }
     }
 
+    @Test func `a program that starts without its server shows what it knew, and continues there`()
+        async throws
+    {
+        try await withJournal { journal in
+            let outbox = ClientConfiguration(outbox: .file(journal.path + ".outbox"))
+            let first = try await journal.start()
+            do {
+                let client = try ReactorClient(first.address, outbox)
+                let room = try await client.session("room", of: "chat", predicting: Chat())
+                try await room.send(.say(author: "ada", text: "1"))
+                try await first.murder()
+                try room.submit(.say(author: "ada", text: "2"))
+                await client.close()
+            }
+            let client = try ReactorClient(first.address, outbox)
+            let room = try await client.session(
+                "room", of: "chat", predicting: Chat(), from: .saved)
+            #expect(await room.currentState.messages.map(\.text) == ["1", "2"])
+            #expect(await room.confirmedState.messages.map(\.text) == ["1"])
+            #expect(room.pending == 1)
+            var heard = ElementReader(await room.pulse(\.$newest))
+            try room.submit(.say(author: "ada", text: "3"))
+            let second = try await journal.start("--port", "\(first.port)")
+            client.wake()
+            try await room.send(.say(author: "ada", text: "4"))
+            #expect(try await heard.next(4).map { $0?.text } == ["1", "2", "3", "4"])
+            #expect(await room.confirmedState.messages.map(\.text) == ["1", "2", "3", "4"])
+            withExtendedLifetime(second) {}
+            await client.close()
+        }
+    }
+
     @Test func `a server that has forgotten the session gets it again, with what is not done`()
         async throws
     {
