@@ -87,7 +87,9 @@ struct UnavailableTests {
         async throws
     {
         let journal = HeldJournal()
-        try await LocalServer.with(journal) { server in
+        try await LocalServer.with(journal) {
+            $0.grace = .seconds(600)
+        } _: { server in
             let (idle, creator, reader) = (
                 try server.connect(), try server.connect(), try server.connect()
             )

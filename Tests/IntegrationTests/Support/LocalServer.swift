@@ -38,13 +38,16 @@ struct LocalServer: Sendable {
         configuration.loops = 1
         configuration.logLevel = .critical
         configuration.allowedHosts = ServerProcess.hosts
+        // A test may be held up by all others.
+        configuration.requestTimeout = .seconds(600)
         adjust(&configuration)
         let (addresses, started) = AsyncStream<String>.makeStream()
         let running = Task { [configuration] in
             defer { started.finish() }
             let server = ReactorServer(hosting: hosted, configuration: configuration)
             try await server.run(
-                started: { started.yield($0.main) }, closingTime: .seconds(30), opening: { journal }
+                started: { started.yield($0.main) }, closingTime: .seconds(600),
+                opening: { journal }
             )
         }
         guard let address = await addresses.first(where: { _ in true }),

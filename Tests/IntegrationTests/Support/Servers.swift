@@ -1,6 +1,6 @@
 import Testing
 
-/// The two servers with default settings that most tests share; each test has its own sessions.
+/// The two servers with nearly default settings that most tests share; each test has its own sessions.
 ///
 /// They live as long as the test process; then ``Watchdog`` kills them.
 actor Servers {
@@ -11,7 +11,11 @@ actor Servers {
     func process(_ program: ServerProcess.Program) async throws -> ServerProcess {
         let task =
             starting[program]
-            ?? Task { try await ServerProcess.start(program, ["--log-level", "debug"]) }
+            ?? Task {
+                // A test that sends a request in pieces may be held up by all others.
+                try await ServerProcess.start(
+                    program, ["--log-level", "debug", "--request-timeout", "10m"])
+            }
         starting[program] = task
         return try await task.value
     }
