@@ -51,11 +51,14 @@ struct StreamOpener {
             }
         }
         let isArchived = session.persistence != nil
-        if isArchived, after.inHistory < session.keptPosition(for: request.selection) {
+        let isKept =
+            !isArchived || after.inHistory >= session.keptPosition(for: request.selection)
+        guard isKept, let stream = stream(request.selection, covering: after) else {
+            guard isArchived else { return openAnew(request) }
+            // Memory has dropped the snapshot's record while the stream waited for its commit, and a
+            // replay has no snapshot.
+            if wantsSnapshot, number < history.committed.number { return openNow(request) }
             return openReplaying(request, after: after)
-        }
-        guard let stream = stream(request.selection, covering: after) else {
-            return isArchived ? openReplaying(request, after: after) : openAnew(request)
         }
         let subscriber = Subscriber(
             id: request.token, session: session, stream: stream,
