@@ -6,13 +6,17 @@ extension ClientMachine {
         switch answer {
         case .applied(let receipt): applied(receipt, session, at: now)
         case .refused(let problem, let position):
+            // The server looks for the key before it refuses with these.
+            guard [409, 412].contains(problem.status) else {
+                return refuseSent(session, problem, at: now)
+            }
             settleSent(session, at: now, position: position) { _ in .refused(problem) }
         case .unfit(let problem): narrow(problem, session, at: now)
         case .keyReused: settleSent(session, at: now) { _ in .inDoubt }
         case .unauthorized(let problem): refuseCredential(purpose, problem, at: now)
         case .unknownSession(let problem):
             guard reactor(of: session) != nil else {
-                return settleSent(session, at: now) { _ in .refused(problem) }
+                return refuseSent(session, problem, at: now)
             }
             retry(purpose, why: problem.detail, at: now)
             create(session, at: now)
@@ -21,11 +25,14 @@ extension ClientMachine {
             refuseAll(session, problem)
         case .running(let minimum):
             // O3, for an attempt that is not lost but early: 100 ms … 2 s.
+            links[session]?.isUnclear = true
             let jitter = Duration.milliseconds(Int64.random(in: 100...2_000, using: &generator))
             attempts.schedule(
                 purpose, after: max(jitter, minimum), why: "the request is carried out",
                 at: now.uptime)
-        case .again(let why, let minimum): retry(purpose, why: why, atLeast: minimum, at: now)
+        case .again(let why, let minimum):
+            links[session]?.isUnclear = true
+            retry(purpose, why: why, atLeast: minimum, at: now)
         }
     }
 
@@ -72,7 +79,8 @@ extension ClientMachine {
         let purpose = Purpose.readBack(session)
         let isIdle = attempts.phase(of: purpose) == .idle
         let isLive = streams.carrier(of: session)?.phase == .open
-        let hasNoState = link.reader.confirmed == nil && link.reader.seen != nil && isLive
+        let lacksState = link.reader.confirmed == nil || link.reader.isStale
+        let hasNoState = lacksState && link.reader.seen != nil && isLive
         // A snapshot is about to come: an answer that it does not contain is read later.
         guard link.demand.states, link.end == nil, !link.reader.awaitsSnapshot,
             link.overlay.awaitsConfirmation || hasNoState
@@ -99,8 +107,14 @@ extension ClientMachine {
                 .readBack(session), why: "the state is not read: \(response.problem.detail)",
                 atLeast: response.retryAfter, at: now)
         }
-        if links[session]?.reader.read(position) == true {
-            links[session]?.advanceBase()
+        if var link = links[session], link.reader.read(position) {
+            link.advanceBase()
+            for entry in link.overlay.beginLife(position.generation) { link.join(entry) }
+            // R10: it may contain a request that is not answered.
+            link.overlay.observe(
+                position, cause: nil, isWhole: true, opened: now.uptime,
+                holdUntil: now.uptime + limits.hold)
+            links[session] = link
             deliver(
                 .snapshot(SessionSnapshot(.reading, position: position, state: state)), to: session)
         }

@@ -33,6 +33,11 @@ extension ClientMachine {
         }
         guard let request = request?.authorized(credential) else {
             _ = attempts.remove(purpose)
+            if case .create(let session) = purpose {
+                // Nobody wants it to be made any more. The sends find out whether it exists.
+                links[session]?.creation = .settled
+                continuePosting(session, at: now)
+            }
             return
         }
         attempts.extend(id, to: now.uptime + wait)
@@ -86,6 +91,7 @@ extension ClientMachine {
 
     mutating func failed(_ id: AttemptID, _ cause: String, at now: ClientInstant) {
         guard let purpose = attempts.end(id) else { return }
+        if case .post(let session) = purpose { links[session]?.isUnclear = true }
         retry(purpose, why: cause, at: now)
     }
 
@@ -107,7 +113,7 @@ extension ClientMachine {
         switch purpose {
         case .post(let session):
             links[session]?.pause = problem
-            settleSent(session, at: now) { _ in .refused(problem) }
+            refuseSent(session, problem, at: now)
         case .create(let session): links[session]?.pause = problem
         case .readBack: retry(purpose, why: problem.detail, at: now)
         case .stream(let stream): fail(stream, problem)

@@ -9,7 +9,13 @@ extension ClientMachine {
         guard let stream = streams[id], links[session]?.wantsEvents == true,
             stream.live.contains(session), var link = links[session]
         else { return nil }
-        let before = link.reader.confirmed
+        let (before, isContinued) = (link.reader.confirmed, link.reader.seen != nil)
+        let isFirst = streams[id]?.beginEvents(of: session) ?? false
+        if isFirst, !["snapshot", "reset"].contains(block.name), let position = block.position,
+            link.reader.skips(to: position)
+        {
+            deliver(.reset(reason: "trimmed"), to: session)
+        }
         let reading = link.reader.receive(block, demand: stream.demand)
         if link.reader.confirmed != before { link.advanceBase() }
         links[session] = link
@@ -19,9 +25,14 @@ extension ClientMachine {
         case .malformed(let fault): return fault
         case .deliver(.ended(let reason)): endSession(session, reason, at: now)
         case .deliver(let delivery):
+            if isContinued, case .snapshot = delivery {
+                // Of a stream that was opened before another one brought the first snapshot: the
+                // events between the two are lost.
+                deliver(.reset(reason: "trimmed"), to: session)
+            }
             deliver(delivery, to: session)
             if let position = block.position, block.name != "reset", stream.demand.states {
-                observe(block, position, session, stream, at: now)
+                observe(block, position, session, stream, isFirst: before == nil, at: now)
             }
         }
         return nil
@@ -29,17 +40,16 @@ extension ClientMachine {
 
     private mutating func observe(
         _ block: StreamBlock, _ position: StreamPosition, _ session: SessionName,
-        _ stream: StreamConnection, at now: ClientInstant
+        _ stream: StreamConnection, isFirst: Bool, at now: ClientInstant
     ) {
-        if block.name == "snapshot" {
-            let uncovered = links[session]?.overlay.beginLife(position.generation) ?? []
-            for entry in uncovered { links[session]?.join(entry) }
-        }
+        let uncovered = links[session]?.overlay.beginLife(position.generation) ?? []
+        for entry in uncovered { links[session]?.join(entry) }
         // Live events have their causes. A snapshot never has one, and a replay need not (R10).
         let opened = block.name == "snapshot" ? now.uptime : stream.openedAt
         let hold = now.uptime + limits.hold
         links[session]?.overlay.observe(
-            position, cause: block.cause, opened: opened, holdUntil: hold)
+            position, cause: block.cause, isWhole: block.name == "snapshot", isFirst: isFirst,
+            opened: opened, holdUntil: hold)
     }
 
     /// The session's events are over, as the server says.

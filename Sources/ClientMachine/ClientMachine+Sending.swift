@@ -26,15 +26,15 @@ extension ClientMachine {
     }
 
     mutating func discard(_ ticket: Ticket, _ session: SessionName) {
-        guard let index = outbox[session].queued.firstIndex(where: { $0.ticket == ticket }) else {
-            return
-        }
+        // A change that is not durable would be undone by the end of the process.
+        guard writer.failure == nil,
+            let index = outbox[session].queued.firstIndex(where: { $0.ticket == ticket })
+        else { return }
         let sentCount = outbox[session].sent?.entries.count ?? 0
-        writer.record(.discarded(ticket, session))
+        writer.record(.discarded(ticket, session), then: .report(ticket, session, .discarded))
         links[session]?.narrowing.discard(at: sentCount + index)
         links[session]?.leave([ticket])
         touched.insert(session)
-        deliver(.outcome(ticket, .discarded), to: session)
     }
 
     /// Sends the session's next request, unless one is under way (O1).
@@ -44,7 +44,9 @@ extension ClientMachine {
         else { return }
         if let sent = outbox[session].sent {
             if link.overlay[sent.key] == nil {
+                // Of an earlier life of the program.
                 links[session]?.overlay.add(sent, at: now.uptime)
+                links[session]?.isUnclear = true
             }
             if link.isSaved, attempts.phase(of: .post(session)) == .idle { post(session, at: now) }
             return
@@ -54,6 +56,7 @@ extension ClientMachine {
         let entries = outbox[session].queued.prefix(count)
         let key = RequestKey(using: &generator)
         links[session]?.isSaved = false
+        links[session]?.isUnclear = false
         writer.record(
             .sent(
                 session, key, body: OutboxEntry.body(of: entries), count: count, date: now.date),
@@ -77,17 +80,30 @@ extension ClientMachine {
 
     /// The outbox cannot be written: what is not durable is not sent, now or later.
     mutating func persistFailed(_ reason: String) {
-        for consequence in writer.fail(reason) {
-            guard case .report(let ticket, let session, _) = consequence else { continue }
-            links[session]?.leave([ticket])
+        var reported: Set<Ticket> = []
+        let consequences = writer.fail(reason)
+        for session in links.keys where links[session]?.isSaved == false {
+            guard let sent = outbox[session].sent else { continue }
+            writer.record(.withdrawn(session, sent.key))
+            links[session]?.overlay.withdraw(sent.key)
+        }
+        for consequence in consequences {
+            guard case .report(let ticket, let session, let outcome) = consequence else { continue }
             touched.insert(session)
-            deliver(.outcome(ticket, .outboxUnavailable(reason)), to: session)
+            guard reported.insert(ticket).inserted else { continue }
+            switch outcome {
+            case .queued, .discarded:
+                writer.record(.discarded(ticket, session))
+                links[session]?.leave([ticket])
+                deliver(.outcome(ticket, .outboxUnavailable(reason)), to: session)
+            default: deliver(.outcome(ticket, outcome), to: session)
+            }
         }
     }
 
     /// Attempts the session's sent request, which is durable.
     mutating func post(_ session: SessionName, at now: ClientInstant) {
-        guard let sent = outbox[session].sent, let link = links[session],
+        guard let sent = outbox[session].sent, let link = links[session], link.isSaved,
             link.creation == .settled, link.pause == nil
         else {
             // Continued when that is over.
@@ -113,8 +129,14 @@ extension ClientMachine {
     private mutating func giveUp(
         _ sent: SentRequest, _ session: SessionName, at now: ClientInstant
     ) {
-        if let position = links[session]?.overlay[sent.key]?.cause {
-            // An event has shown that it is applied.
+        if let request = links[session]?.overlay[sent.key], let position = request.cause {
+            // An event has shown that it is applied. The last one is awaited as long as the shown state
+            // is held.
+            guard !request.isAwaited(at: now.uptime) else {
+                return attempts.schedule(
+                    .post(session), after: limits.hold, why: "its last event is awaited",
+                    at: now.uptime)
+            }
             return applied(Receipt(position: position), session, at: now)
         }
         settleSent(session, at: now) { _ in .inDoubt }
@@ -145,27 +167,50 @@ extension ClientMachine {
         continuePosting(session, at: now)
     }
 
-    /// Ends a send, and rolls its prediction back (O6).
+    /// Ends a send, and rolls its prediction back (O6). The program gets the outcome when it is durable:
+    /// another process must not report another one.
     mutating func end(
         _ ticket: Ticket, _ session: SessionName, _ outcome: Settlement.Outcome,
         _ position: StreamPosition? = nil
     ) {
-        writer.record(
-            .settled(Settlement(ticket: ticket, session: session, outcome: outcome)))
+        let report: TicketOutcome
+        switch outcome {
+        case .refused(let problem): report = .refused(problem, position: position)
+        case .inDoubt: report = .inDoubt
+        }
+        let change = OutboxChange.settled(
+            Settlement(ticket: ticket, session: session, outcome: outcome))
+        if writer.failure == nil {
+            writer.record(change, then: .report(ticket, session, report))
+        } else {
+            writer.record(change)
+            deliver(.outcome(ticket, report), to: session)
+        }
         links[session]?.overlay.remove(ticket)
         links[session]?.leave([ticket])
         touched.insert(session)
-        switch outcome {
-        case .refused(let problem):
-            deliver(.outcome(ticket, .refused(problem, position: position)), to: session)
-        case .inDoubt: deliver(.outcome(ticket, .inDoubt), to: session)
-        }
+    }
+
+    /// The sent request is refused for a reason that says nothing of earlier attempts, which may have
+    /// been carried out.
+    mutating func refuseSent(
+        _ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant
+    ) {
+        let isUnclear = links[session]?.isUnclear ?? false
+        settleSent(session, at: now) { _ in isUnclear ? .inDoubt : .refused(problem) }
     }
 
     /// Refuses everything that the session's lane has.
     mutating func refuseAll(_ session: SessionName, _ problem: ProblemDetails) {
-        if let id = attempts.remove(.post(session)) { outputs.append(.cancelRequest(id)) }
+        var isUnclear = links[session]?.isUnclear ?? false
+        if let id = attempts.remove(.post(session)) {
+            outputs.append(.cancelRequest(id))
+            isUnclear = true
+        }
         links[session]?.narrowing = Narrowing()
-        for entry in outbox[session].entries { end(entry.ticket, session, .refused(problem)) }
+        for entry in outbox[session].sent?.entries ?? [] {
+            end(entry.ticket, session, isUnclear ? .inDoubt : .refused(problem))
+        }
+        for entry in outbox[session].queued { end(entry.ticket, session, .refused(problem)) }
     }
 }

@@ -32,7 +32,11 @@ extension ClientMachine {
 
     mutating func openRequest(_ id: StreamID) -> ClientRequest? {
         guard var stream = streams[id] else { return nil }
-        stream.begin(within: limits)
+        if stream.shape.start != .present {
+            for session in stream.live { links[session]?.reader.beginAgain() }
+        }
+        stream.begin(
+            fresh: stream.live.filter { links[$0]?.reader.seen == nil }, within: limits)
         streams[id] = stream
         let target = stream.target { session in
             links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing

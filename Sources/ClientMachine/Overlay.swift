@@ -12,6 +12,8 @@ struct Overlay: Equatable, Sendable {
         var receipt: Receipt?
         /// The position of the last event that names the request as its cause.
         var cause: StreamPosition?
+        /// The uptime from which on the connection with that event has causes.
+        var causeOpened = Duration.zero
         /// All of its events have come, as a later event shows; or are awaited no longer.
         var isComplete = false
         var hold = Hold.none
@@ -19,6 +21,12 @@ struct Overlay: Equatable, Sendable {
         var isCovered = false
         /// The program knows of the receipt.
         var isReported = false
+
+        /// Whether some of its events have come, and the rest may follow.
+        func isAwaited(at now: Duration) -> Bool {
+            guard cause != nil, !isComplete, case .until(let end) = hold else { return false }
+            return end > now
+        }
     }
 
     enum Hold: Equatable, Sendable {
@@ -64,21 +72,34 @@ struct Overlay: Equatable, Sendable {
     /// An event has advanced the confirmed state.
     ///
     /// - Parameters:
+    ///   - isWhole: whether it was the state after a commit, which has all records of a request.
+    ///   - isFirst: whether no state was known before.
     ///   - opened: the uptime from which on events have their causes, if there are any.
     ///   - end: the end of the hold that it may begin.
     mutating func observe(
-        _ position: StreamPosition, cause: String?, opened: Duration, holdUntil end: Duration
+        _ position: StreamPosition, cause: String?, isWhole: Bool = false,
+        isFirst: Bool = false, opened: Duration, holdUntil end: Duration
     ) {
         for index in requests.indices where !requests[index].isCovered {
             let request = requests[index]
             if request.key.text == cause {
                 requests[index].cause = position
+                requests[index].causeOpened = opened
                 requests[index].holdOnce(until: end)
             } else if let last = request.cause {
-                // The records of a request follow each other: none comes after another's.
-                if position.number > last.number { requests[index].isComplete = true }
-            } else if cause == nil, request.receipt == nil, opened >= request.firstAttempt {
-                // R10: this may be the request's own event.
+                // The records of a request follow each other: none comes after another's. An event
+                // without a cause is another's on the connection that had the cause; on a later one it
+                // may be the request's own.
+                let hasCause = cause != nil || opened <= request.causeOpened
+                if (hasCause && position.number > last.number)
+                    || (isWhole && position.reaches(last))
+                {
+                    requests[index].isComplete = true
+                }
+            } else if cause == nil || isFirst, opened >= request.firstAttempt,
+                request.receipt.map({ !position.reaches($0.position) }) ?? true
+            {
+                // R10: this or an earlier one may be the request's own event, and not the last.
                 requests[index].holdOnce(until: end)
             }
         }
@@ -158,9 +179,7 @@ struct Overlay: Equatable, Sendable {
 
 extension Overlay.Request {
     fileprivate var heldUntil: Duration? {
-        guard case .until(let end) = hold, !isCovered, receipt == nil || cause != nil else {
-            return nil
-        }
+        guard case .until(let end) = hold, !isCovered else { return nil }
         return end
     }
 

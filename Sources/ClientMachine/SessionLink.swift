@@ -16,6 +16,8 @@ struct SessionLink: Sendable {
     var narrowing = Narrowing()
     /// Whether the sent request is durable.
     var isSaved = true
+    /// Whether an attempt of the sent request may have been carried out without an answer.
+    var isUnclear = false
     /// Why no more events come.
     var end: EndReason?
     /// The server's refusal to serve it.

@@ -15,6 +15,8 @@ struct SessionReader: Equatable, Sendable {
     private(set) var seen: StreamPosition?
     /// The position of the newest state (R1). It may be past `seen`, when a state was read.
     private(set) var confirmed: StreamPosition?
+    /// The events that are seen do not continue the state: only another state can follow it.
+    private(set) var isStale = false
     /// A `reset` has come, and its snapshot has not: nothing before that can be continued. Likewise
     /// while the state is one of an earlier life of the program, and is not continued.
     private(set) var awaitsSnapshot = false
@@ -39,12 +41,30 @@ struct SessionReader: Equatable, Sendable {
     /// The position up to which everything is seen, with the state there; nil if the state is another
     /// one.
     var settled: StreamPosition? {
-        guard !awaitsSnapshot, let seen, let confirmed, seen.reaches(confirmed) else { return nil }
+        guard !awaitsSnapshot, !isStale, let seen, let confirmed, seen.reaches(confirmed) else {
+            return nil
+        }
         return seen
     }
 
     /// Forgets the state, because the following events do not keep it current.
-    mutating func forgetState() { confirmed = nil }
+    mutating func forgetState() { (confirmed, isStale) = (nil, false) }
+
+    /// Whether a stream that was opened without a position begins after what another one has brought
+    /// meanwhile. The state is not continued then.
+    mutating func skips(to position: StreamPosition) -> Bool {
+        guard let seen, !awaitsSnapshot, !seen.reaches(position) else { return false }
+        isStale = confirmed != nil
+        return true
+    }
+
+    /// A stream without a snapshot is opened. If a reset's snapshot was lost with the connection before,
+    /// none comes.
+    mutating func beginAgain() {
+        guard awaitsSnapshot else { return }
+        awaitsSnapshot = false
+        isStale = confirmed != nil
+    }
 
     /// Reads a block.
     ///
@@ -73,8 +93,13 @@ struct SessionReader: Equatable, Sendable {
     /// - Returns: whether it is the newest one.
     mutating func read(_ position: StreamPosition) -> Bool {
         if let seen, seen.generation != position.generation { return false }
-        if let confirmed, confirmed.reaches(position) { return false }
-        confirmed = position
+        if let confirmed, !isStale {
+            if confirmed.reaches(position) { return false }
+        } else if let seen, !position.reaches(seen) {
+            // It lacks what the stream has brought meanwhile.
+            return false
+        }
+        (confirmed, isStale) = (position, false)
         return true
     }
 
@@ -103,10 +128,10 @@ struct SessionReader: Equatable, Sendable {
         }
         seen = position
         // A state that was read meanwhile can be newer. After a reset only the snapshot counts.
-        if !awaitsSnapshot, let confirmed, confirmed.reaches(position) {
+        if !awaitsSnapshot, !isStale, let confirmed, confirmed.reaches(position) {
             snapshot.state = nil
         } else if demand.states {
-            confirmed = position
+            (confirmed, isStale) = (position, false)
         }
         awaitsSnapshot = false
         return .deliver(.snapshot(snapshot))
@@ -119,9 +144,9 @@ struct SessionReader: Equatable, Sendable {
         seen = position
         let event = StreamEvent(
             name: block.name, position: position, data: block.data, cause: block.cause)
-        let isCovered = confirmed.map { $0.reaches(position) } ?? false
-        if demand.states, !isCovered, confirmed != nil || block.name == "state" {
-            confirmed = position
+        let isCovered = !isStale && confirmed.map { $0.reaches(position) } ?? false
+        if demand.states, !isCovered, block.name == "state" || (confirmed != nil && !isStale) {
+            (confirmed, isStale) = (position, false)
         }
         return .deliver(
             block.name == "state" ? .state(event, isConfirmed: !isCovered) : .event(event))
@@ -129,8 +154,12 @@ struct SessionReader: Equatable, Sendable {
 
     private mutating func advance(_ position: StreamPosition, _ demand: Demand) -> Reading {
         guard isNew(position) else { return .nothing }
+        let isContinued = seen != nil
         seen = position
-        if demand.states, let confirmed, !confirmed.reaches(position) { self.confirmed = position }
+        if demand.states, let confirmed, !confirmed.reaches(position) {
+            // A stream that begins here says nothing of the events before it.
+            if isContinued, !isStale { self.confirmed = position } else { isStale = true }
+        }
         return .nothing
     }
 

@@ -27,6 +27,8 @@ struct StreamConnection: Sendable {
     var isWanted = true
     /// Sessions of which the server has said that nothing more comes.
     private(set) var over: Set<SessionName> = []
+    /// Sessions of which nothing was seen when the connection was opened, and has come.
+    private var fresh: Set<SessionName> = []
     private(set) var phase = Phase.closed
     private(set) var openedAt = Duration.zero
     private(set) var lastByteAt = Duration.zero
@@ -89,8 +91,10 @@ struct StreamConnection: Sendable {
         return path + "?" + items.joined(separator: "&")
     }
 
-    mutating func begin(within limits: ClientLimits) {
+    /// - Parameter fresh: the sessions of which nothing is seen.
+    mutating func begin(fresh: [SessionName], within limits: ClientLimits) {
         phase = .opening
+        self.fresh = Set(fresh)
         decoder = Self.makeDecoder(limits)
         firstRetry = nil
         hasBlock = false
@@ -117,6 +121,9 @@ struct StreamConnection: Sendable {
         redirect = redirects <= 3 ? target : nil
         return redirect != nil
     }
+
+    /// Whether this is the first of the session on a connection that begins with it.
+    mutating func beginEvents(of session: SessionName) -> Bool { fresh.remove(session) != nil }
 
     mutating func close() { phase = .closed }
 

@@ -34,7 +34,10 @@ extension ClientDriver {
         return desk.withLock { desk in
             guard !desk.isClosing else { return false }
             return desk.decide(.discard(number, session), at: clock.now)
-                .contains(.deliver(session, .outcome(number, .discarded)))
+                .contains { output in
+                    guard case .persist(_, let changes) = output else { return false }
+                    return changes.contains(.discarded(number, session))
+                }
         }
     }
 
