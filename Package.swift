@@ -217,7 +217,7 @@ let package = Package(
             name: "SessionsTests",
             dependencies: [
                 "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
-                "JSONCoding", "Wire", "TestRandomness", "TestStreams",
+                "ClientMachine", "JSONCoding", "Wire", "TestRandomness", "TestStreams",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),

@@ -45,7 +45,7 @@ struct RaceTests {
         let second = client.wait(.seconds(30)).requests.first
         let outputs = try client.problem(second?.id, status, "session_ended")
         #expect(outputs.ends.first == "1:inDoubt")
-        // What has never left is refused.
+        // A send that has never left is refused.
         if status == 410 { #expect(outputs.ends.last == "2:refused session_ended") }
     }
 

@@ -224,6 +224,7 @@ struct SendingTests {
         ])
         let outbox = HeldOutbox(SavedOutbox(saved))
         let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
+        outbox.makeDurable()
         // A date in the future: nobody knows how old the request is.
         let refusal = try await Reading(await rig.client.refusals).first(1)
         #expect(refusal.map(\.failure) == [.inDoubt])

@@ -1,0 +1,194 @@
+import ClientMachine
+import Sessions
+import Storage
+
+// The server of a life, and the network to it.
+extension ClientLife {
+    /// One step of the server's loop.
+    func serve() {
+        switch pick(12) {
+        case 0..<4: server.endRound()
+        case 4..<8: server.settle()
+        case 8: failCommits()
+        case 9: server.drainInbox()
+        case 10: if server.journal.askedCount > 0 { server.journal.answer(at: 0) }
+        default: server.settleAll()
+        }
+    }
+
+    /// A batch fails together with all that were submitted before the failure was known; or it is
+    /// written and reported as failed.
+    private func failCommits() {
+        let count = server.journal.pendingCount
+        guard count > 0 else { return server.endRound() }
+        let isWritten = chance(1, in: 2)
+        for index in 0..<(isWritten ? count : 1) {
+            server.settle(
+                isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
+        }
+    }
+
+    /// The process ends: in order, or after commits whose answers never left.
+    func restartServer() {
+        if chance(1, in: 3) {
+            server.drain(retry: 3_000 + pick(12_000))
+            if chance(1, in: 2) { for _ in 0..<20 { network() } }
+        }
+        server.die(writing: pick(4))
+        begin(server.journal)
+    }
+
+    /// A session is deleted, and sometimes even its end is forgotten, so that its id is free again.
+    func delete() {
+        guard chance(1, in: 3), let session = any(sessions) else { return }
+        record("delete \(session)")
+        _ = server.serve(ClientRequest("DELETE", "/v1/sessions/\(session)", fields: accessFields))
+        server.settleAll()
+        guard chance(2, in: 3) else { return }
+        read()
+        for (generation, log) in logs.lives(of: session.text) where log.isDeleted {
+            server.journal.forget(SessionKey(session: session.text, generation: generation))
+        }
+        dropFlights()
+        server.die(writing: 4)
+        begin(server.journal)
+    }
+
+    /// The journal is lost with everything in it.
+    func loseJournal() {
+        record("the journal is lost")
+        dropFlights()
+        server.die(writing: 0)
+        read()
+        begin(ScriptedJournal(isImmediate: chance(1, in: 2), answers: true))
+    }
+
+    func trim() {
+        guard !keepsEverything else { return }
+        if let snapshot = any(server.journal.keptBatch.snapshots) {
+            server.journal.trim(to: snapshot)
+        }
+    }
+
+    /// A client of another kind, whose requests have no key.
+    func postAsStranger() {
+        guard let session = any(sessions) else { return }
+        let body = #"{"type":"pair","mark":\#(nextMark())}"#
+        _ = server.serve(
+            ClientRequest(
+                "POST", "/v1/sessions/\(session)/actions",
+                fields: [.init("Content-Type", "application/json")] + accessFields,
+                body: Array(body.utf8)))
+    }
+
+    private var accessFields: [ClientRequest.Field] {
+        guard server.tokens.areNeeded else { return [] }
+        server.tokens.ends["Bearer stranger"] = .max
+        return [.init("Authorization", "Bearer stranger")]
+    }
+
+    // MARK: The network
+
+    /// One request or stream, on its way.
+    final class Flight {
+        let request: ClientRequest
+        let id: AttemptID
+        /// Nil if nobody waits for the answer any more.
+        var client: SimulatedClient?
+        let isStream: Bool
+        /// Nil until the request has arrived.
+        var call: ServerCall?
+        var isOpen = false
+        /// No byte arrives any more, and nobody says so.
+        var isSilent = false
+
+        init(
+            _ request: ClientRequest, _ id: AttemptID, of client: SimulatedClient?, isStream: Bool
+        ) {
+            self.request = request
+            self.id = id
+            self.client = client
+            self.isStream = isStream
+        }
+    }
+
+    /// Something happens to one of the flights.
+    func network() {
+        if let flight = any(flights) { network(flight) }
+    }
+
+    func network(_ flight: Flight) {
+        guard !flight.isSilent else { return }
+        read()
+        guard let call = flight.call else { return send(flight) }
+        if !isHealed, chance(1, in: 30) { return cut(flight) }
+        if flight.isStream { stream(flight, call) } else { answer(flight, call) }
+    }
+
+    private func send(_ flight: Flight) {
+        if !isHealed {
+            switch pick(24) {
+            case 0: return cut(flight)
+            case 2 where !flight.isStream:
+                hasDoubled = true
+                flights.append(Flight(flight.request, flight.id, of: nil, isStream: false))
+            default: break
+            }
+        }
+        let capacities = [nil, nil, 40, 400]
+        flight.call = server.serve(
+            flight.request, capacity: flight.isStream ? any(capacities) ?? nil : nil)
+        if flight.client == nil { remove(flight) }
+    }
+
+    private func answer(_ flight: Flight, _ call: ServerCall) {
+        guard let head = call.head else {
+            if call.end == .cut { cut(flight) }
+            return
+        }
+        // A network that doubles a request does so before it is answered.
+        for copy in flights where copy.client == nil && copy.request == flight.request {
+            send(copy)
+        }
+        remove(flight)
+        server.forget(call)
+        flight.client?.receive(.answered(flight.id, head))
+    }
+
+    private func stream(_ flight: Flight, _ call: ServerCall) {
+        guard let head = call.head else {
+            if call.end == .cut { cut(flight) }
+            return
+        }
+        if !flight.isOpen {
+            flight.isOpen = true
+            let bare = ClientResponse(head.status, fields: head.fields)
+            flight.client?.receive(.streamOpened(flight.id, bare))
+            if !head.body.isEmpty { flight.client?.receive(.streamBytes(flight.id, head.body)) }
+        } else if !call.unread.isEmpty {
+            let count = isHealed || chance(1, in: 2) ? call.unread.count : 1 + pick(80)
+            flight.client?.receive(.streamBytes(flight.id, call.read(count)))
+        } else if let end = call.end {
+            remove(flight)
+            server.forget(call)
+            flight.client?.receive(
+                .streamEnded(flight.id, failure: end == .cut ? "cut off" : nil))
+        }
+    }
+
+    /// The connection breaks, and the client sees it or not.
+    private func cut(_ flight: Flight) {
+        if let call = flight.call { server.forget(call) }
+        guard flight.client != nil else { return remove(flight) }
+        if chance(1, in: 4) {
+            flight.isSilent = true
+            return
+        }
+        remove(flight)
+        if flight.isStream {
+            flight.client?.receive(.streamEnded(flight.id, failure: "reset"))
+        } else {
+            flight.client?.receive(.requestFailed(flight.id, "reset"))
+        }
+    }
+}

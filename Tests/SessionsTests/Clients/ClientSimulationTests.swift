@@ -1,0 +1,50 @@
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("Simulated clients — random events in random order", .timeLimit(.minutes(15)))
+struct ClientSimulationTests {
+    /// How many seeds are tried; `REACTOR_SIMULATION_SEEDS` for a long run,
+    /// `REACTOR_SIMULATION_FIRST` to start at another seed.
+    private static var seeds: Range<UInt64> {
+        let first = number(of: "REACTOR_SIMULATION_FIRST") ?? 0
+        return first..<(first + (number(of: "REACTOR_SIMULATION_SEEDS") ?? 300))
+    }
+
+    /// The number of lines that a failed life prints.
+    private static var lineCount: Int {
+        number(of: "REACTOR_SIMULATION_LINES").flatMap { Int(exactly: $0) } ?? 60
+    }
+
+    private static func number(of variable: String) -> UInt64? {
+        unsafe getenv(variable).flatMap { unsafe UInt64(String(cString: $0)) }
+    }
+
+    /// One test and not one for each seed: there may be a hundred thousand.
+    @Test func `clients and servers that die, and a bad network, break no promise`() throws {
+        for seed in Self.seeds { try check(seed) }
+    }
+
+    /// Seeds that have failed.
+    @Test(
+        arguments: [
+            1, 5, 9, 13, 34, 38, 61, 65, 90, 98, 134, 147, 195, 375, 480, 1570, 2474, 3885,
+        ] as [UInt64])
+    func `a life that broke a promise once does not do so again`(seed: UInt64) throws {
+        try check(seed)
+    }
+
+    private func check(_ seed: UInt64) throws {
+        let life = try ClientLife(seed: seed)
+        life.live(steps: 300)
+        guard let fault = life.faults.first else { return }
+        let repeated = try ClientLife(seed: seed, isRecorded: true)
+        repeated.live(steps: 300)
+        let story = (repeated.story ?? []).suffix(Self.lineCount).joined(separator: "\n")
+        Issue.record("\(fault)\n\(story)")
+    }
+}
