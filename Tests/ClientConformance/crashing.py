@@ -140,7 +140,9 @@ def server_forgets_joined(bench):
     proxy.accept()
     client.wake()
     failure = client.failure("late")
-    expect(failure["kind"] == "ended" or failure.get("code") == "unknown_session", f"it is {failure}")
+    # Its first attempt had no answer: it may have been applied before the server forgot.
+    expect(failure["kind"] in ("ended", "in_doubt") or failure.get("code") == "unknown_session",
+           f"it is {failure}")
     client.wait_until("the end", lambda: client.count("room", "ended") == 1)
     expect_equal(client.story["room"][-1]["reason"], "unknown", "the reason of the end")
     expect_equal(server.request("GET", "/v1/sessions/room")[0], 404, "the status of the session")

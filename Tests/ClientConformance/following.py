@@ -250,7 +250,10 @@ def deleted(bench):
     client.wake()
     for ticket in tickets:
         failure = client.failure(ticket)
-        expect(failure["kind"] == "ended" or failure.get("status") == 410, f"{ticket} is {failure}")
+        # An attempt of the first had no answer: it may have been applied before the session was deleted.
+        is_doubt = ticket == tickets[0] and failure["kind"] == "in_doubt"
+        expect(is_doubt or failure["kind"] == "ended" or failure.get("status") == 410,
+               f"{ticket} is {failure}")
     client.wait_until("the end", lambda: client.count("room", "ended") == 1)
     ended = client.story["room"][-1]
     expect((ended["event"], ended["reason"]) == ("ended", "deleted"), f"the last event is {ended}")
