@@ -77,15 +77,16 @@ struct Measurements {
     private static func submit(
         _ count: Int, by window: Int, to session: RemoteReactor<Alerts>
     ) async throws {
-        var tickets: [Ticket] = []
-        for _ in 0..<count {
-            tickets.append(try session.submit(.alert(message: "Hello, World!")))
-            if tickets.count == window {
-                _ = try await tickets[0].receipt()
-                tickets.removeAll(keepingCapacity: true)
+        var (first, last): (Ticket?, Ticket?)
+        for number in 0..<count {
+            if number % window == 0 {
+                _ = try await first?.receipt()
+                first = nil
             }
+            last = try session.submit(.alert(message: "Hello, World!"))
+            first = first ?? last
         }
-        if let last = tickets.last { _ = try await last.receipt() }
+        _ = try await last?.receipt()
     }
 
     /// Another connection posts batches of 100; this client's reader takes their pulses.

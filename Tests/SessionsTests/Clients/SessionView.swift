@@ -108,7 +108,9 @@ extension SimulatedClient {
     /// Oracle 3: the shown state is a committed state with the program's own unconfirmed actions, each
     /// once and in their order.
     func checkShown(_ session: SessionName) {
-        if world.holdsEnd, machine.links[session]?.overlay.heldUntil != nil {
+        if world.holdsEnd,
+            machine.links[session]?.overlay.requests.contains(where: { $0.hold != .none }) == true
+        {
             // R10: what is shown after a hold that has ended too early is not exact.
             views[session]?.isInexact = true
         }

@@ -357,7 +357,8 @@ final class SimulatedClient {
                 if send.isQueued { blame("\(ticket.number) was durable, and is lost") }
                 sends[ticket] = nil
             } else if send.end == nil, send.isEnding {
-                sends[ticket]?.end = .discarded
+                // Taken back, or seen before it was reported.
+                sends[ticket]?.end = .unreported
             } else if send.end == nil {
                 sends[ticket]?.end = .unreported
                 let isThere = world.logs.lives(of: send.session.text).contains { _, log in
