@@ -84,7 +84,7 @@ struct SpanTracerTests {
         try await serve { site in
             try await site.create("a", "rower")
             let response = try await site.post(
-                "/v1/sessions/a/actions?wait=settled", #"{"type":"row"}"#)
+                "/v1/sessions/a/actions?wait=settled&timeout=600s", #"{"type":"row"}"#)
             #expect(response.status == 200)
             let request = try await tracer.ended("POST /v1/sessions/{id}/actions")
             let effect = try await tracer.ended("effect")
@@ -206,7 +206,8 @@ struct SpanTracerTests {
     @Test func `without a tracer nothing is traced`() async throws {
         try await serve(tracing: false) { site in
             try await site.create("a", "rower")
-            _ = try await site.post("/v1/sessions/a/actions?wait=settled", #"{"type":"row"}"#)
+            _ = try await site.post(
+                "/v1/sessions/a/actions?wait=settled&timeout=600s", #"{"type":"row"}"#)
             // Roots, of the Cycler itself.
             #expect(tracer.memory.finishedSpans.map(\.operationName) == ["catch", "drive"])
             #expect(tracer.memory.finishedSpans.allSatisfy { $0.parentSpanID == nil })

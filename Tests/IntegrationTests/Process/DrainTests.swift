@@ -58,7 +58,7 @@ struct DrainTests {
             let session = try await server.client().session("held")
             let states = try await session.follow("states")
             async let waiting = session.client.post(
-                "\(session.path)/actions?wait=settled&timeout=60s", #"{"type":"hold","text":"x"}"#)
+                "\(session.path)/actions?wait=settled&timeout=10m", #"{"type":"hold","text":"x"}"#)
             _ = try await states.next()
             server.signal(SIGTERM)
             #expect(try await waiting.status == 202)

@@ -11,7 +11,7 @@ struct SessionHandle: Sendable {
 
     /// The query of a post that waits for its effects. The default of 10 s is too short for a test
     /// on a busy machine.
-    static let settled = "?wait=settled&timeout=1m"
+    static let settled = "?wait=settled&timeout=10m"
 
     /// The body of a 2xx to posted actions.
     struct Receipt: Sendable, Equatable {

@@ -22,6 +22,8 @@ extension ClientLife {
         let count = server.journal.pendingCount
         guard count > 0 else { return server.endRound() }
         let isWritten = chance(1, in: 2)
+        // The session is read from the journal again, also for streams that stay open.
+        if isWritten { hasAllCauses = false }
         for index in 0..<(isWritten ? count : 1) {
             server.settle(
                 isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
@@ -79,6 +81,15 @@ extension ClientLife {
                 "POST", "/v1/sessions/\(session)/actions",
                 fields: [.init("Content-Type", "application/json")] + accessFields,
                 body: Array(body.utf8)))
+    }
+
+    /// After a commit whose outcome was unknown a session is in memory again when it is next used.
+    func readSessions() {
+        for session in sessions {
+            _ = server.serve(
+                ClientRequest("GET", "/v1/sessions/\(session)", fields: accessFields))
+        }
+        server.settleAll()
     }
 
     private var accessFields: [ClientRequest.Field] {

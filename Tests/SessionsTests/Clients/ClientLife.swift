@@ -33,8 +33,8 @@ final class ClientLife {
     let savesAtOnce: Bool
     /// The shown state is held for a second, as for programs; else until it is certain.
     let holdsEnd: Bool
-    /// Every event has its cause.
-    let hasAllCauses: Bool
+    /// Every event on a connection that was open before its request has its cause.
+    var hasAllCauses: Bool
     /// Retention removes nothing.
     let keepsEverything: Bool
     private let followsPulses: [Bool]

@@ -26,6 +26,8 @@ struct SessionView {
         self.following = following
         self.place = place
         wasPlaced = place != nil
+        // The states of a replay lack what was applied and reported long ago.
+        isInexact = following.after != nil
         projection =
             following.predicts ? Projection(predicting: Tally()) : Projection()
     }
@@ -115,7 +117,7 @@ extension SimulatedClient {
             views[session]?.isInexact = true
         }
         guard var view = views[session], view.following.predicts, !view.isInexact,
-            world.hasAllCauses, view.following.after == nil,
+            world.hasAllCauses,
             let link = machine.links[session], let shown = view.projection.shown?.entries
         else { return }
         if Set(shown).count != shown.count { return blame("\(session) shows \(shown) twice") }
