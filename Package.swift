@@ -97,17 +97,15 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // openapi.yaml as bytes.
-        .target(
-            name: "Specification", resources: [.embedInCode("openapi.yaml")],
-            swiftSettings: strict),
+        // openapi.yaml, the console and the JavaScript client as bytes (ADR-0046).
+        .target(name: "CPages"),
 
         // Floor 2 and the composition root.
         .target(
             name: "ReactorHosting",
             dependencies: [
                 "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
-                "Specification", "CMalloc",
+                "CPages", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -240,9 +238,9 @@ let package = Package(
         .testTarget(
             name: "ReactorHostingTests",
             dependencies: [
-                "ReactorHosting", "Specification", "Wire", "Sockets", "JSONCoding", "Sessions",
-                "Storage",
-                "Reactors", "TestRandomness",
+                "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Sessions", "Storage",
+                "Reactors",
+                "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -297,12 +295,12 @@ let fuzzing: [String: [Target.Dependency]] = [
 // and the others. Dependencies are not instrumented: the coverage that guides the fuzzer is ours.
 if Context.environment["REACTOR_FUZZING"] != nil {
     let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
-    let plain: Set = ["CCrash", "CEpoll", "CMalloc"]
+    let plain: Set = ["CCrash", "CEpoll", "CMalloc", "CPages"]
     let needed = plain.union([
         "Reactors", "Cyclers", "Wire", "JSONCoding", "Storage", "Sessions", "SampleReactors",
         "TestRandomness", "WireFeeds",
         // For the claims of tokens.
-        "ReactorTokens", "ReactorHosting", "Sockets", "Specification",
+        "ReactorTokens", "ReactorHosting", "Sockets",
     ])
     package.products = []
     package.targets.removeAll { !needed.contains($0.name) }

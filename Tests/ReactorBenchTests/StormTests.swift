@@ -33,7 +33,7 @@ struct StormTests {
 
     @Test(arguments: StormRoute.allCases)
     func `each route comes within a thousand requests`(route: StormRoute) {
-        let name = route == .publishTopic ? "currentUser" : "alerts-0"
+        let name = StormRequests.pathName(of: route) ?? "alerts-0"
         let line = "\(route.method) \(route.path(name))"
         #expect(sent(3, 4_000).contains { $0.line == line || $0.line.hasPrefix("\(line)?") })
     }

@@ -50,6 +50,7 @@ struct ConfigurationTests {
             "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
             "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
             "subject-session-limit": "23", "stream-sessions": "25",
+            "console": "on", "console-read-only": "on",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
@@ -81,6 +82,7 @@ struct ConfigurationTests {
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
         expected.historyBytes = 70_000
         expected.administration = .on
+        (expected.console, expected.consoleIsReadOnly) = (.on, true)
         (expected.logLevel, expected.logFormat, expected.accessLog) = (.error, .json, .on)
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(
@@ -122,6 +124,7 @@ struct ConfigurationTests {
         ("ops-listen", "9090"), ("ops-listen", ":9090"), ("ops-listen", "::1:9090"),
         ("ops-listen", "[::1]"), ("ops-listen", "a:65536"), ("ops-listen", "a:+1"),
         ("ops-listen", "a:"), ("ops-listen", "[a]:1"), ("ops-listen", "[]:1"),
+        ("console", "yes"), ("console", ""), ("console-read-only", "1"),
         ("ops-listen", "http://a:1"), ("ops-listen", "unix:"), ("ops-listen", ""),
         ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),
     ])

@@ -11,6 +11,7 @@ struct RouterTests {
         for route in Route.table {
             let path = route.path.replacing("{id}", with: "some-id_1")
                 .replacing("{topic}", with: "some-id_1")
+                .replacing("{file}", with: "some-id_1")
             let match = router.match(method(route.method), Array(path.utf8), 0..<path.utf8.count)
             guard case .route(let found, let segment) = match else {
                 Issue.record("\(route.method) \(route.path) is not found")
@@ -60,7 +61,7 @@ struct RouterTests {
     }
 
     @Test(arguments: [
-        "", "/", "/v1", "/v1/", "/v1/sessions/", "/v1/sessions//actions", "/v1/session",
+        "", "//", "/v1", "/v1/", "/v1/sessions/", "/v1/sessions//actions", "/v1/session",
         "/v1/sessionsx", "/v1/sessions/x/", "/v1/sessions/x/actions/", "/v1/sessions/x/action",
         "/v1/sessions/x/actions/y", "/V1/sessions", "/livez/", "/livezz", "//livez", "livez",
     ])

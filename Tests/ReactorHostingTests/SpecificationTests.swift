@@ -1,4 +1,3 @@
-import Specification
 import Testing
 
 @testable import ReactorHosting
@@ -12,7 +11,7 @@ import Testing
 @Suite("openapi.yaml — matches the router", .timeLimit(.minutes(15)))
 struct SpecificationTests {
     @Test func `paths, methods and operationIds equal those of the table`() throws {
-        let text = String(decoding: Specification.openapi, as: UTF8.self)
+        let text = String(decoding: Page.specification, as: UTF8.self)
         let told = try operations(in: text)
         let served = Set(
             Route.table.map { "\($0.method) \($0.path) \($0.operationID)" })
@@ -22,10 +21,10 @@ struct SpecificationTests {
 
     /// The journal may fail, and memory may be full, for any request about a session.
     @Test func `an operation that reads the journal declares that it may be unavailable`() throws {
-        let statuses = statuses(in: String(decoding: Specification.openapi, as: UTF8.self))
+        let statuses = statuses(in: String(decoding: Page.specification, as: UTF8.self))
         let elsewhere: Set<String> = [
             "listReactors", "createTicket", "setCookie", "removeCookie", "livez", "metrics",
-            "openapi",
+            "openapi", "home", "console", "consoleFile",
         ]
         for route in Route.table where !elsewhere.contains(route.operationID) {
             let declared = try #require(statuses[route.operationID])
@@ -52,11 +51,11 @@ struct SpecificationTests {
 
     @Test func `the embedded specification is the file at the top of the repository`() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        #expect(try bytes(of: "/\(root)/openapi.yaml") == Specification.openapi)
+        #expect(try bytes(of: "/\(root)/openapi.yaml") == Page.specification)
     }
 
     @Test func `the codes of problems equal those of the page about the protocol`() throws {
-        let text = String(decoding: Specification.openapi, as: UTF8.self)
+        let text = String(decoding: Page.specification, as: UTF8.self)
         let start = try #require(text.firstRange(of: "[malformed_json, not_an_action,"))
         let end = try #require(text[start.lowerBound...].firstIndex(of: "]"))
         let lines = text[start.lowerBound..<end].split(separator: "\n").filter {

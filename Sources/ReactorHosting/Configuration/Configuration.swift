@@ -312,6 +312,17 @@ public struct Configuration: Sendable, Equatable {
     public var administration: AdministrationChoice = Setting.choice(
         "admin", default: .off, "whether any client may publish to topics and stub sessions")
 
+    /// Who gets the console, a page that shows sessions, at `/console`. Default
+    /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of any
+    /// client, with the token that its user types.
+    public var console: ConsoleChoice = Setting.choice(
+        "console", default: .loopback, "who gets the page /console")
+
+    /// Whether the console only shows, and offers nothing that changes a session. It binds no other
+    /// client; grants do. Default false.
+    public var consoleIsReadOnly: Bool = Setting.flag(
+        "console-read-only", "the console offers nothing that changes a session")
+
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel: LogLevel = Setting.choice(
         "log-level", default: .info, "least severe line that is logged", reloads: true)
@@ -392,6 +403,18 @@ public enum AdministrationChoice: String, Sendable, CaseIterable {
     case off
     /// Any client that can reach the server is an administrator.
     case on
+}
+
+/// Who gets the console.
+public enum ConsoleChoice: String, Sendable, CaseIterable {
+    /// This machine, if the server needs no tokens and listens on a loopback address or a Unix
+    /// socket: a request whose `Host` is `localhost`, `127.0.0.1` or `[::1]`, and that has none of
+    /// the fields `Forwarded`, `X-Forwarded-…` and `Via`.
+    case loopback
+    /// Everybody who can reach the server.
+    case on
+    /// Nobody: the paths do not exist.
+    case off
 }
 
 /// The least severe level that is logged, in the terms of swift-log.

@@ -6,9 +6,16 @@ struct Listeners: Sendable {
     /// Nil without an operations address.
     var operations: Listener<ServerLoop>?
 
-    var addresses: ServerAddresses {
-        ServerAddresses(
-            main: main.boundAddress.urlText, operations: operations?.boundAddress.urlText)
+    func addresses(_ console: ConsoleAccess) -> ServerAddresses {
+        let address = main.boundAddress
+        var page: String?
+        switch (console, address) {
+        case (.nobody, _): break
+        case (_, .tcp): page = "\(address.urlText)/console"
+        case (_, .unix): page = "/console"
+        }
+        return ServerAddresses(
+            main: address.urlText, console: page, operations: operations?.boundAddress.urlText)
     }
 }
 
@@ -16,6 +23,8 @@ struct Listeners: Sendable {
 /// `unix:/path`.
 struct ServerAddresses: Sendable {
     let main: String
+    /// The console's address, or its path on a Unix socket; nil if nobody gets it.
+    let console: String?
     /// Nil without an operations address.
     let operations: String?
 }

@@ -167,11 +167,12 @@ struct ServerCommand: ParsableCommand {
         await watcher.untilWatching()
         let serving = Task {
             try await server.run(reloading: reload) { addresses in
+                let console = addresses.console.map { ", console: \($0)" } ?? ""
                 let operations = addresses.operations.map { ", operations: \($0)" } ?? ""
                 Standard.out(
                     """
                     reactor-server listening on \(addresses.main) \
-                    (journal: \(configuration.journal)\(operations))
+                    (journal: \(configuration.journal)\(console)\(operations))
 
                     """)
             }

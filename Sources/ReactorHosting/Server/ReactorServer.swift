@@ -16,6 +16,8 @@ public struct ReactorServer: Sendable {
     private let authenticator: (any Authenticator)?
     private let metrics: (any MetricsSource)?
     private let tracer: (any RequestTracer)?
+    /// Whether the page `/demo` is served where the console is.
+    package var hasDemo = false
 
     /// Describes a server; it starts with ``run(started:)``.
     ///
@@ -88,6 +90,9 @@ public struct ReactorServer: Sendable {
             throw ConfigurationFailure(sentences: [Configuration.proxyProtocolRefusal])
         }
         let socket = try bind(configuration.publicAddress)
+        let console = ConsoleAccess(
+            configuration.console, isLoopback: socket.isLoopback,
+            authenticates: authenticator != nil)
         var operations: BoundSocket?
         if let address = configuration.operationsAddress {
             if let refusal = configuration.operationsRefusal {
@@ -97,7 +102,8 @@ public struct ReactorServer: Sendable {
         }
         let server = try RunningServer(
             registrations: registrations, configuration: configuration, journal: try open(),
-            authenticator: authenticator, metrics: metrics, tracer: tracer)
+            authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
+            hasDemo: hasDemo)
         let listeners: Listeners
         do {
             listeners = try await server.listen(socket, operations: operations.take())
@@ -105,7 +111,7 @@ public struct ReactorServer: Sendable {
             try await server.end(nil, within: closingTime)
             throw error
         }
-        started(listeners.addresses)
+        started(listeners.addresses(console))
         let reloading = reload.map { reload in
             Task { await reload.run { await server.adopt($0, $1, listeners.main) } }
         }
@@ -165,7 +171,7 @@ struct RunningServer {
     init(
         registrations: [Registration], configuration: Configuration, journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil
+        tracer: (any RequestTracer)? = nil, console: ConsoleAccess, hasDemo: Bool
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
@@ -173,7 +179,8 @@ struct RunningServer {
         do throws(JournalFailure) {
             service = try Service(
                 configuration: configuration, reactors: registrations, journal: journal,
-                authenticator: authenticator, metrics: metrics, tracer: tracer)
+                authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
+                hasDemo: hasDemo)
         } catch {
             throw StartFailure(
                 description: "the owners of sessions cannot be read: \(error.detail)")

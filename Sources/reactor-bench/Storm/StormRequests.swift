@@ -85,6 +85,15 @@ struct StormRequests {
         token.map { "\(host)\r\nAuthorization: Bearer \($0)" } ?? host
     }
 
+    /// The part of the path that is in braces, if it is no session.
+    static func pathName(of route: StormRoute) -> String? {
+        switch route {
+        case .publishTopic: "currentUser"
+        case .consoleFile: "console.js"
+        default: nil
+        }
+    }
+
     /// `Host` and, if the server needs it, a token.
     private func host(_ random: inout SeededNumbers) -> String {
         let isForgotten = Int.random(in: 0..<40, using: &random) == 0
@@ -145,10 +154,10 @@ struct StormRequests {
             }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
-            .livez, .readyz, .metrics, .openapi:
+            .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile:
             break
         }
-        let path = route.path(route == .publishTopic ? "currentUser" : session)
+        let path = route.path(Self.pathName(of: route) ?? session)
         let target = query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
         let line = "\(route.method) \(target)"
         let isStream = route.isStream || fields.contains("Accept: text/event-stream")

@@ -25,6 +25,9 @@ enum StormRoute: String, CaseIterable {
     case readyz = "GET /readyz"
     case metrics = "GET /metrics"
     case openapi = "GET /openapi.yaml"
+    case home = "GET /"
+    case console = "GET /console"
+    case consoleFile = "GET /console/{file}"
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
 
@@ -47,6 +50,7 @@ enum StormRoute: String, CaseIterable {
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
+        case .home, .console, .consoleFile: 1
         }
     }
 

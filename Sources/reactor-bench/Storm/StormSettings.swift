@@ -41,6 +41,7 @@ struct StormSettings {
         ("allow-origin", ["*", "https://storm.example"]),
         ("allow-host", ["storm.example"]),
         ("admin", ["on"]),
+        ("console", ["loopback", "on", "off"]),
         ("log-level", ["critical"]),
         ("log-format", ["logfmt", "json"]),
         ("access-log", ["off", "on"]),
@@ -53,7 +54,7 @@ struct StormSettings {
         "config", "host", "port", "unix", "ops-listen", "journal", "allow-public",
         "jwt-secret-file", "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience",
         "jwt-leeway", "jwt-claim",
-        "proxy-protocol",
+        "proxy-protocol", "console-read-only",
     ]
 
     let isFile: Bool

@@ -10,6 +10,7 @@ struct HostTests {
             (
                 $0.method,
                 $0.path.replacing("{id}", with: "mine").replacing("{topic}", with: "t")
+                    .replacing("{file}", with: "f")
             )
         } + [
             ("GET", "/nothing"), ("PATCH", "/livez"), ("HEAD", "/livez"), ("OPTIONS", "/livez"),

@@ -13,6 +13,8 @@ struct MethodTests {
         ("/v1/sessions/a/events", "GET, HEAD, OPTIONS"),
         ("/livez", "GET, HEAD, OPTIONS"), ("/readyz", "GET, HEAD, OPTIONS"),
         ("/metrics", "GET, HEAD, OPTIONS"), ("/openapi.yaml", "GET, HEAD, OPTIONS"),
+        ("/", "GET, HEAD, OPTIONS"), ("/console", "GET, HEAD, OPTIONS"),
+        ("/console/console.js", "GET, HEAD, OPTIONS"),
     ]
 
     @Test(arguments: allowed)
@@ -33,7 +35,8 @@ struct MethodTests {
     }
 
     @Test(arguments: [
-        "/v1/reactors", "/v1/sessions", "/livez", "/readyz", "/metrics", "/openapi.yaml",
+        "/v1/reactors", "/v1/sessions", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/",
+        "/console", "/console/console.js",
     ])
     func `HEAD is GET without the body`(path: String) async throws {
         let client = try await sharedServer()
@@ -74,7 +77,7 @@ struct MethodTests {
     }
 
     @Test(arguments: [
-        "/", "/v1", "/v1/", "/v1/session", "/v1/sessions/", "/v1/sessions/a/log2",
+        "//", "/v1", "/v1/", "/v1/session", "/v1/sessions/", "/v1/sessions/a/log2",
         "/v1/sessions/a/pulses/", "//v1/sessions", "/v1//sessions", "/livez/", "/V1/reactors",
     ])
     func `any other path is 404`(path: String) async throws {

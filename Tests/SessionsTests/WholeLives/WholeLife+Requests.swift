@@ -12,12 +12,13 @@ extension WholeLife {
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
         case streamSessions, readRuntime, putStub, readStub, publishTopic
         case createTicket, setCookie, removeCookie
-        case livez, readyz, metrics, openapi
+        case livez, readyz, metrics, openapi, home, console, consoleFile
     }
 
     /// Operations that reach neither a session nor a table of them.
     static let farFromSessions: Set<Operation> = [
-        .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi,
+        .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi, .home, .console,
+        .consoleFile,
     ]
 
     /// Carries out any operation of the service's table. A new operation is added here.
@@ -42,7 +43,10 @@ extension WholeLife {
         case .publishTopic: publish()
         case .metrics: _ = (rig.table.count, rig.table.awakeCount, rig.table.subscriberCount)
         case .readyz: _ = rig.journal.failure
-        case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi: break
+        case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi, .home,
+            .console,
+            .consoleFile:
+            break
         }
     }
 

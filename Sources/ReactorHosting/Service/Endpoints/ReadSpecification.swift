@@ -1,5 +1,3 @@
-internal import Specification
-
 /// `GET /openapi.yaml`.
 enum ReadSpecification: ServiceEndpoint {
     static func respond(
@@ -7,6 +5,6 @@ enum ReadSpecification: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         Response(
             status: 200, fields: [("Content-Type", "application/yaml")],
-            body: .bytes(Specification.openapi))
+            body: .bytes(Page.specification))
     }
 }

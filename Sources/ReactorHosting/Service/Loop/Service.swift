@@ -22,6 +22,9 @@ final class Service: Sendable {
     let tickets = Tickets()
     let clientAddress: ClientAddress
     let rates = RequestRates()
+    let console: ConsoleAccess
+    /// Whether the program hosts the reactors of the demonstration page.
+    let hasDemo: Bool
     /// Nil without a limit.
     let owners: SessionOwners?
     /// The gates of the clients' listener and of the operations listener.
@@ -44,8 +47,10 @@ final class Service: Sendable {
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil
+        tracer: (any RequestTracer)? = nil, console: ConsoleAccess = .nobody, hasDemo: Bool = false
     ) throws(JournalFailure) {
+        self.console = console
+        self.hasDemo = hasDemo
         self.metrics = metrics
         self.tracer = tracer
         self.configuration = configuration
@@ -64,8 +69,13 @@ final class Service: Sendable {
         self.gate = ConnectionGate(
             maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
+        let routes = configuration.operationsAddress == nil ? Route.table : Route.clients
         self.router = Router(
-            routes: configuration.operationsAddress == nil ? Route.table : Route.clients)
+            routes: routes.filter { route in
+                guard route.isOfConsole else { return true }
+                if case .nobody = console { return false }
+                return hasDemo || !route.path.hasPrefix("/demo")
+            })
         self.drain = Drain(loops: 0..<configuration.loops)
         self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
         self.bodies = BodyBudget(configuration, exempt: exempt)

@@ -77,6 +77,9 @@ package final class Route: Sendable {
         Route("GET", "/readyz", "readyz", .open, Readiness.self),
         Route("GET", "/metrics", "metrics", .verb(.admin), ReadMetrics.self),
         Route("GET", "/openapi.yaml", "openapi", .open, ReadSpecification.self),
+        Route("GET", "/", "home", .open, ReadHome.self),
+        Route("GET", "/console", "console", .open, ReadPage.self),
+        Route("GET", "/console/{file}", "consoleFile", .open, ReadPage.self),
     ])
 
     private init(
@@ -117,6 +120,9 @@ package final class Route: Sendable {
 
     /// Whether a tracer gets spans of its requests: those of sessions, and not of what surrounds them.
     var isTraced: Bool { path.hasPrefix("/v1/") }
+
+    /// Whether the setting `--console` decides who gets it.
+    var isOfConsole: Bool { path.hasPrefix("/console") || path.hasPrefix("/demo") }
 
     /// The specification describes both.
     private var isForBoth: Bool { operationID == "openapi" }

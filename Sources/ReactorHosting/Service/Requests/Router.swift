@@ -86,7 +86,9 @@ package struct Router: Sendable {
     }
 
     private static func segments(_ path: String) -> [[UInt8]?] {
-        path.split(separator: "/").map { $0.hasPrefix("{") ? nil : Array($0.utf8) }
+        // The root is one empty segment.
+        path == "/"
+            ? [[]] : path.split(separator: "/").map { $0.hasPrefix("{") ? nil : Array($0.utf8) }
     }
 
     private static func method(_ name: String) -> Method {

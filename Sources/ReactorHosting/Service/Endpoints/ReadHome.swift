@@ -1,0 +1,15 @@
+internal import Wire
+
+/// `GET /`.
+enum ReadHome: ServiceEndpoint {
+    static func respond(
+        to request: Request, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let home = HomePage(connection.loop.service, for: request.head)
+        let wantsPage = request.head.values(of: .accept).contains {
+            request.head.text($0).lowercased().contains("text/html")
+        }
+        return try .page(
+            wantsPage ? home.html : home.json, for: request, fields: [("Vary", "Accept")])
+    }
+}
