@@ -1,0 +1,221 @@
+// An outbox in a file, for Node: what is in it survives the process.
+
+import { constants } from "node:fs";
+import { link, mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+import { Outbox } from "./reactor-client/sending.js";
+
+/** @import { Change } from "./reactor-client/types.d.ts" */
+/** @import { Outbox as Store, OutboxChange } from "./reactor-client.d.ts" */
+
+const table = Uint32Array.from({ length: 256 }, (_, number) => {
+  let value = number;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+/** CRC-32 as eight digits. @param {string} text */
+export function checksum(text) {
+  let value = 0xffffffff;
+  for (const byte of Buffer.from(text)) value = (table[(value ^ byte) & 255] ?? 0) ^ (value >>> 8);
+  return ((value ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
+}
+
+/** One group: what one write has made durable. @param {unknown[]} changes */
+const line = (changes) => {
+  const text = JSON.stringify(changes);
+  return `${checksum(text)} ${text}\n`;
+};
+
+/** States beyond it are dropped, those that were saved longest ago first. */
+const mostStates = 1_024;
+
+/**
+ * Keeps a client's outbox in a file, one line for each write: its checksum, and changes as JSON. One process has it
+ * at a time.
+ *
+ * @param {string} path the file; `<path>.lock` and `<path>.new` are beside it
+ * @param {{ account?: string }} [options] `account`: whose actions these are; those of another are never sent
+ * @returns {Store}
+ */
+export function fileOutbox(path, { account } = {}) {
+  return new FileOutbox(path, account);
+}
+
+/** @implements {Store} */
+class FileOutbox {
+  keepsStates = true;
+  #outbox = new Outbox();
+  /** @type {Map<string, OutboxChange>} */
+  #states = new Map();
+  /** @type {import("node:fs/promises").FileHandle | undefined} */
+  #file;
+  #size = 0;
+  /** The size of the beginning that was rewritten last. */
+  #base = 0;
+  /** Changes that wait for the present write. @type {OutboxChange[]} */
+  #next = [];
+  /** The write that they wait for. @type {Promise<void> | undefined} */
+  #flushing;
+  /** The last write that was begun. @type {Promise<void>} */
+  #writing = Promise.resolve();
+  /** @type {Error | undefined} */
+  #failure;
+  #path;
+  #account;
+
+  /** @param {string} path @param {string} [account] */
+  constructor(path, account) {
+    this.#path = path;
+    this.#account = account ?? null;
+  }
+
+  async open() {
+    await mkdir(dirname(this.#path), { recursive: true });
+    await lock(`${this.#path}.lock`);
+    try {
+      const text = await readFile(this.#path, "utf8").catch((error) => {
+        if (error.code === "ENOENT") return "";
+        throw error;
+      });
+      this.#replay(text);
+      await this.#rewrite();
+    } catch (error) {
+      await unlink(`${this.#path}.lock`);
+      throw error;
+    }
+    return this.#contents();
+  }
+
+  /** @returns {OutboxChange[]} */
+  #contents() {
+    return [...this.#outbox.snapshot, ...this.#states.values()];
+  }
+
+  /** @param {string} text */
+  #replay(text) {
+    let offset = 0;
+    const damaged = /** @param {string} why */ (why) =>
+      new Error(`the outbox ${this.#path} is damaged at byte ${offset}: ${why}`);
+    // A line that was cut off was never acted upon. A crash of the system can leave zeros.
+    const lines = text.replace(/\0+$/, "").split("\n");
+    if (lines.length > 1 || text === "") lines.pop();
+    for (const [number, one] of lines.entries()) {
+      const content = one.slice(9);
+      if (one.slice(0, 8) !== checksum(content)) throw damaged("a checksum is wrong");
+      const changes = JSON.parse(content);
+      if (!number) {
+        const { outbox, account } = changes.shift();
+        if (outbox !== 1) throw damaged("it is no outbox of this client");
+        if (account !== this.#account) throw new Error(`the outbox ${this.#path} is another account's`);
+      }
+      for (const change of changes) {
+        if (!this.#apply(change)) throw damaged("a change does not follow from those before");
+      }
+      offset += Buffer.byteLength(one) + 1;
+    }
+  }
+
+  /** @param {OutboxChange} change */
+  #apply(change) {
+    const one = /** @type {Change} */ (change);
+    if (one.type !== "state") return this.#outbox.apply(one);
+    this.#states.delete(one.session);
+    if (one.position) this.#states.set(one.session, one);
+    const oldest = this.#states.keys().next().value;
+    if (this.#states.size > mostStates && oldest !== undefined) this.#states.delete(oldest);
+    return true;
+  }
+
+  /** Begins the file anew, without its past. An interruption leaves the old one or the new one. */
+  async #rewrite() {
+    const text = line([{ outbox: 1, account: this.#account }, ...this.#contents()]);
+    const file = await open(`${this.#path}.new`, "w");
+    await file.writeFile(text);
+    await file.datasync();
+    await rename(`${this.#path}.new`, this.#path);
+    const folder = await open(dirname(this.#path), constants.O_RDONLY);
+    await folder.sync().finally(() => folder.close());
+    await this.#file?.close();
+    this.#file = file;
+    this.#size = this.#base = Buffer.byteLength(text);
+  }
+
+  /** @param {OutboxChange[]} changes @returns {Promise<void>} */
+  write(changes) {
+    if (this.#failure) return Promise.reject(this.#failure);
+    this.#next.push(...changes);
+    // Changes that come during a write are written together.
+    this.#flushing ??= this.#writing = this.#writing.then(() => this.#flush());
+    return this.#flushing;
+  }
+
+  async #flush() {
+    const changes = this.#next;
+    this.#next = [];
+    this.#flushing = undefined;
+    try {
+      if (this.#failure) throw this.#failure;
+      const text = line(changes);
+      await this.#file?.appendFile(text);
+      await this.#file?.datasync();
+      this.#size += Buffer.byteLength(text);
+      for (const change of changes) this.#apply(change);
+      if (this.#size > 2 * this.#base + 1_048_576) await this.#rewrite();
+    } catch (error) {
+      // The file may have a part of the line: nothing is written behind it.
+      this.#failure = /** @type {Error} */ (error);
+      throw error;
+    }
+  }
+
+  async close() {
+    await this.#writing.catch(() => {});
+    await this.#file?.close();
+    await unlink(`${this.#path}.lock`).catch(() => {});
+  }
+}
+
+/** Whether a process lives. Only one of this host can be asked for. @param {number} pid */
+function lives(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
+  }
+}
+
+/** The moment at which a process began, so that another one with its number is not taken for it. @param {number} pid */
+async function birth(pid) {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}
+
+/** Claims a file for this process; that of a process that is gone is replaced. @param {string} path */
+async function lock(path) {
+  const own = `${process.pid} ${await birth(process.pid)} ${Math.random()}`;
+  for (;;) {
+    try {
+      const file = await open(path, "wx");
+      await file.writeFile(own).finally(() => file.close());
+      return;
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+    }
+    const found = await readFile(path, "utf8").catch(() => undefined);
+    if (found === undefined) continue;
+    const [pid, began] = found.split(" ");
+    const isOwn = Number(pid) === process.pid && began === await birth(process.pid);
+    if (isOwn || (lives(Number(pid)) && began === await birth(Number(pid)))) {
+      throw new Error(`the outbox is in use by the process ${pid}`);
+    }
+    // Another program may have replaced it meanwhile: its file goes back.
+    const old = `${path}.${process.pid}`;
+    await rename(path, old).catch(() => {});
+    const moved = await readFile(old, "utf8").catch(() => found);
+    if (moved !== found) await link(old, path).catch(() => {});
+    await unlink(old).catch(() => {});
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * The types of one reactor, as `reactor-types` prints them: its actions, its state, the values of its pulses and
+ * its activities, by their names.
+ */
+export interface ReactorTypes {
+  Action: unknown;
+  State: unknown;
+  pulses: object;
+  activities: object;
+}
+
+/** A reactor of which nothing is known: everything is `any`. */
+export interface AnyReactor {
+  // deno-lint-ignore no-explicit-any
+  Action: any;
+  // deno-lint-ignore no-explicit-any
+  State: any;
+  // deno-lint-ignore no-explicit-any
+  pulses: Record<string, any>;
+  // deno-lint-ignore no-explicit-any
+  activities: Record<string, any>;
+}
+
+/** How a client is made. */
+export interface ClientOptions {
+  /**
+   * Called before each connection and each request; `refused` is the token that the server has just refused with
+   * a 401. Without a token (`undefined`) the attempt waits and asks again. Default: requests have no token.
+   */
+  token?: (request: { refused?: string }) => string | undefined | Promise<string | undefined>;
+  /**
+   * Where actions are kept until they are done. Default: in memory, for the life of the page. See
+   * `reactor-client/outbox-indexeddb.js` and, in Node, `reactor-client/outbox-file.js`.
+   */
+  outbox?: Outbox;
+  /**
+   * The time in milliseconds after which a hidden tab gives its connection back. What is seen resumes it exactly
+   * when the tab is shown. Default 60 000; `Infinity`: never.
+   */
+  hiddenAfter?: number;
+  /** Default: `globalThis.fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** The events of a session to receive. */
+export interface Demand {
+  /** Default true. */
+  states?: boolean;
+  /** All, none, or those with these names. Default true. */
+  pulses?: boolean | string[];
+  /** Default true. */
+  activities?: boolean;
+}
+
+/** How a session is followed. */
+export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
+  /** The name under which the server hosts its reactor. Without it the session must exist. */
+  reactor?: string;
+  /** Whether the session is made if it is missing. Default: true if there is a `reactor`. */
+  make?: boolean;
+  /** Default: everything. Why not less: a listener that is added later would miss what happens meanwhile. */
+  follow?: Demand;
+  /**
+   * The state after an action, as the server's reactor makes it; without it the shown state is the confirmed one.
+   * It must not change `state`. If it throws, the action is shown when the server has applied it.
+   */
+  predict?: (state: R["State"], action: R["Action"]) => R["State"];
+  /**
+   * Where events begin: with the `present` state (default), with what happens from `now` on, with everything that
+   * the server keeps since the `start`, behind the state that the outbox has `saved`, or behind a position.
+   */
+  from?: "present" | "now" | "start" | "saved" | { after: string };
+}
+
+/** A client of one server: its sessions, used as if they ran in this program. */
+export class ReactorClient {
+  /**
+   * Nothing is connected before the first session.
+   *
+   * @param server the address below which the server's paths begin
+   * @throws TypeError that names the fault: no `http` or `https`, a user, a query, a fragment.
+   */
+  constructor(server: string | URL, options?: ClientOptions);
+
+  /** Without a slash at its end. */
+  readonly server: string;
+
+  /** Rejects if the outbox cannot be used: it is in use, damaged, or another account's. */
+  readonly opened: Promise<void>;
+
+  /**
+   * Follows a session; connects a moment later. One that this client follows already is shared.
+   *
+   * @param id 1 to 128 of `A-Z a-z 0-9 _ -`
+   * @throws TypeError for another id.
+   */
+  session<R extends ReactorTypes = AnyReactor>(id: string, options?: SessionOptions<R>): Session<R>;
+
+  /**
+   * Makes a session with a new id and follows it. With `from` it begins as another one stood, now or at a version.
+   *
+   * @throws ProblemError if the server refuses.
+   */
+  create<R extends ReactorTypes = AnyReactor>(
+    options: SessionOptions<R> & { reactor: string; fork?: { session: string; version?: number } },
+  ): Promise<Session<R>>;
+
+  /** The reactors that the server hosts. */
+  reactors(): Promise<HostedReactor[]>;
+
+  /** The sessions that this client may see, by id; pages are read as they are needed. */
+  sessions(options?: { prefix?: string; reactor?: string; after?: string; limit?: number }): AsyncIterable<SessionLine>;
+
+  /**
+   * The actions that the server has refused, or of which nobody knows whether they were applied, and whose
+   * `done` nobody has read: those of an earlier page first. Each is kept until `dismiss`.
+   *
+   * @returns ends the listening.
+   */
+  on(kind: "refusal", listener: (refusal: Refusal) => void): () => void;
+
+  /** The network may be back: replaces silent connections and ends every wait. Browsers report it by themselves. */
+  wake(): void;
+
+  /**
+   * Sends one request below the server's address, with a token.
+   *
+   * @returns the JSON of the answer.
+   * @throws ProblemError for a status that is not 2xx; ReactorError `unreachable` without an answer in 30 s.
+   */
+  // deno-lint-ignore no-explicit-any
+  request(method: string, path: string, body?: unknown): Promise<any>;
+
+  /** Stops following, ends what is under way, and keeps the outbox. */
+  close(): Promise<void>;
+}
+
+/** A followed session. */
+export interface Session<R extends ReactorTypes = AnyReactor> {
+  readonly id: string;
+  /** The shown state: the confirmed one with this program's unconfirmed actions. Undefined until there is one. */
+  readonly state: R["State"] | undefined;
+  /** The newest state of the server. */
+  readonly confirmed: R["State"] | undefined;
+  /** That of the last event: another program continues behind it with `from: { after }`. */
+  readonly position: string | undefined;
+  readonly status: LinkStatus;
+  /** The number of actions that are not done. */
+  readonly pending: number;
+  /** Resolves with the first state; rejects if the server refuses the session, or it has ended. */
+  readonly ready: Promise<void>;
+
+  /**
+   * Sends an action, or several as one request. They are in the outbox before they are sent, and sent again under
+   * the same key until the server has answered, so they are applied once.
+   *
+   * Resolves when the state has them; when there is no connection for events, with the answer.
+   *
+   * @param options `ifMatch`: the position that the session must have; `settled`: the milliseconds for which the
+   *   server waits for effects, up to 600 000; `signal`: ends the waiting, and takes nothing back
+   * @throws ProblemError if the server refuses; InDoubtError; ReactorError for the client's own reasons.
+   */
+  send(
+    action: R["Action"] | R["Action"][],
+    options?: { ifMatch?: string; settled?: number; signal?: AbortSignal },
+  ): Promise<Receipt>;
+
+  /** Puts an action into the outbox, and does not wait. */
+  submit(action: R["Action"]): Ticket;
+
+  /** Calls back when the state, the status or the number of pending actions has changed. */
+  subscribe(listener: () => void): () => void;
+  /** The shown state: the same object until it changes. */
+  getSnapshot(): R["State"] | undefined;
+  /** State, status and pending together: the same object until one of them changes. */
+  getView(): View<R>;
+
+  /** Each assignment of a pulse from now on; not its present value. */
+  on<P extends keyof R["pulses"] & string>(
+    pulse: P,
+    listener: (value: R["pulses"][P], event: EventPosition) => void,
+  ): () => void;
+  /** Each activity from now on. */
+  onActivity(listener: (activity: R["activities"][keyof R["activities"]], event: EventPosition) => void): () => void;
+  /** The events that follow do not continue those before, for the server's reason, such as `trimmed`. */
+  onReset(listener: (reason: string) => void): () => void;
+  /** Everything that happens, in its order. */
+  onEvent(listener: (event: SessionEvent<R>) => void): () => void;
+
+  /**
+   * The present value of a pulse, then each assignment; after a reset the present value once more.
+   *
+   * @param options `buffer`: the assignments that may wait for the loop (default 1 024)
+   * @throws TooSlowError in the loop when more wait.
+   */
+  pulse<P extends keyof R["pulses"] & string>(
+    pulse: P,
+    options?: { buffer?: number; signal?: AbortSignal },
+  ): AsyncIterable<R["pulses"][P]>;
+
+  /**
+   * The action log: what the server keeps behind `after`, or everything; with `live` also what follows.
+   *
+   * @throws ProblemError if the server refuses it.
+   */
+  log(options?: { after?: string; live?: boolean; signal?: AbortSignal }): AsyncIterable<LogEntry>;
+  /** The state at a version. */
+  at(version: number): Promise<R["State"]>;
+  /** Makes a session that begins as this one stands, or stood at a version, and follows it. */
+  fork(options?: { version?: number }): Promise<Session<R>>;
+  /** Deletes the session on the server. */
+  delete(): Promise<void>;
+  /** Ends following; what is in the outbox is sent all the same. */
+  leave(): void;
+}
+
+/** State, status and pending of a session. */
+export interface View<R extends ReactorTypes = AnyReactor> {
+  readonly state: R["State"] | undefined;
+  readonly status: LinkStatus;
+  readonly pending: number;
+}
+
+/** A send that was submitted. */
+export interface Ticket {
+  /** Resolves as `send` does. Reading it counts as seeing a failure: `client.on("refusal")` does not keep it. */
+  readonly done: Promise<Receipt>;
+  /** The newest progress; undefined before the outbox is open. */
+  readonly progress: Progress | undefined;
+  /** Each further progress, and the newest at once. */
+  on(listener: (progress: Progress) => void): () => void;
+  /** Takes the send back, unless it has left. Resolves with whether it is taken back. */
+  discard(): Promise<boolean>;
+}
+
+/** `queued`: durable, and waits; `sent`: durable under its key, and leaves. */
+export type Progress =
+  | { kind: "queued" | "sent" }
+  | { kind: "applied"; receipt: Receipt }
+  | { kind: "failed"; error: Error };
+
+/** The server's answer to a send. */
+export interface Receipt {
+  readonly position: string;
+  /** The number of mutations; undefined if the answer was lost and an event has confirmed the send. */
+  readonly version: number | undefined;
+  /** The indices of the actions that the reactor has rejected. */
+  readonly rejected: number[];
+}
+
+/** A send that has failed. */
+export interface Refusal {
+  readonly session: string;
+  /** ProblemError or InDoubtError. */
+  readonly error: Error;
+  /** The user has seen it. */
+  dismiss(): void;
+}
+
+/** How a session is followed, for people. `until` is a time as `Date.now()` has it. */
+export type LinkStatus =
+  | { readonly kind: "idle" | "live" }
+  | { readonly kind: "connecting"; readonly attempt: number }
+  | { readonly kind: "waiting"; readonly until: number; readonly why: string }
+  | { readonly kind: "paused" | "failed"; readonly problem: Problem }
+  | { readonly kind: "ended"; readonly reason: "deleted" | "unknown" | "forbidden" | "left" };
+
+/** A refusal in the server's words. */
+export interface Problem {
+  readonly status: number;
+  /** Such as `not_an_action`; empty if the answer is not one of the service. */
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Where an event is in its session's history. */
+export interface EventPosition {
+  readonly position: string;
+  /** The key of the request that has led to it, if the server says so. */
+  readonly cause?: string | undefined;
+}
+
+/** An event of a session, or how it stands (`present`). */
+export type SessionEvent<R extends ReactorTypes = AnyReactor> =
+  | { kind: "present" | "state"; state: R["State"]; position: string; cause?: string | undefined }
+  | { kind: "pulse" | "activity"; name: string; value: unknown; position: string; cause?: string | undefined }
+  | { kind: "reset"; reason: string }
+  | { kind: "ended"; reason: "deleted" | "unknown" | "forbidden" | "left" };
+
+/** An entry of an action log. */
+export interface LogEntry {
+  position: string;
+  time: string;
+  action: number;
+  version?: number;
+  /** Such as `action.received`, `mutation` or `effect.started`. A newer server may have further ones. */
+  kind: string;
+  // deno-lint-ignore no-explicit-any
+  content: any;
+}
+
+/** A reactor as the server describes it. */
+export interface HostedReactor {
+  name: string;
+  pulses: string[];
+  activities: string[];
+  examples: unknown[];
+  /** JSON Schemas, if the server has them. */
+  schemas?: {
+    action: unknown;
+    state: unknown;
+    pulses: Record<string, unknown>;
+    activities: Record<string, unknown>;
+  };
+}
+
+/** A session as the server lists it. */
+export interface SessionLine {
+  id: string;
+  reactor: string;
+}
+
+/** Why something failed on this side: `outbox_full`, `outbox_unavailable`, `ended`, `discarded`, `closed`, `empty`,
+ * `not_encodable`, `unreachable`; subclasses have further codes. */
+export class ReactorError extends Error {
+  constructor(code: string, message: string);
+  readonly code: string;
+}
+
+/** The server refuses. */
+export class ProblemError extends ReactorError {
+  constructor(problem: Problem, position?: string);
+  readonly status: number;
+  readonly detail: string;
+  /** The session's position, if a send expected another one (412). */
+  readonly position: string | undefined;
+}
+
+/** The send was applied once or not at all, and nobody can find out: it was away for 23 hours. */
+export class InDoubtError extends ReactorError {
+  constructor();
+}
+
+/** A loop over a pulse has not kept up. */
+export class TooSlowError extends ReactorError {
+  constructor(limit: number);
+}
+
+/** A place for actions that are not done. Changes are opaque: an outbox keeps them and gives them back. */
+export interface Outbox {
+  /** Whether states are saved too, for `from: "saved"` and to show something before there is a network. */
+  readonly keepsStates?: boolean;
+  /**
+   * Opens it; rejects if it cannot be used.
+   *
+   * @param adopt called with the outbox of a page that is gone, which this one takes over
+   */
+  open(adopt: (orphan: Outbox) => void): OutboxChange[] | Promise<OutboxChange[]>;
+  /** Makes changes durable, after all earlier ones. Returns nothing if they are at once. */
+  write(changes: OutboxChange[]): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+/** A change of an outbox, as JSON. */
+export interface OutboxChange {
+  readonly type: string;
+}

@@ -1,0 +1,37 @@
+/** @import { Problem } from "../reactor-client.d.ts" */
+
+/** Why something failed on this side. */
+export class ReactorError extends Error {
+  /** @param {string} code @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** The server refuses. */
+export class ProblemError extends ReactorError {
+  /** @param {Problem} problem @param {string} [position] */
+  constructor({ status, code, detail }, position) {
+    super(code, detail);
+    this.status = status;
+    this.detail = detail;
+    this.position = position;
+  }
+}
+
+/** The send was applied once or not at all. */
+export class InDoubtError extends ReactorError {
+  constructor() {
+    super("in_doubt", "the action was applied once or not at all");
+  }
+}
+
+/** A loop has not kept up. */
+export class TooSlowError extends ReactorError {
+  /** @param {number} limit */
+  constructor(limit) {
+    super("too_slow", `more than ${limit} values wait for this loop`);
+  }
+}

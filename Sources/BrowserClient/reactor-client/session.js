@@ -1,0 +1,457 @@
+// A followed session, as the program has it: its states with their prediction, its readers, and its sends.
+
+import { InDoubtError, ProblemError, ReactorError, TooSlowError } from "./errors.js";
+import { position } from "./following.js";
+
+/** @import { Delivery, Entry, Event, Following, LinkStatus as Link, Outcome, ShownChange, Snapshot } from "./types.d.ts" */
+/** @import { Driver } from "./driver.js" */
+/** @import { LinkStatus, LogEntry, Progress, Receipt, ReactorTypes, Session as Shape } from "../reactor-client.d.ts" */
+/** @import { SessionEvent, SessionOptions, Ticket as TicketShape, View } from "../reactor-client.d.ts" */
+
+/** Listeners whose faults are their program's own. @template {unknown[]} Values */
+export class Listeners {
+  /** @type {Set<(...values: Values) => void>} */
+  #all = new Set();
+
+  /** @param {(...values: Values) => void} listener @returns {() => void} */
+  add(listener) {
+    const one = /** @param {Values} values */ (...values) => listener(...values);
+    this.#all.add(one);
+    return () => void this.#all.delete(one);
+  }
+
+  /** @param {Values} values */
+  call(...values) {
+    for (const listener of [...this.#all]) {
+      try {
+        listener(...values);
+      } catch (error) {
+        setTimeout(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}
+
+/** @param {Outcome} outcome @returns {Progress} */
+export function progressOf(outcome) {
+  switch (outcome.kind) {
+    case "queued":
+    case "sent":
+      return { kind: outcome.kind };
+    case "applied": {
+      const { at, version, rejected } = outcome.receipt;
+      return { kind: "applied", receipt: { position: at.text, version, rejected } };
+    }
+    case "refused":
+      return { kind: "failed", error: new ProblemError(outcome.problem, outcome.at?.text) };
+    case "inDoubt":
+      return { kind: "failed", error: new InDoubtError() };
+    case "discarded":
+      return { kind: "failed", error: new ReactorError("discarded", "the action was taken back") };
+    default:
+      return { kind: "failed", error: new ReactorError("outbox_unavailable", outcome.reason) };
+  }
+}
+
+/** @implements {TicketShape} */
+export class Ticket {
+  /** @type {number | undefined} */
+  number;
+  /** @type {Progress | undefined} */
+  progress;
+  /** Whether somebody sees how it ends. */
+  isWatched = false;
+  /** @type {Listeners<[Progress]>} */
+  #listeners = new Listeners();
+  #driver;
+  #session;
+
+  /** @param {Driver} driver @param {string} session */
+  constructor(driver, session) {
+    this.#driver = driver;
+    this.#session = session;
+  }
+
+  get #hasEnded() {
+    return this.progress?.kind === "applied" || this.progress?.kind === "failed";
+  }
+
+  /** @returns {Promise<Receipt>} */
+  get done() {
+    return new Promise((resolve, reject) => {
+      this.on((progress) => {
+        if (progress.kind === "applied") resolve(progress.receipt);
+        else if (progress.kind === "failed") reject(progress.error);
+      });
+    });
+  }
+
+  /** @param {(progress: Progress) => void} listener */
+  on(listener) {
+    this.isWatched = true;
+    if (this.progress?.kind === "failed" && this.number !== undefined) this.#driver.post(["seen", this.number]);
+    if (this.progress) listener(this.progress);
+    return this.#listeners.add(listener);
+  }
+
+  /** @returns {Promise<boolean>} */
+  discard() {
+    return new Promise((resolve) => {
+      if (this.#driver.isClosing) resolve(false);
+      this.#driver.post(() => {
+        const { number } = this;
+        const machine = this.#driver.machine;
+        const isQueued = number !== undefined && !machine?.writer.failure &&
+          !!machine?.outbox.lane(this.#session).queued.some((one) => one.ticket === number);
+        resolve(isQueued);
+        return isQueued ? ["discard", number, this.#session] : undefined;
+      });
+    });
+  }
+
+  /** @param {Progress} progress @returns whether somebody watches. */
+  report(progress) {
+    if (!this.#hasEnded) {
+      this.progress = progress;
+      this.#listeners.call(progress);
+    }
+    return this.isWatched;
+  }
+}
+
+/**
+ * @template {ReactorTypes} R
+ * @implements {Shape<R>}
+ */
+export class Session {
+  /** @type {Shape<R>["state"]} */
+  state;
+  /** @type {Shape<R>["confirmed"]} */
+  confirmed;
+  /** @type {string | undefined} */
+  position;
+  /** @type {LinkStatus} */
+  status = { kind: "idle" };
+  pending = 0;
+  #driver;
+  #client;
+  #options;
+  #hasState = false;
+  /** The confirmed state below the unconfirmed actions. @type {R["State"] | undefined} */
+  #base;
+  #hasBase = false;
+  /** In the order of their tickets. @type {{ ticket: number, actions: R["Action"][] }[]} */
+  #overlay = [];
+  /** The present values of pulses. @type {Record<string, unknown>} */
+  #pulses = {};
+  #isResetting = false;
+  /** @type {View<R> | undefined} */
+  #view;
+  /** @type {Listeners<[]>} */
+  #changes = new Listeners();
+  /** @type {Listeners<[SessionEvent<R>]>} */
+  #events = new Listeners();
+  /** Loops over pulses. @type {Set<{ name: string, push: (value: unknown) => void, end: () => void }>} */
+  #loops = new Set();
+  /** @type {() => void} */
+  #resolve = () => {};
+  /** @type {(error: Error) => void} */
+  #reject = () => {};
+
+  /**
+   * @param {string} id @param {SessionOptions<R>} options @param {Driver} driver
+   * @param {import("../reactor-client.js").ReactorClient} client
+   */
+  constructor(id, options, driver, client) {
+    this.id = id;
+    this.#options = options;
+    this.#driver = driver;
+    this.#client = client;
+    /** @type {Promise<void>} */
+    this.ready = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.ready.catch(() => {}); // It is no fault not to wait for it.
+    driver.sinks.set(id, (delivery) => this.#receive(delivery));
+    driver.post(() => ["follow", id, this.#following()]);
+  }
+
+  get reactor() {
+    return this.#options.reactor;
+  }
+
+  /** @returns {Following} */
+  #following() {
+    const { reactor, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
+    const { states = true, pulses = true, activities = true } = follow;
+    const saved = from === "present" || from === "saved" ? this.#driver.saved.get(this.id) : undefined;
+    const after = typeof from === "object" ? position(from.after) : from === "saved" ? saved?.position : undefined;
+    return {
+      demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
+      makes: make ? reactor : undefined,
+      predicts: !!predict,
+      start: from === "now" || from === "start" ? from : "present",
+      after,
+      saved,
+    };
+  }
+
+  // --- news
+
+  /** @param {Delivery} delivery */
+  #receive(delivery) {
+    switch (delivery[0]) {
+      case "snapshot":
+        return this.#present(delivery[1]);
+      case "state":
+        return this.#version(delivery[1], delivery[2]);
+      case "event":
+        return this.#happened(delivery[1]);
+      case "shown":
+        return this.#show(delivery[1]);
+      case "reset":
+        this.#isResetting = true;
+        return this.#events.call({ kind: "reset", reason: delivery[1] });
+      case "ended":
+        return this.#events.call({ kind: "ended", reason: delivery[1] });
+      case "status":
+        return this.#report(delivery[1].link, delivery[1].pending);
+    }
+  }
+
+  /** @param {Snapshot} snapshot */
+  #present({ origin, position: { text }, state, pulses }) {
+    // A program that continues behind the position of a state that was read would miss events.
+    if (origin !== "reading") this.position = text;
+    if (pulses) this.#pulses = { ...pulses };
+    if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
+    if (origin === "stream" && this.#isResetting) {
+      this.#isResetting = false;
+      for (const { name, push } of this.#loops) if (name in this.#pulses) push(this.#pulses[name]);
+    }
+    if (state && origin !== "saved") {
+      this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
+    }
+  }
+
+  /** @param {Event} event @param {boolean} isConfirmed */
+  #version({ position: { text }, value, cause }, isConfirmed) {
+    this.position = text;
+    const state = /** @type {R["State"]} */ (value);
+    if (isConfirmed) this.confirmed = state;
+    this.#events.call({ kind: "state", state, position: text, cause });
+  }
+
+  /** @param {Event} event */
+  #happened({ name, position: { text }, value, cause }) {
+    this.position = text;
+    // Without a snapshot the names of the pulses are not known; an activity names itself.
+    const tag = /** @type {{ type?: unknown } | null} */ (value)?.type;
+    if (!(name in this.#pulses) && tag === name) {
+      return this.#events.call({ kind: "activity", name, value, position: text, cause });
+    }
+    this.#pulses[name] = value;
+    for (const loop of this.#loops) if (loop.name === name) loop.push(value);
+    this.#events.call({ kind: "pulse", name, value, position: text, cause });
+  }
+
+  /** R3. @param {ShownChange} change */
+  #show({ advancesBase, left, joined }) {
+    if (advancesBase) {
+      this.#base = /** @type {R["State"]} */ (this.confirmed);
+      this.#hasBase = true;
+    }
+    if (left.length) this.#overlay = this.#overlay.filter((one) => !left.includes(one.ticket));
+    for (const { ticket, actions } of joined) {
+      this.#overlay.push({ ticket, actions: actions.map((action) => JSON.parse(action)) });
+    }
+    this.#overlay.sort((a, b) => a.ticket - b.ticket);
+    if (!this.#hasBase) return;
+    const { predict } = this.#options;
+    let state = this.#base;
+    for (const action of this.#overlay.flatMap((one) => one.actions)) {
+      try {
+        if (predict) state = predict(state, action);
+      } catch { /* It is shown when the server has applied it. */ }
+    }
+    this.#hasState = true;
+    this.state = state;
+    this.#resolve();
+    this.#changed();
+  }
+
+  #changed() {
+    this.#view = undefined;
+    this.#changes.call();
+  }
+
+  /** @param {Link | LinkStatus} link @param {number} pending */
+  #report(link, pending) {
+    this.pending = pending;
+    this.status = link.kind === "waiting" ? { ...link, until: Date.now() + link.until - performance.now() } : link;
+    if (link.kind === "failed" || link.kind === "paused") this.#reject(new ProblemError(link.problem));
+    if (link.kind === "ended") this.#over(link.reason);
+    if (link.kind === "live" && !(this.#options.follow?.states ?? true)) this.#resolve();
+    this.#changed();
+  }
+
+  /** @param {string} reason */
+  #over(reason) {
+    this.#reject(new ReactorError("ended", `the session ${this.id} has ended: ${reason}`));
+    for (const loop of this.#loops) loop.end();
+  }
+
+  // --- sending
+
+  /**
+   * @param {R["Action"] | R["Action"][]} action
+   * @param {{ ifMatch?: string, settled?: number, signal?: AbortSignal }} [options]
+   * @returns {Promise<Receipt>}
+   */
+  async send(action, { ifMatch, settled, signal } = {}) {
+    signal?.throwIfAborted();
+    const limit = settled === undefined ? undefined : Math.round(Math.min(Math.max(settled, 0), 600_000));
+    const { done } = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled: limit });
+    if (!signal) return await done;
+    return await Promise.race([
+      done,
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
+    ]);
+  }
+
+  /** @param {R["Action"]} action */
+  submit(action) {
+    return this.#submit([action], {});
+  }
+
+  /** @param {R["Action"][]} actions @param {import("./types.d.ts").SendOptions} options */
+  #submit(actions, options) {
+    const ticket = new Ticket(this.#driver, this.id);
+    /** @param {string} code @param {string} message */
+    const fail = (code, message) => ticket.report({ kind: "failed", error: new ReactorError(code, message) });
+    try {
+      const texts = actions.map((action) => JSON.stringify(action));
+      if (texts.includes(/** @type {any} */ (undefined))) fail("not_encodable", "the action has no JSON");
+      else this.#client.submit(ticket, this.id, texts, options);
+    } catch (error) {
+      fail("not_encodable", `the action has no JSON: ${error}`);
+    }
+    return ticket;
+  }
+
+  // --- readers
+
+  /** @param {() => void} listener */
+  subscribe = (listener) => this.#changes.add(listener);
+
+  getSnapshot = () => this.state;
+
+  /** @returns {View<R>} */
+  getView = () => this.#view ??= { state: this.state, status: this.status, pending: this.pending };
+
+  /**
+   * @template {keyof R["pulses"] & string} P
+   * @param {P} pulse @param {(value: R["pulses"][P], event: { position: string, cause?: string | undefined }) => void} listener
+   */
+  on(pulse, listener) {
+    return this.#events.add((event) => {
+      if (event.kind === "pulse" && event.name === pulse) listener(/** @type {R["pulses"][P]} */ (event.value), event);
+    });
+  }
+
+  /** @param {(activity: R["activities"][keyof R["activities"]], event: { position: string, cause?: string | undefined }) => void} listener */
+  onActivity(listener) {
+    return this.#events.add((event) => {
+      if (event.kind === "activity") {
+        listener(/** @type {R["activities"][keyof R["activities"]]} */ (event.value), event);
+      }
+    });
+  }
+
+  /** @param {(reason: string) => void} listener */
+  onReset(listener) {
+    return this.#events.add((event) => event.kind === "reset" && listener(event.reason));
+  }
+
+  /** @param {(event: SessionEvent<R>) => void} listener */
+  onEvent(listener) {
+    return this.#events.add(listener);
+  }
+
+  /**
+   * @template {keyof R["pulses"] & string} P
+   * @param {P} pulse @param {{ buffer?: number, signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<R["pulses"][P], void, undefined>}
+   */
+  async *pulse(pulse, { buffer = 1_024, signal } = {}) {
+    /** @type {unknown[]} */
+    const waiting = pulse in this.#pulses ? [this.#pulses[pulse]] : [];
+    let isOver = this.status.kind === "ended";
+    let isTooSlow = false;
+    let wake = () => {};
+    const loop = {
+      name: /** @type {string} */ (pulse),
+      push: /** @param {unknown} value */ (value) => {
+        if (waiting.length < buffer) waiting.push(value);
+        else isTooSlow = true;
+        wake();
+      },
+      end: () => {
+        isOver = true;
+        wake();
+      },
+    };
+    this.#loops.add(loop);
+    signal?.addEventListener("abort", loop.end, { once: true });
+    try {
+      for (;;) {
+        while (waiting.length && !signal?.aborted) yield /** @type {R["pulses"][P]} */ (waiting.shift());
+        if (isTooSlow) throw new TooSlowError(buffer);
+        if (isOver || signal?.aborted) return;
+        await new Promise((resolve) => wake = () => resolve(undefined));
+      }
+    } finally {
+      this.#loops.delete(loop);
+      signal?.removeEventListener("abort", loop.end);
+    }
+  }
+
+  /** @param {{ after?: string, live?: boolean, signal?: AbortSignal }} [options] @returns {AsyncGenerator<LogEntry, void, undefined>} */
+  async *log(options = {}) {
+    // Most pages never read a log.
+    const { readLog } = await import("./log.js");
+    yield* readLog(this.#driver, this.id, options);
+  }
+
+  /** @param {number} version @returns {Promise<R["State"]>} */
+  async at(version) {
+    return (await this.#client.request("GET", `/v1/sessions/${this.id}?version=${version}`)).state;
+  }
+
+  /** @param {{ version?: number }} [options] @returns {Promise<Shape<R>>} */
+  async fork({ version } = {}) {
+    const reactor = this.reactor ?? (await this.#client.request("GET", `/v1/sessions/${this.id}`)).reactor;
+    const fork = { session: this.id, ...version === undefined ? {} : { version } };
+    return await this.#client.create({ ...this.#options, from: "present", reactor, fork });
+  }
+
+  async delete() {
+    await this.#client.request("DELETE", `/v1/sessions/${this.id}`);
+  }
+
+  leave() {
+    if (!this.#client.forget(this)) return;
+    this.#driver.post(["leave", this.id]);
+    this.finish();
+  }
+
+  /** Nothing follows. */
+  finish() {
+    if (this.status.kind === "ended") return;
+    this.#report({ kind: "ended", reason: "left" }, this.pending);
+    this.#events.call({ kind: "ended", reason: "left" });
+  }
+}

@@ -1,0 +1,208 @@
+// The shapes that the modules of the client share. Not published API.
+
+/** `<generation>.<number>[.<part>]`; numbers reach 2⁶⁴, so they stay text. `part` is empty for a whole record. */
+export interface Position {
+  text: string;
+  generation: string;
+  number: string;
+  part: string;
+}
+
+/** `uptime` in milliseconds, `date` in seconds since 1970-01-01T00:00:00Z. */
+export interface Now {
+  uptime: number;
+  date: number;
+}
+
+export interface Random {
+  /** At least 0, less than 1. */
+  fraction(): number;
+  /** A key of 128 bits that nobody can guess. */
+  key(): string;
+}
+
+export interface Demand {
+  states: boolean;
+  pulses: boolean | string[];
+  activities: boolean;
+}
+
+export type Start = "present" | "now" | "start";
+export type End = "deleted" | "unknown" | "forbidden";
+
+export interface Saved {
+  position: Position;
+  state: unknown;
+}
+
+export interface Following {
+  demand: Demand;
+  makes?: string | undefined;
+  predicts: boolean;
+  start: Start;
+  after?: Position | undefined;
+  saved?: Saved | undefined;
+}
+
+export interface Wish {
+  session: string;
+  demand: Demand;
+  start: Start;
+}
+
+export interface Problem {
+  status: number;
+  code: string;
+  detail: string;
+}
+
+export interface Request {
+  method: string;
+  target: string;
+  fields: Record<string, string>;
+  body?: string;
+}
+
+export interface Response {
+  status: number;
+  body: string;
+  field(name: string): string | undefined;
+}
+
+export interface Block {
+  name: string;
+  data: string;
+  position: Position | undefined;
+  cause?: string | undefined;
+}
+
+export interface Snapshot {
+  origin: "stream" | "reading" | "saved";
+  position: Position;
+  state?: { value: unknown };
+  pulses?: Record<string, unknown>;
+}
+
+export interface Event {
+  name: string;
+  position: Position;
+  value: unknown;
+  cause: string | undefined;
+}
+
+export interface Receipt {
+  at: Position;
+  version?: number;
+  rejected: number[];
+}
+
+export interface SendOptions {
+  ifMatch?: string | undefined;
+  settled?: number | undefined;
+}
+
+export interface Entry extends SendOptions {
+  ticket: number;
+  session: string;
+  /** Each as JSON. Not empty. */
+  actions: string[];
+  bytes: number;
+  /** The reactor of which the session is made if it is missing. */
+  makes?: string | undefined;
+}
+
+export interface Sent {
+  key: string;
+  body: string;
+  /** Of the first attempt. */
+  date: number;
+  /** Not empty. */
+  entries: Entry[];
+}
+
+export interface Lane {
+  sent?: Sent | undefined;
+  queued: Entry[];
+  actionCount: number;
+}
+
+export interface Settlement {
+  ticket: number;
+  session: string;
+  /** Undefined: it is in doubt. */
+  problem?: Problem | undefined;
+}
+
+export type Change =
+  | { type: "queued"; entry: Entry }
+  | { type: "sent"; session: string; key: string; body: string; count: number; date: number }
+  | { type: "withdrawn"; session: string; key: string }
+  | { type: "done"; session: string; key: string }
+  | { type: "settled"; ticket: number; session: string; problem?: Problem | undefined }
+  | { type: "seen"; ticket: number }
+  | { type: "next"; ticket: number }
+  | { type: "discarded"; ticket: number; session: string }
+  | { type: "state"; session: string; position?: string; state?: unknown };
+
+export type Outcome =
+  | { kind: "queued" | "sent" | "inDoubt" | "discarded" }
+  | { kind: "applied"; receipt: Receipt }
+  | { kind: "refused"; problem: Problem; at?: Position | undefined }
+  | { kind: "outboxUnavailable"; reason: string };
+
+export type Consequence =
+  | { report: number; session: string; outcome: Outcome }
+  | { post: string; session: string };
+
+export interface ShownChange {
+  /** Whether the newest confirmed state is the one below from now on. */
+  advancesBase: boolean;
+  left: number[];
+  joined: Entry[];
+}
+
+export type LinkStatus =
+  | { kind: "idle" | "live" }
+  | { kind: "connecting"; attempt: number }
+  | { kind: "waiting"; until: number; why: string }
+  | { kind: "paused" | "failed"; problem: Problem }
+  | { kind: "ended"; reason: End };
+
+export type Delivery =
+  | ["accepted", number]
+  | ["notAccepted", { kind: string; problem: Problem | undefined; reason: string | undefined }]
+  | ["outcome", number, Outcome]
+  | ["snapshot", Snapshot]
+  | ["state", Event, boolean]
+  | ["event", Event]
+  | ["shown", ShownChange]
+  | ["reset", string]
+  | ["ended", End]
+  | ["status", { link: LinkStatus; pending: number }];
+
+export type Input =
+  | ["send", string, string[], SendOptions]
+  | ["discard", number, string]
+  | ["seen", number]
+  | ["follow", string, Following]
+  | ["leave", string]
+  | ["wake" | "hide" | "show" | "timer"]
+  | ["persisted", number]
+  | ["persistFailed", string]
+  | ["token", number, string | undefined]
+  | ["answered", number, Response]
+  | ["requestFailed", number, string]
+  | ["streamOpened", number, Response]
+  | ["streamBytes", number, Uint8Array]
+  | ["streamEnded", number, string | undefined];
+
+export type Output =
+  | ["persist", number, Change[]]
+  | ["request" | "openStream", number, Request]
+  | ["cancelRequest" | "closeStream", number]
+  | ["askForToken", number, string | undefined]
+  | ["deliver", string, Delivery]
+  | ["keepState", string, Position]
+  | ["wakeMe", number];
+
+export type Limits = typeof import("./machine.js").limits;
