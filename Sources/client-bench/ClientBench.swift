@@ -10,7 +10,8 @@ struct ClientBench: AsyncParsableCommand {
             "What ReactorClient costs: sends beside bare libcurl, actions and events a second, memory.",
         discussion: """
             Start a server with the sample reactors first. Sessions get ids of their own; delete the \
-            journal afterwards. The exit status is 1 if an action or event was lost or doubled.
+            journal afterwards. The exit status is 1 if an action or event was lost or doubled. With \
+            --journal memory a session takes 10 000 requests with keys a day: --sends must be less.
             """)
 
     @Option(help: "The server's address.")
