@@ -105,9 +105,7 @@ final class CommitPipeline {
         var whole = Batch()
         if journal.keepsRecords {
             for step in batch {
-                // Moved, not copied: nothing is added to a step after this.
-                var part = Batch()
-                swap(&part, &step.batch)
+                let part = step.takeBatch()
                 if whole.isEmpty { whole = part } else { whole.append(part) }
             }
         }
@@ -119,14 +117,16 @@ final class CommitPipeline {
         case steps([Step])
         /// The end of a session that is not in memory. It is not part of a step: its failure does not
         /// fail the commits of other sessions.
-        case deletion(SessionID)
+        case deletion(SessionID, SessionKey)
 
         var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
     }
 
     /// Submits the end of a session that is not in memory.
-    func submit(_ batch: Batch, deleting id: SessionID, in table: SessionTable) {
-        submit(batch, .deletion(id), table)
+    func submit(
+        _ batch: Batch, deleting id: SessionID, _ key: SessionKey, in table: SessionTable
+    ) {
+        submit(batch, .deletion(id, key), table)
     }
 
     private func submit(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
@@ -134,16 +134,16 @@ final class CommitPipeline {
         guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
-        let result = journal.commit(batch) { failure in
-            _ = hop { table in table.commits.batchEnded(failure, in: table) }
+        let result = journal.commit(batch) { verdict in
+            _ = hop { table in table.commits.batchEnded(verdict, in: table) }
         }
         switch result {
-        case .done: batchEnded(nil, in: table)
+        case .done: batchEnded(.committed, in: table)
         case .pending: break
         }
     }
 
-    private func batchEnded(_ failure: JournalFailure?, in table: SessionTable) {
+    private func batchEnded(_ verdict: Verdict, in table: SessionTable) {
         guard let flight = inFlight.popFirst() else {
             precondition(isStopped, "the journal ended a batch that it was not given")
             return
@@ -152,22 +152,42 @@ final class CommitPipeline {
         let batch: [Step]
         switch flight {
         case .steps(let steps): batch = steps
-        case .deletion(let id): return SessionDeleter(table: table).batchEnded(id, failure)
+        case .deletion(let id, let key):
+            return SessionDeleter(table: table).batchEnded(id, verdict.failure(of: key))
         }
-        for step in batch where !step.isRolledBack {
-            if let failure {
-                let failed = FailedCommit(session: step.session, failure: failure)
-                guard failed.isHarmless(for: step) else {
-                    failed.rollBack(from: step)
+        switch verdict {
+        case .committed: for step in batch where !step.isRolledBack { commit(step) }
+        case .partial(let refused):
+            for step in batch where !step.isRolledBack {
+                guard let refusal = refused[step.session.key] else {
+                    commit(step)
                     continue
                 }
-                failed.skip()
+                // Even a step that could fail alone: memory is not what the journal has.
+                let failure = refusal.failure(of: step.session.key)
+                FailedCommit(session: step.session, failure: failure).rollBack(from: step)
             }
-            release(step)
-            step.session.commit(step, isTaken: failure == nil)
+        case .failed(let failure): return batchFailed(batch, failure)
         }
-        guard failure == nil else { return }
         for step in batch where !step.isRolledBack { step.session.publish() }
+    }
+
+    private func commit(_ step: Step) {
+        release(step)
+        step.session.commit(step)
+    }
+
+    private func batchFailed(_ batch: [Step], _ failure: JournalFailure) {
+        for step in batch where !step.isRolledBack {
+            let failed = FailedCommit(session: step.session, failure: failure)
+            guard failed.isHarmless(for: step) else {
+                failed.rollBack(from: step)
+                continue
+            }
+            failed.skip()
+            release(step)
+            step.session.commit(step, isTaken: false)
+        }
     }
 
     // MARK: The end

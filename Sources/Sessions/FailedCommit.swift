@@ -37,6 +37,7 @@ struct FailedCommit {
         // The newest snapshot may be in a step that is rolled back: 0 makes another one due.
         session.persistence?.snapshotNumber = 0
         history.rollBack(to: history.committed)
+        session.beginLineage()
         cancelEffects()
         session.takeBackEnd()
         let wasNeverCreated = rolledBack.contains(where: \.creates)

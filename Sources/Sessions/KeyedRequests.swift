@@ -107,10 +107,9 @@ struct KeyedRequests {
         }
         var body: [UInt8] = []
         content.appendReceipt(to: &body)
-        var stored = StoredAnswer(
+        let stored = StoredAnswer(
             session: session.id.text, generation: session.generation.text, key: key,
             bodyDigest: digest, status: status, body: body, time: table.time)
-        stored.number = session.history.newest.number
         let step = session.step()
         if session.keepsRecords { step.batch.answers.append(stored) }
         return stored

@@ -33,7 +33,9 @@ final class RecordWriter {
         self.step = nil
         if step.batch.runs.last?.isFull ?? true {
             step.batch.runs.append(
-                RecordBatch(of: step.session.key, step.session.registration.name))
+                RecordBatch(
+                    of: step.session.key, step.session.registration.name, after: step.continued,
+                    lineage: step.lineage))
         }
         encoder.finish(in: &step.batch.runs[step.batch.runs.count - 1])
     }

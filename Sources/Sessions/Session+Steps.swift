@@ -16,9 +16,9 @@ extension Session {
     }
 
     func beginRecord(_ kind: HistoryEntry.Kind, of action: ActionTag = .none) {
-        let time = table.time
+        // Before the record: the step continues the end that it finds.
+        let (step, time) = (step(), table.time)
         history.begin(kind, action: action.number, time: time, cause: cause(of: action))
-        let step = step()
         step.end = history.newest
         guard keepsRecords else { return }
         records.begin(kind, at: step.end, action: action, time: time, in: step)

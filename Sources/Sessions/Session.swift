@@ -54,6 +54,9 @@ package final class Session {
     let history = History()
     /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
     private(set) var incarnation: UInt64 = 0
+    /// Numbers the decisions of all sessions of the table that were made one upon the other: a session
+    /// that is loaded or rolled back begins another lineage.
+    private(set) var lineage: UInt64 = 0
     /// Nil if the journal has no archive.
     let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
@@ -112,6 +115,7 @@ package final class Session {
         owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.sessions.nextIncarnation()
+        lineage = incarnation
         beginWork(.rebuilding)
         defer { endWork() }
         life = .starting(isNew: isNew)
@@ -143,6 +147,9 @@ package final class Session {
         act()
         incarnation = 0
     }
+
+    /// Later decisions do not depend on those that were rolled back.
+    func beginLineage() { lineage = table.sessions.nextIncarnation() }
 
     /// Undoes a decided end whose commit failed.
     func takeBackEnd() {

@@ -48,7 +48,10 @@ struct SessionDeleter {
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: table.time))
         table.operations.setOwner(head.owner, of: id)
-        table.commits.submit(Batch(records: [end]), deleting: id, in: table)
+        let batch = Batch(
+            records: [end], after: [head.key: head.end.position],
+            lineage: table.sessions.nextIncarnation())
+        table.commits.submit(batch, deleting: id, head.key, in: table)
     }
 
     /// The journal has ended the batch of a deletion.

@@ -12,6 +12,10 @@ final class Step {
     var next: Step?
     /// The items for the journal; empty if it stores no records.
     var batch = Batch()
+    /// The end of the history upon which the step is decided.
+    private let start: HistoryPosition
+    /// See ``Session/lineage``.
+    let lineage: UInt64
     /// The end of the history that is committed when the step is.
     var end: HistoryEnd
     /// Whether the step creates its session.
@@ -39,7 +43,24 @@ final class Step {
 
     init(_ session: Session, end: HistoryEnd) {
         self.session = session
+        start = end.position
+        lineage = session.lineage
         self.end = end
+    }
+
+    /// The position that the next records of the step continue; nil if they create the session.
+    var continued: HistoryPosition? { batch.runs.last?.last ?? (creates ? nil : start) }
+
+    /// Takes its part of a batch, which says where the session's history has to end.
+    func takeBatch() -> Batch {
+        var part = Batch()
+        // Moved, not copied: nothing is added to a step after this.
+        swap(&part, &batch)
+        assert(part.runs.first?.followsItsEnd ?? true, "a step that continues another end")
+        if part.runs.isEmpty, !part.isEmpty {
+            part.expected.append(ExpectedEnd(session.key, at: start, lineage: lineage))
+        }
+        return part
     }
 
     /// Whether the reply ends a wait for effects.

@@ -1,5 +1,8 @@
-/// Data that are committed together, completely or not at all.
+/// Data that are committed together: of each session completely or not at all.
 package struct Batch: Sendable, Equatable {
+    /// The ends upon which the parts without records were decided; one for each session that has data
+    /// here and no records.
+    package var expected: [ExpectedEnd] = []
     /// The records; the batches of one session are in its order.
     package var runs: [RecordBatch] = []
     package var snapshots: [Snapshot] = []
@@ -14,6 +17,7 @@ package struct Batch: Sendable, Equatable {
 
     /// Appends a batch that was decided after everything in this one.
     package mutating func append(_ other: Batch) {
+        expected += other.expected
         runs += other.runs
         snapshots += other.snapshots
         answers += other.answers
@@ -24,6 +28,21 @@ package struct Batch: Sendable, Equatable {
     package var isEmpty: Bool {
         runs.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
             && settled.isEmpty
+    }
+
+    /// The batch without the parts of these sessions.
+    package func removing(_ refused: [SessionKey: Refusal]) -> Batch {
+        func stays(_ session: String, _ generation: String) -> Bool {
+            refused[SessionKey(session: session, generation: generation)] == nil
+        }
+        var rest = Batch()
+        rest.expected = expected.filter { refused[$0.key] == nil }
+        rest.runs = runs.filter { refused[$0.key] == nil }
+        rest.snapshots = snapshots.filter { stays($0.session, $0.generation) }
+        rest.answers = answers.filter { stays($0.session, $0.generation) }
+        rest.started = started.filter { stays($0.session, $0.generation) }
+        rest.settled = settled.filter { stays($0.session, $0.generation) }
+        return rest
     }
 
     /// The approximate number of bytes to write.
@@ -46,9 +65,6 @@ package struct StoredAnswer: Sendable, Equatable {
     package var body: [UInt8]
     /// Milliseconds since 1970 (UTC). Kept for at least 24 hours.
     package var time: Int64
-    /// The session's newest record when the reply was decided. A journal that does not have that
-    /// record refuses the reply, because its action was rolled back. Not stored.
-    package var number: UInt64 = 0
 
     /// The statuses of requests that were carried out.
     package static let statuses = 200...299

@@ -28,18 +28,22 @@ package protocol Journal: Sendable {
     /// Counters for `/metrics`; nil, the default, if it has none.
     var figures: JournalMetrics? { get }
 
-    /// Commits the batch whole or not at all.
+    /// Commits the part that the batch has of each session, whole or not at all.
     ///
     /// Invariants: batches of one caller end in the order of their submission; `ended` is called
     /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
-    /// call; when a batch fails, every batch that its caller has submitted since fails too, because
-    /// it was decided upon a state that was rolled back (or, with `.outcomeUnknown`, may have been:
-    /// a later read of the archive decides). More batches may be submitted before the caller learns
-    /// of the failure: a journal that keeps records refuses any batch that does not continue its
-    /// records (a gap in `number` for a session and generation).
-    func commit(
-        _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
-    ) -> Commit
+    /// call.
+    ///
+    /// A journal that keeps records lets a part in only if the session's history ends at the position
+    /// that the part continues, and refuses it otherwise; the other parts of the batch are committed.
+    /// More batches may be submitted before the caller learns that a part is not in the journal: parts
+    /// that were decided upon it, which have its lineage, are refused whatever the journal has at their
+    /// position by then. (With `.outcomeUnknown` a part may be in the journal, and the parts upon it
+    /// too: a later read of the archive decides.) A part without records may fail alone.
+    ///
+    /// A part without records that expects the end of a deleted session is dropped, and counts as
+    /// committed.
+    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit
 
     /// Ends pending work and closes the medium. Default: nothing.
     func close() async
@@ -74,7 +78,7 @@ package enum Commit: Sendable {
     case pending
 }
 
-/// The reason that a batch is not in the journal: a fault of the environment.
+/// The reason that no part of a batch is in the journal: a fault of the environment.
 package struct JournalFailure: Error, Sendable, Equatable {
     package enum Reason: Sendable, Equatable {
         /// There is no space left: HTTP 507.

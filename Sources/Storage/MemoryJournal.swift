@@ -9,9 +9,7 @@ package struct MemoryJournal: Journal {
     package var archive: (any Archive)? { nil }
     package var failure: JournalFailure? { nil }
 
-    package func commit(
-        _ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void
-    ) -> Commit {
+    package func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         .done
     }
 }

@@ -6,6 +6,12 @@ package struct RecordBatch: Sendable, Equatable {
     package let key: SessionKey
     /// The reactor's registered name.
     package let reactor: String
+    /// The position that the batch continues; nil if it begins with the session's creation.
+    package let after: HistoryPosition?
+    /// Identifies the decisions that were made one upon the other: by the process that has made them,
+    /// since it loaded the session or rolled back a decision of it. Positions alone are not enough
+    /// where another process writes: its records may end where rolled back ones had ended.
+    package let lineage: UInt64
     package private(set) var text: [UInt8] = []
     package private(set) var count = 0
     package private(set) var first = HistoryPosition(0)
@@ -22,10 +28,17 @@ package struct RecordBatch: Sendable, Equatable {
     /// A session begins another batch once its last one has this many bytes.
     static let fullBytes = 16_384
 
-    package init(of key: SessionKey, _ reactor: String) {
+    package init(
+        of key: SessionKey, _ reactor: String, after: HistoryPosition?, lineage: UInt64
+    ) {
         self.key = key
         self.reactor = reactor
+        self.after = after
+        self.lineage = lineage
     }
+
+    /// Whether no record or note fits between its first entry and the position that it continues.
+    package var followsItsEnd: Bool { after.map { first.follows($0) } ?? (created != nil) }
 
     package var isFull: Bool { text.count >= Self.fullBytes }
 
@@ -85,13 +98,24 @@ package struct RecordBatch: Sendable, Equatable {
 // Access by entry: for tests, for tools and for journals without a file.
 extension Batch {
     /// - Precondition: no entry follows the deletion of its session.
-    package init(records: [HistoryEntry]) {
-        var encoder = RecordEncoder()
+    ///
+    /// - Parameters:
+    ///   - ends: Where the histories of the sessions end. Default: at the entry before the first one
+    ///     of the session; at a record, if that is one.
+    ///   - lineage: See ``RecordBatch/lineage``.
+    package init(
+        records: [HistoryEntry], after ends: [SessionKey: HistoryPosition] = [:],
+        lineage: UInt64 = 0
+    ) {
+        var (encoder, ends) = (RecordEncoder(), ends)
         for record in records {
             let key = record.key
             if runs.last?.key != key || runs.last?.continues(with: record.position) == false {
-                runs.append(RecordBatch(of: key, record.reactor))
+                let isNew = record.kind == .created
+                let after = isNew ? nil : record.position.after(ends[key])
+                runs.append(RecordBatch(of: key, record.reactor, after: after, lineage: lineage))
             }
+            ends[key] = record.position
             encoder.begin(record)
             encoder.finish(in: &runs[runs.count - 1])
         }
@@ -114,6 +138,15 @@ extension Batch {
             return found
         }
         set { runs = Batch(records: newValue).runs }
+    }
+}
+
+extension HistoryPosition {
+    /// The position that an entry at this one continues: `end`, if it can.
+    fileprivate func after(_ end: HistoryPosition?) -> HistoryPosition {
+        if let end, follows(end) { return end }
+        guard part > 1 else { return HistoryPosition(max(number, 1) - 1) }
+        return HistoryPosition(number, part: part - 1)
     }
 }
 

@@ -56,7 +56,7 @@ private final class StalledJournal: Journal {
     let archive: (any Archive)? = nil
     let failure: JournalFailure? = nil
 
-    func commit(_ batch: Batch, ended: @escaping @Sendable (JournalFailure?) -> Void) -> Commit {
+    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         .done
     }
 

@@ -43,7 +43,7 @@ struct FailedCommitTests {
     }
 
     @Test func `a step stays rolled back whatever the journal reports later`() throws {
-        let (rig, session) = try begun(seesGaps: false)
+        let (rig, session) = try begun([])
         let reader = rig.subscribe(session, .allPulses, .now)
         try rig.act(Post.set(1), on: session)
         try rig.act(Post.set(2), on: session)
@@ -195,7 +195,7 @@ struct FailedCommitTests {
     }
 
     @Test func `waiting replies are counted down again`() throws {
-        let rig = Rig(slow: true, seesGaps: false, unanswered: 3)
+        let rig = Rig(slow: true, rules: [], unanswered: 3)
         let session = try rig.create("s", .ledger())
         rig.settle()
         for _ in 0..<50 {
@@ -212,8 +212,10 @@ struct FailedCommitTests {
         #expect(session.version == 3)
     }
 
-    private func begun(seesGaps: Bool = true) throws -> (Rig, Session) {
-        let rig = Rig(slow: true, seesGaps: seesGaps)
+    private func begun(
+        _ rules: ScriptedEnds.Rules = .all
+    ) throws -> (Rig, Session) {
+        let rig = Rig(slow: true, rules: rules)
         let session = try rig.create("s", .ledger())
         rig.settle()
         return (rig, session)

@@ -20,10 +20,10 @@ struct FailingDiskTests {
             let before = rig.disk.flushes
             let flushed = Mutex(0)
             let ended: JournalFailure? = await withCheckedContinuation { continuation in
-                _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { [rig] failure in
+                _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { [rig] verdict in
                     // Invariant: it is called after the flush, not at about the same time.
                     flushed.withLock { $0 = rig.disk.flushes }
-                    continuation.resume(returning: failure)
+                    continuation.resume(returning: verdict.failure)
                 }
             }
             #expect(ended == nil)
@@ -112,8 +112,8 @@ struct FailingDiskTests {
         while !rig.disk.isStalled { await Task.yield() }
         let ends = Mutex<[JournalFailure.Reason?]>([])
         for number: UInt64 in 4...6 {
-            _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { failure in
-                ends.withLock { $0.append(failure?.reason) }
+            _ = rig.journal.commit(Batch(records: [.mutation("s", number)])) { verdict in
+                ends.withLock { $0.append(verdict.failure?.reason) }
             }
         }
         rig.disk.fail(.flush, with: .flush)

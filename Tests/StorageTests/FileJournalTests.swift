@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A batch is committed whole or not at all, and in order", .timeLimit(.minutes(15)))
+@Suite("A part of a batch is committed whole or not at all, and in order", .timeLimit(.minutes(15)))
 struct FileJournalTests {
     @Test func `committed records are read back unchanged, after a restart too`() async throws {
         let rig = try JournalRig()
@@ -39,7 +39,7 @@ struct FileJournalTests {
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         let gap = await rig.commit([.mutation("s", 3), .mutation("s", 5)])
         #expect(gap?.reason == .unavailable)
-        #expect(gap?.detail.contains("s g1.5") == true)
+        #expect(gap?.detail.contains("ends at g1.3") == true)
         #expect(try await rig.load("s")?.end.number == 2)
         #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
@@ -50,7 +50,7 @@ struct FileJournalTests {
         let wrong: [[HistoryEntry]] = [
             [.mutation("s", 2)], [.mutation("s", 3, generation: "g2")], [.created("s", "g2")],
             [.mutation("t", 1)], [.noteEntry("s", before: 3, 2, version: 2)],
-            [.noteEntry("s", before: 2, 1, version: 2)], [.created("t"), .created("t", "g2")],
+            [.noteEntry("s", before: 2, 1, version: 2)], [.mutation("s", 3), .mutation("s", 3)],
         ]
         for records in wrong {
             #expect(await rig.commit(records) != nil, "\(records)")
@@ -65,7 +65,9 @@ struct FileJournalTests {
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
         ahead.snapshots = [.of("s", 3)]
+        ahead.expect("s", 3)
         #expect(await rig.commit(ahead) != nil)
+        ahead.expected = []
         ahead.records = [.mutation("s", 3)]
         #expect(await rig.commit(ahead) == nil)
         #expect(try await rig.load("s")?.snapshot?.number == 3)
@@ -76,9 +78,10 @@ struct FileJournalTests {
         #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
         var ahead = Batch()
         ahead.answers = [.of("s", "k")]
-        ahead.answers[0].number = 3
+        ahead.expect("s", 3)
         #expect(await rig.commit(ahead) != nil)
         #expect(try await rig.answer("s", key: "k") == nil)
+        ahead.expected = []
         ahead.records = [.mutation("s", 3)]
         #expect(await rig.commit(ahead) == nil)
         #expect(try await rig.answer("s", key: "k") == .of("s", "k"))
@@ -116,6 +119,50 @@ struct FileJournalTests {
         #expect(try await rig.records("b").last?.content == Array("{\"again\":1}".utf8))
     }
 
+    @Test func `a refused part does not fail the other parts of its batch`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(HistoryEntry.life("a", 1) + HistoryEntry.life("b", 1)) == nil)
+        var batch = Batch(records: [
+            .mutation("b", 2), .mutation("a", 2), .created("c"), .mutation("b", 4),
+            .created("a", "g2"),
+        ])
+        batch.snapshots = [.of("b", 4), .of("a", 2)]
+        batch.answers = [.of("b", "k"), .of("a", "k")]
+        let verdict = await withCheckedContinuation { continuation in
+            _ = rig.journal.commit(batch) { continuation.resume(returning: $0) }
+        }
+        #expect(
+            verdict
+                == .partial([.of("b"): .endsAt(HistoryPosition(2)), .of("a", "g2"): .exists]))
+        for rig in [rig, try rig.crashed()] {
+            #expect(try await rig.load("a")?.end.number == 2)
+            #expect(try await rig.load("a")?.snapshot?.number == 2)
+            #expect(try await rig.load("b")?.end.number == 1)
+            #expect(try await rig.load("b")?.snapshot == nil)
+            #expect(try await rig.load("c")?.end.number == 0)
+            #expect(try await rig.answer("a", key: "k") != nil)
+            #expect(try await rig.answer("b", key: "k") == nil)
+            #expect(await rig.commit([.mutation("b", 2)]) == nil)
+        }
+    }
+
+    @Test func `a part says which note it continues`() async throws {
+        let rig = try JournalRig()
+        #expect(await rig.commit(HistoryEntry.life("s", 2)) == nil)
+        let note = HistoryPosition(3, part: 1)
+        // The notes before it have failed.
+        let late = Batch(records: [.mutation("s", 3)], after: [.of("s"): note])
+        #expect(await rig.commit(late)?.detail.contains("ends at g1.2") == true)
+        var settled = Batch()
+        settled.settled = [SettledAction(session: "s", generation: "g1", action: 7)]
+        settled.expect("s", 3, part: 1)
+        #expect(await rig.commit(settled) != nil)
+        #expect(await rig.commit([.noteEntry("s", before: 3, 1, version: 2)]) == nil)
+        #expect(await rig.commit([.mutation("s", 3)]) != nil)
+        #expect(await rig.commit(settled) == nil)
+        #expect(await rig.commit(late) == nil)
+    }
+
     @Test func `each batch ends once, in order of submission`() async throws {
         let rig = try JournalRig()
         #expect(await rig.commit([.created("s")]) == nil)
@@ -133,8 +180,8 @@ struct FileJournalTests {
                 // The lock is held for the whole call: a callback inside it would deadlock, which
                 // ends here with a trap.
                 isInside.withLock { isInside in
-                    _ = rig.journal.commit(Batch(records: [.created("s\(round)")])) { failure in
-                        continuation.resume(returning: failure)
+                    _ = rig.journal.commit(Batch(records: [.created("s\(round)")])) { verdict in
+                        continuation.resume(returning: verdict.failure)
                     }
                     isInside = false
                 }
@@ -174,7 +221,7 @@ struct FileJournalTests {
         let other = try FileJournal(path: rig.path)
         let failure: JournalFailure? = await withCheckedContinuation { continuation in
             _ = closed.commit(Batch(records: [.mutation("s", 1)])) {
-                continuation.resume(returning: $0)
+                continuation.resume(returning: $0.failure)
             }
         }
         #expect(failure?.detail == "the journal is closed")
@@ -186,8 +233,8 @@ struct FileJournalTests {
         let ended = Mutex<[JournalFailure?]>([])
         for number: UInt64 in 0..<100 {
             let record = number == 0 ? HistoryEntry.created("s") : .mutation("s", number)
-            _ = rig.journal.commit(Batch(records: [record])) { failure in
-                ended.withLock { $0.append(failure) }
+            _ = rig.journal.commit(Batch(records: [record])) { verdict in
+                ended.withLock { $0.append(verdict.failure) }
             }
         }
         await rig.journal.close()
@@ -213,6 +260,7 @@ struct RunningActionTests {
         #expect(try await rig.load("s")?.lastAction == 9)
         var end = Batch()
         end.settled = [SettledAction(session: "s", generation: "g1", action: 7)]
+        end.expect("s", 1)
         #expect(await rig.commit(end) == nil)
         #expect(try await rig.load("s")?.running.map(\.action) == [9])
     }
@@ -224,6 +272,7 @@ struct RunningActionTests {
         var answer = StoredAnswer.of("s", "k")
         answer.generation = "g0"
         batch.answers = [answer]
+        batch.expect("s", 1, generation: "g0")
         #expect(await rig.commit(batch) != nil)
     }
 
@@ -246,9 +295,9 @@ extension JournalRig {
         return await withCheckedContinuation { continuation in
             let ends = Mutex<[(Int, JournalFailure?)]>([])
             for (index, batch) in batches.enumerated() {
-                _ = journal.commit(batch) { failure in
+                _ = journal.commit(batch) { verdict in
                     let all = ends.withLock { ends in
-                        ends.append((index, failure))
+                        ends.append((index, verdict.failure))
                         return ends
                     }
                     guard all.count == batches.count else { return }

@@ -28,7 +28,9 @@ struct HeadTests {
         #expect(try rig.count("SELECT count(*) FROM tail") == 0)
         #expect(try await rig.head("s") == expected)
 
-        var batch = Batch(records: [.mutation("s", 3, content: Self.large), .mutation("s", 4)])
+        var batch = Batch(
+            records: [.mutation("s", 3, content: Self.large), .mutation("s", 4)],
+            after: [.of("s"): HistoryPosition(3, part: 1)])
         batch.snapshots = [.of("s", 3)]
         #expect(await rig.commit(batch) == nil)
         await rig.journal.trimNow()

@@ -128,6 +128,7 @@ struct RetentionTests {
         #expect(await rig.commit(HistoryEntry.life("s", 30) + [.created("t")]) == nil)
         var batch = Batch()
         batch.snapshots = [.of("s", 20, time: rig.clock.now)]
+        batch.expect("s", 30)
         #expect(await rig.commit(batch) == nil)
         await rig.journal.trimNow()
         #expect(try await rig.load("s")?.keptAfter == 0)

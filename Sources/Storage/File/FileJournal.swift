@@ -18,7 +18,7 @@ internal import Synchronization
 /// the next group, or a probe once a second, reopens the file. Reading continues meanwhile, except
 /// while the log is copied again after a failed flush of the database.
 package final class FileJournal: Journal {
-    package typealias Ended = @Sendable (JournalFailure?) -> Void
+    package typealias Ended = @Sendable (Verdict) -> Void
     private typealias Waiting = (batch: Batch, ended: Ended)
 
     private struct Book {
@@ -215,14 +215,13 @@ package final class FileJournal: Journal {
                 return
             }
             recordCommit(of: group, ContinuousClock.now - start)
-            for (one, refusal) in zip(group, refusals) { one.ended(refusal) }
+            for (one, refused) in zip(group, refusals) { one.ended(Verdict(refusing: refused)) }
             writer.finishCheckpoint()
         case .failure(let failure) where writer.isUnsettled:
             failUnsettled(group, failure)
         case .failure(let failure):
             // Invariant: batches that were submitted before their caller could know of the failure
             // fail as well.
-            // well.
             fail(group + record(failure, writing: group), failure)
         }
     }
@@ -236,7 +235,7 @@ package final class FileJournal: Journal {
 
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {
         book.withLock { $0.figures.recordFailure(of: group.count) }
-        for one in group { one.ended(failure) }
+        for one in group { one.ended(.failed(failure)) }
     }
 
     /// Records the state of the disk; if it is broken, returns the waiting groups, which must fail.

@@ -173,22 +173,22 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Commits every batch that continues the file, in one transaction.
+    /// Commits every part that continues the file, in one transaction.
     ///
-    /// - Returns: for each other batch the reason why it does not continue the file.
-    func write(_ group: [Batch]) -> Result<[JournalFailure?], JournalFailure> {
+    /// - Returns: for each batch the refused parts.
+    func write(_ group: [Batch]) -> Result<[[SessionKey: Refusal]], JournalFailure> {
         attempt { database in
             heads.shrink()
-            var refusals: [JournalFailure?] = []
+            var refusals: [[SessionKey: Refusal]] = []
             var rows = RowWriter(
                 database: database, heads: heads, maintenance: maintenance,
                 nextTailSequence: nextTailSequence)
             try inWriteTransaction(of: database) {
                 preallocator?.make(behind: checkpointer.pages, database)
                 for batch in group {
-                    let refusal = try heads.validate(batch, database)
-                    if refusal == nil { try rows.write(batch) }
-                    refusals.append(refusal)
+                    let refused = try heads.validate(batch, database)
+                    try rows.write(refused.isEmpty ? batch : batch.removing(refused))
+                    refusals.append(refused)
                 }
                 try rows.finish()
                 maintenance.charge(for: rows.added.count, bytes: rows.bytes)

@@ -28,7 +28,8 @@ struct RowWriter {
         self.nextTailSequence = nextTailSequence
     }
 
-    /// - Precondition: `heads` has validated this batch, and no other batch since.
+    /// - Precondition: `heads` has validated this batch, and no other batch since; the parts that it has
+    ///   refused are removed.
     mutating func write(_ batch: Batch) throws {
         try write(batch.runs)
         // Data of a session that has been deleted is discarded.

@@ -24,9 +24,9 @@ final class SessionHeads {
     }
 
     private var heads: [String: Head] = [:]
-    /// The heads before the last validated batch, newest last.
-    private var before: [(session: String, head: Head?)] = []
-    /// The session's row for each run of that batch.
+    /// The runs of the last validated batch that were not refused, and the heads before them.
+    private var before: [(run: Int, head: Head?)] = []
+    /// The session's row for each of these runs.
     private(set) var rows: [Int64] = []
     /// The next session's row. Invariant: no number is reused while any row of the old session
     /// exists.
@@ -99,71 +99,75 @@ final class SessionHeads {
 
     // MARK: Validation
 
-    /// Advances by the entries of the batch; if the batch does not continue the file, changes
-    /// nothing and returns the reason.
-    func validate(_ batch: Batch, _ database: Database) throws -> JournalFailure? {
+    /// Advances by the parts of the batch that continue the file. A lineage needs no check here: only
+    /// this process writes to the file, so the position of a part that was decided upon a lost one is
+    /// beyond the end.
+    ///
+    /// - Returns: the other parts, which have changed nothing.
+    func validate(_ batch: Batch, _ database: Database) throws -> [SessionKey: Refusal] {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
-        guard let place = try firstGap(in: batch, database) else { return nil }
-        for (session, head) in before.reversed() { heads[session] = head }
-        return JournalFailure(
-            reason: .unavailable, detail: "the batch does not continue \(place)")
-    }
-
-    private func firstGap(in batch: Batch, _ database: Database) throws -> String? {
-        for run in batch.runs {
-            guard let next = try head(after: run, database) else {
-                return "\(run.key.session) \(run.key.generation).\(run.first.number)"
-            }
-            rows.append(next.row)
-            before.append((run.key.session, heads.updateValue(next, forKey: run.key.session)))
+        var refused: [SessionKey: Refusal] = [:]
+        for end in batch.expected {
+            if let refusal = try refusal(of: end, database) { refused[end.key] = refusal }
         }
-        // A snapshot of records that were never written must not be kept if the other batches fail.
-        for snapshot in batch.snapshots {
-            let head = try head(of: snapshot.session, database)
-            guard head?.generation == snapshot.generation, snapshot.number <= head?.number ?? 0
-            else {
-                if batch.ends(snapshot.session, snapshot.generation) { continue }
-                return "\(snapshot.session) \(snapshot.generation).\(snapshot.number)"
+        for (index, run) in batch.runs.enumerated()
+        where refused.isEmpty || refused[run.key] == nil {
+            switch try head(after: run, database) {
+            case .success(let next):
+                rows.append(next.row)
+                before.append((index, heads.updateValue(next, forKey: run.key.session)))
+            case .failure(let refusal):
+                refused[run.key] = refusal
+                undo(run.key, in: batch)
             }
         }
-        // The same applies to a stored reply.
-        for answer in batch.answers where answer.number > 0 {
-            let head = try head(of: answer.session, database)
-            guard head?.generation == answer.generation, answer.number > head?.number ?? 0,
-                !batch.ends(answer.session, answer.generation)
-            else { continue }
-            return "\(answer.session) \(answer.generation).\(answer.number)"
-        }
-        for (session, generation) in batch.lives {
-            guard try head(of: session, database)?.generation != generation,
-                !batch.ends(session, generation)
-            else { continue }
-            return "\(session) \(generation)"
-        }
-        return nil
+        return refused
     }
 
-    private func head(after run: RecordBatch, _ database: Database) throws -> Head? {
+    /// Undoes earlier runs of a part whose later run is refused.
+    private func undo(_ key: SessionKey, in batch: Batch) {
+        for index in before.indices.reversed() where batch.runs[before[index].run].key == key {
+            heads[key.session] = before[index].head
+            before.remove(at: index)
+            rows.remove(at: index)
+        }
+    }
+
+    private func refusal(of end: ExpectedEnd, _ database: Database) throws -> Refusal? {
+        guard let head = try head(of: end.key.session, database),
+            head.generation == end.key.generation
+        else { return .absent }
+        // This process has deleted it.
+        if head.isDeleted { return nil }
+        return head.position == end.position ? nil : .endsAt(head.position)
+    }
+
+    private func head(
+        after run: RecordBatch, _ database: Database
+    ) throws -> Result<Head, Refusal> {
         let present = try head(of: run.key.session, database)
         var next: Head
         if run.created != nil {
-            guard present?.isDeleted ?? true else { return nil }
+            guard present?.isDeleted ?? true else { return .failure(.exists) }
             next = Head(
                 row: nextRow, generation: run.key.generation, number: 0, notes: 0,
                 isDeleted: false, trimmed: 0)
             nextRow += 1
         } else {
-            guard let present, present.generation == run.key.generation, !present.isDeleted,
-                run.first.follows(present.position)
-            else { return nil }
+            guard let present, present.generation == run.key.generation, !present.isDeleted else {
+                return .failure(.absent)
+            }
+            guard run.after == present.position, run.followsItsEnd else {
+                return .failure(.endsAt(present.position))
+            }
             next = present
         }
         next.bytes += run.text.count
         next.position = run.last
         next.isDeleted = run.deleted != nil
         recordSurplus(run.key.session, next, since: present)
-        return next
+        return .success(next)
     }
 
     private func recordSurplus(_ session: String, _ head: Head, since last: Head?) {
@@ -261,22 +265,5 @@ extension SessionHeads.Head {
                 "SELECT bytes FROM snapshots WHERE session = ? ORDER BY version, number LIMIT 1",
                 .integer(row)
             ).map { Int(clamping: $0) } ?? 0
-    }
-}
-
-extension Batch {
-    /// The sessions of its stored replies and running actions.
-    fileprivate var lives: [(session: String, generation: String)] {
-        guard !answers.isEmpty || !started.isEmpty || !settled.isEmpty else { return [] }
-        return answers.map { ($0.session, $0.generation) }
-            + started.map { ($0.session, $0.generation) }
-            + settled.map { ($0.session, $0.generation) }
-    }
-
-    /// Whether the batch deletes that generation of a session; another generation may follow.
-    fileprivate func ends(_ session: String, _ generation: String) -> Bool {
-        runs.contains {
-            $0.deleted != nil && $0.key.session == session && $0.key.generation == generation
-        }
     }
 }

@@ -30,7 +30,7 @@ struct UnavailableTests {
             // Both requests are served before the first response is sent.
             await reader.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n\(Self.stream)\r\n")
             #expect(await reader.receive(until: "alive\"}\n").text.contains("200 OK"))
-            ended(JournalFailure(reason: .full, detail: "no space left"))
+            ended(.failed(JournalFailure(reason: .full, detail: "no space left")))
             expectProblem(await reader.receiveAll(), "journal_full")
             #expect(await creator.answers(1).first?.head.status == 507)
         }
@@ -105,7 +105,7 @@ struct UnavailableTests {
             server.stop()
             // The drain has begun.
             #expect(await idle.receiveAll().ending == .finished)
-            ended(nil)
+            ended(.committed)
             expectProblem(await reader.receiveAll(), "draining")
             #expect(await creator.answers(1).first?.head.status == 201)
         }

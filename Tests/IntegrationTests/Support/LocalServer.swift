@@ -67,7 +67,7 @@ struct LocalServer: Sendable {
 
 /// A journal whose commits end on demand of the test.
 final class HeldJournal: Journal {
-    typealias Ended = @Sendable (JournalFailure?) -> Void
+    typealias Ended = @Sendable (Verdict) -> Void
 
     let name = "held"
     let archive: (any Archive)? = nil

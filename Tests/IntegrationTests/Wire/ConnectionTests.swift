@@ -1,4 +1,5 @@
 import ReactorHosting
+import Storage
 import Testing
 
 @Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(15)))
@@ -287,7 +288,7 @@ struct ConnectionTests {
             let end = try await journal.next()
             try await Task.sleep(for: .milliseconds(1_100))
             let responded = ContinuousClock.now
-            end(nil)
+            end(.committed)
             let (answers, ending) = await connection.answersToTheEnd()
             #expect(answers.map(\.head.status) == [201, 200])
             #expect(ending == .finished)

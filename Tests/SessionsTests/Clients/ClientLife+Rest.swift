@@ -48,6 +48,7 @@ extension ClientLife {
         record("the network is healed")
         isHealed = true
         server.table.limits.sessions = 1_000
+        findOutAboutOthers()
         readSessions()
         for client in clients {
             if client.isBroken { client.restart(writing: 0) }

@@ -1,6 +1,7 @@
 import ClientMachine
-import Sessions
 import Storage
+
+@testable import Sessions
 
 // The server of a life, and the network to it.
 extension ClientLife {
@@ -22,12 +23,49 @@ extension ClientLife {
         let count = server.journal.pendingCount
         guard count > 0 else { return server.endRound() }
         let isWritten = chance(1, in: 2)
+        let isUnknown = isWritten || (hasOthers && chance(1, in: 2))
         // The session is read from the journal again, also for streams that stay open.
         if isWritten { hasAllCauses = false }
         for index in 0..<(isWritten ? count : 1) {
             server.settle(
-                isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
+                isUnknown ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
         }
+    }
+
+    /// Another process continues a session, which the server may have in memory, with commits under way.
+    private func write(_ session: SessionName, as other: ForeignWriter) throws {
+        guard chance(3, in: 4) else {
+            return other.annotate(session.text, time: clock.milliseconds)
+        }
+        let entry = 4 * nextMark()
+        var events = [HistoryEntry.Event(name: "last", data: Array("\(entry)".utf8))]
+        if entry.isMultiple(of: 3) {
+            events.append(HistoryEntry.Event(name: "third", data: Array("\(entry)".utf8)))
+        }
+        try other.mutate(
+            session.text, by: Tally.Mutation.append(entry: entry), events,
+            time: clock.milliseconds)
+    }
+
+    func writeAsOther() {
+        guard let session = any(sessions) else { return }
+        record("another process continues \(session)")
+        do {
+            for _ in 0..<(1 + pick(3)) {
+                try write(session, as: ForeignWriter(journal: server.journal))
+            }
+        } catch {
+            blame("no mutation: \(error)")
+        }
+    }
+
+    /// Sessions that others have continued find that out with their next commit.
+    func findOutAboutOthers() {
+        guard hasOthers else { return }
+        for session in server.table.sessions.all where session.isRunning {
+            session.takeSnapshot()
+        }
+        server.settleAll()
     }
 
     /// The process ends: in order, or after commits whose answers never left.

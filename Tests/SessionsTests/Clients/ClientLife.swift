@@ -37,6 +37,8 @@ final class ClientLife {
     var hasAllCauses: Bool
     /// Retention removes nothing.
     let keepsEverything: Bool
+    /// Whether other processes write to the journal too.
+    let hasOthers: Bool
     private let followsPulses: [Bool]
     var flights: [Flight] = []
     private var keyBodies: [String: (client: String, body: [UInt8])] = [:]
@@ -54,8 +56,9 @@ final class ClientLife {
     /// The life as it was; nil if it is not recorded.
     private(set) var story: [String]?
 
-    init(seed: UInt64, isRecorded: Bool = false) throws {
+    init(seed: UInt64, hasOthers: Bool = false, isRecorded: Bool = false) throws {
         self.seed = seed
+        self.hasOthers = hasOthers
         story = isRecorded ? [] : nil
         var generator = SeededGenerator(seed: seed)
         func draw<Value>(_ values: Value...) -> Value {
@@ -74,7 +77,7 @@ final class ClientLife {
         limits.snapshotEvery = draw(1_000, 5)
         serverLimits = limits
         // Events that are read from the journal again have none.
-        hasAllCauses = keepsEverything && limits.sessions == 1_000
+        hasAllCauses = keepsEverything && limits.sessions == 1_000 && !hasOthers
         beginning = clock.milliseconds
         var tokens = ServerProcess.Tokens()
         tokens.areNeeded = draw(false, false, false, true)
@@ -165,6 +168,7 @@ final class ClientLife {
 
     private func step() {
         guard let client = any(clients) else { return }
+        if hasOthers, chance(1, in: 25) { return writeAsOther() }
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<12: act(client)
         case 12..<46: network()

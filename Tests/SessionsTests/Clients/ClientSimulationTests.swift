@@ -33,6 +33,14 @@ struct ClientSimulationTests {
         }
     }
 
+    /// They overtake the states that the process under test has in memory, so its commits are refused.
+    @Test func `other processes that write to the journal break no promise`() async throws {
+        for seed in Self.seeds {
+            try check(seed, hasOthers: true)
+            await Task.yield()
+        }
+    }
+
     /// Seeds that have failed.
     @Test(
         arguments: [
@@ -43,11 +51,11 @@ struct ClientSimulationTests {
         try check(seed)
     }
 
-    private func check(_ seed: UInt64) throws {
-        let life = try ClientLife(seed: seed)
+    private func check(_ seed: UInt64, hasOthers: Bool = false) throws {
+        let life = try ClientLife(seed: seed, hasOthers: hasOthers)
         life.live(steps: 300)
         guard let fault = life.faults.first else { return }
-        let repeated = try ClientLife(seed: seed, isRecorded: true)
+        let repeated = try ClientLife(seed: seed, hasOthers: hasOthers, isRecorded: true)
         repeated.live(steps: 300)
         let story = (repeated.story ?? []).suffix(Self.lineCount).joined(separator: "\n")
         Issue.record("\(fault)\n\(story)")

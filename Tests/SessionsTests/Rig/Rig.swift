@@ -24,7 +24,7 @@ final class Rig {
     ///   - registrations: reactors that sessions in the journal may have.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
-        seesGaps: Bool = true, journal: ScriptedJournal? = nil, after last: Rig? = nil,
+        rules: ScriptedEnds.Rules = .all, journal: ScriptedJournal? = nil, after last: Rig? = nil,
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
@@ -39,7 +39,7 @@ final class Rig {
             journal ?? last?.journal
             ?? ScriptedJournal(
                 isImmediate: !slow, keepsRecords: keepsRecords, answers: answers,
-                seesGaps: seesGaps)
+                rules: rules)
         var limits = SessionLimits(sessions: sessions, batch: batch, retention: retention)
         limits.unanswered = unanswered
         limits.remembered = remembered
@@ -63,13 +63,15 @@ final class Rig {
     }
 
     convenience init(
-        slow: Bool = false, answers: Bool = false, after last: Rig? = nil,
-        registrations: [Registration], retention: Retention, remembered: Int,
+        slow: Bool = false, answers: Bool = false, rules: ScriptedEnds.Rules = .all,
+        after last: Rig? = nil, registrations: [Registration], retention: Retention,
+        remembered: Int,
         owners: SessionOwners, _ bounds: WholeLife.Bounds
     ) {
         self.init(
-            slow: slow, answers: answers, after: last, registrations: registrations,
-            retention: retention, unanswered: bounds.unanswered, remembered: remembered,
+            slow: slow, answers: answers, rules: rules, after: last,
+            registrations: registrations, retention: retention, unanswered: bounds.unanswered,
+            remembered: remembered,
             snapshotEvery: bounds.snapshotEvery, sessions: bounds.sessions,
             runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
             stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners)

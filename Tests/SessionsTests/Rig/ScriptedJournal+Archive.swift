@@ -11,8 +11,7 @@ extension ScriptedJournal: Archive {
             var head = SavedHead(
                 key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
             head.owner = saved.owner
-            head.end.number = saved.end.number
-            head.end.version = saved.end.version
+            head.end = saved.end
             head.keptAfter = saved.keptAfter
             head.keptVersion = saved.keptVersion
             return head

@@ -1,12 +1,13 @@
 import Storage
 import Synchronization
 
-/// A journal that commits on demand of the test, and outlives the table that uses it.
+/// A journal that commits on demand of the test, and outlives the table that uses it. Other processes
+/// may write to it too.
 ///
-/// Like any journal it refuses a batch that does not continue its records: a batch that was decided
-/// upon a failed one may be pending before its session knows of the failure.
+/// Like any journal it refuses the parts of a batch that do not continue its records: a part that was
+/// decided upon a failed one may be pending before its session knows of the failure.
 final class ScriptedJournal: Journal {
-    typealias Ended = @Sendable (JournalFailure?) -> Void
+    typealias Ended = @Sendable (Verdict) -> Void
 
     struct Book {
         var isImmediate: Bool
@@ -14,8 +15,7 @@ final class ScriptedJournal: Journal {
         private(set) var kept = Batch()
         /// The entries of `kept`, decoded once.
         private(set) var records: [HistoryEntry] = []
-        /// The next position of each generation.
-        private var due: [SessionKey: HistoryPosition] = [:]
+        var ends = ScriptedEnds()
         var unreadable: JournalFailure?
         /// How often records were requested.
         var questions = 0
@@ -29,6 +29,9 @@ final class ScriptedJournal: Journal {
         var spoiled: [SessionKey: Damage] = [:]
         /// The calls so far, and their results.
         var tally: Set<ArchiveUse> = []
+        /// The verdicts so far.
+        var verdicts: Set<ScriptedVerdict> = []
+        var refusedKeys: Set<SessionKey> = []
 
         init(isImmediate: Bool) { self.isImmediate = isImmediate }
 
@@ -36,32 +39,27 @@ final class ScriptedJournal: Journal {
             kept.append(batch)
             let new = batch.records
             records += new
-            for record in new { due[record.key] = record.position }
+            for record in new { ends.advance(by: record) }
+        }
+
+        /// Keeps the parts that continue the records.
+        ///
+        /// - Returns: the others.
+        mutating func keepContinuing(
+            _ batch: Batch, _ rules: ScriptedEnds.Rules
+        ) -> [SessionKey: Refusal] {
+            let refused = ends.refusals(batch, rules)
+            refusedKeys.formUnion(refused.keys)
+            ends.lose(refused.isEmpty ? Batch() : batch.only(refused))
+            keep(refused.isEmpty ? batch : batch.removing(refused))
+            return refused
         }
 
         mutating func edit(_ change: (inout Batch) -> Void) {
             change(&kept)
             records = kept.records
-            due = [:]
-            for record in records { due[record.key] = record.position }
-        }
-
-        /// Whether the batch does not continue the kept records.
-        func hasGap(_ batch: Batch) -> Bool {
-            var due = due
-            for record in batch.records {
-                let isNext =
-                    due[record.key].map { record.position.follows($0) }
-                    ?? (record.number == 0 && record.part == 0)
-                guard isNext else { return true }
-                due[record.key] = record.position
-            }
-            func isAhead(_ session: String, _ generation: String, _ number: UInt64) -> Bool {
-                let key = SessionKey(session: session, generation: generation)
-                return number > (due[key].map { $0.nextNumber - 1 } ?? 0)
-            }
-            return batch.answers.contains { isAhead($0.session, $0.generation, $0.number) }
-                || batch.snapshots.contains { isAhead($0.session, $0.generation, $0.number) }
+            ends = ScriptedEnds()
+            for record in records { ends.advance(by: record) }
         }
     }
 
@@ -70,17 +68,18 @@ final class ScriptedJournal: Journal {
     var archive: (any Archive)? { answers ? self : nil }
     var failure: JournalFailure? { nil }
     private let answers: Bool
-    private let seesGaps: Bool
+    private let rules: ScriptedEnds.Rules
     let book: Mutex<Book>
 
     /// - Parameters:
     ///   - answers: false keeps records for the test alone: nobody can read them.
-    ///   - seesGaps: false is a journal that breaks the rule above.
+    ///   - rules: others are those of a journal that breaks the law.
     init(
-        isImmediate: Bool, keepsRecords: Bool = true, answers: Bool = false, seesGaps: Bool = true
+        isImmediate: Bool, keepsRecords: Bool = true, answers: Bool = false,
+        rules: ScriptedEnds.Rules = .all
     ) {
         self.answers = answers
-        self.seesGaps = seesGaps
+        self.rules = rules
         self.keepsRecords = keepsRecords
         book = Mutex(Book(isImmediate: isImmediate))
     }
@@ -88,7 +87,8 @@ final class ScriptedJournal: Journal {
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
         book.withLock { book -> Commit in
             // The journal's rule: batches end in order, so none overtakes a pending one.
-            guard book.isImmediate, book.pending.isEmpty else {
+            guard book.isImmediate, book.pending.isEmpty, book.ends.refusals(batch, rules).isEmpty
+            else {
                 book.pending.append((batch, ended))
                 return .pending
             }
@@ -124,19 +124,28 @@ final class ScriptedJournal: Journal {
         book.withLock { $0.edit(change) }
     }
 
-    /// Ends the oldest pending batch with success or a failure.
+    /// Ends the oldest pending batch: with a failure, or with the parts refused that do not continue the
+    /// records.
     ///
     /// - Parameter isWritten: it is kept although it fails: the failure came after the write.
     func endNext(_ failure: JournalFailure? = nil, isWritten: Bool = false) {
-        let ending = book.withLock { book -> (Ended, JournalFailure?)? in
+        let ending = book.withLock { book -> (Ended, Verdict)? in
             guard !book.pending.isEmpty else { return nil }
             let first = book.pending.removeFirst()
-            let isGapped = seesGaps && book.hasGap(first.batch)
-            let failure = failure ?? (isGapped ? .gap : nil)
-            if failure == nil || (isWritten && !isGapped) { book.keep(first.batch) }
-            return (first.ended, failure)
+            if let failure {
+                if isWritten {
+                    _ = book.keepContinuing(first.batch, rules)
+                } else {
+                    book.ends.lose(first.batch)
+                }
+                book.verdicts.insert(ScriptedVerdict(failure, isWritten: isWritten))
+                return (first.ended, .failed(failure))
+            }
+            let verdict = Verdict(refusing: book.keepContinuing(first.batch, rules))
+            book.verdicts.insert(ScriptedVerdict(verdict, of: first.batch))
+            return (first.ended, verdict)
         }
-        if let (ended, failure) = ending { ended(failure) }
+        if let (ended, verdict) = ending { ended(verdict) }
     }
 
     /// Writes the oldest pending batch; calling the result reports its end. Readers see the records
@@ -145,27 +154,41 @@ final class ScriptedJournal: Journal {
         book.withLock { book in
             let first = book.pending.removeFirst()
             book.keep(first.batch)
-            return { first.ended(nil) }
+            return { first.ended(.committed) }
         }
+    }
+
+    /// Another process continues sessions.
+    func write(foreign records: [HistoryEntry]) {
+        book.withLock { $0.keep(Batch(records: records)) }
     }
 
     /// The process dies: the first `count` pending batches were written, and no end is reported.
     func crash(writing count: Int) {
         book.withLock { book in
-            for (batch, _) in book.pending.prefix(count)
-            where !book.hasGap(batch) {
-                book.keep(batch)
-            }
+            for (batch, _) in book.pending.prefix(count) { _ = book.keepContinuing(batch, rules) }
             book.pending = []
             book.asked = []
+            // Another process numbers its own lineages.
+            book.ends.forgetLineages()
         }
     }
+
+    /// The sessions that have a part in a batch which has not ended.
+    var pendingKeys: Set<SessionKey> {
+        book.withLock { book in book.pending.reduce(into: []) { $0.formUnion($1.batch.keys) } }
+    }
+
+    /// The sessions of which a part was refused.
+    var refusedKeys: Set<SessionKey> { book.withLock { $0.refusedKeys } }
+
+    /// The verdicts so far.
+    var verdicts: Set<ScriptedVerdict> { book.withLock { $0.verdicts } }
 }
 
 extension JournalFailure {
     static let full = JournalFailure(reason: .full, detail: "no space left")
     static let outcomeUnknown = JournalFailure(
         reason: .outcomeUnknown, detail: "input/output error of a flush")
-    static let gap = JournalFailure(reason: .unavailable, detail: "a record is missing")
     static let unavailable = JournalFailure(reason: .unavailable, detail: "input/output error")
 }

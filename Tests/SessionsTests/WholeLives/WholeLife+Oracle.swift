@@ -81,6 +81,8 @@ extension WholeLife {
         for index in readers.indices { reconnect(index) }
         for joint in joints { connect(joint) }
         await settle()
+        findOutAboutOthers()
+        await settle()
         if !spoiled.isEmpty || bounds.areFewSessions { try await beHealed() }
         // A reader without a connection reconnects once more: the archive failed while it caught up,
         // or when its session was to be read.
@@ -97,6 +99,7 @@ extension WholeLife {
         }
         let tokens = rig.output.answers.map(\.token) + said.keys
         if tokens.count != Set(tokens).count { blame("somebody is answered twice") }
+        checkRefusals()
         checkMarks()
         checkTraces()
         checkPages()

@@ -3,19 +3,21 @@ import Storage
 
 // Events other than requests.
 extension WholeLife {
-    /// A batch fails together with all that were submitted before the failure was known; or it is
-    /// written and reported as failed.
+    /// A batch fails together with all that were submitted before the failure was known; or its outcome
+    /// is unknown, and it is written or not.
     func failCommits() {
         let count = rig.journal.pendingCount
         guard count > 0, chance(1, in: 2) else { return rig.settle() }
-        let isWritten = scope.hasArchive && chance(1, in: 2)
+        let isUnknown = scope.hasArchive && chance(1, in: 2)
+        let isWritten = isUnknown && chance(1, in: 2)
         // Of the batches submitted before the failure was known, some may continue the journal's
         // records.
-        let failing = scope.hasArchive && !isWritten && chance(1, in: 2) ? 1 : count
-        if isWritten { mayOwnMore = true }
+        let failing = scope.hasArchive && chance(1, in: 2) ? 1 : count
+        if isUnknown { mayOwnMore = true }
+        refusable.formUnion(rig.journal.pendingKeys.map(\.session))
         for index in 0..<failing {
             rig.journal.endNext(
-                isWritten ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
+                isUnknown ? .outcomeUnknown : .full, isWritten: isWritten && index == 0)
             rig.drainInbox()
             rig.endRound()
         }

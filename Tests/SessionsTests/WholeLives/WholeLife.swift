@@ -17,6 +17,8 @@ final class WholeLife {
         var hasTasks = false
         /// Whether the journal can be read; otherwise sessions live in memory only.
         var hasArchive = true
+        /// The rules of the journal.
+        var rules = ScriptedEnds.Rules.all
     }
 
     /// Limits of the service, some of them narrow.
@@ -95,6 +97,11 @@ final class WholeLife {
     var joints: [JointReader] = []
     var lastMark = 0
     var lastNew = 0
+    var lastForeign = 0
+    /// Sessions that other processes have continued.
+    var overtaken: Set<String> = []
+    /// Sessions that a journal may refuse: others have continued them, or a commit has failed.
+    var refusable: Set<String> = []
     /// Keyed posts: sent again until they get a reply, and sometimes after it.
     var keyed: [(mark: Int, session: String, body: String, waits: Bool)] = []
     /// Positions that clients have received.
@@ -126,7 +133,7 @@ final class WholeLife {
         ]
         owners = SessionOwners(limit: bounds.owned, counts: [:])
         rig = Rig(
-            slow: true, answers: scope.hasArchive, registrations: registrations,
+            slow: true, answers: scope.hasArchive, rules: scope.rules, registrations: registrations,
             retention: retention, remembered: 2, owners: owners, bounds)
         rig.journal.setLate(true)
         if scope.hasTasks {
@@ -151,7 +158,7 @@ final class WholeLife {
     }
 
     private func step() async throws {
-        switch Int.random(in: 0..<44, using: &generator) {
+        switch Int.random(in: 0..<46, using: &generator) {
         case 0..<17: request(anyOperation(), anyID())
         case 17..<22: rig.endRound()
         case 22..<25: rig.settle()
@@ -169,6 +176,7 @@ final class WholeLife {
         case 40: cutJoint()
         case 41: joints.randomElement(using: &generator)?.last?.setCapacity(capacity())
         case 42: joints.randomElement(using: &generator)?.last?.stream.retry()
+        case 43, 44: try writeAsOther()
         default: letGo()
         }
         if scope.hasTasks { await rest() }

@@ -1,4 +1,5 @@
 import ReactorHosting
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -53,8 +54,24 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
+    @Test(arguments: ScriptedEnds.Rules.each)
+    func `a journal that breaks a rule breaks a promise`(_ rule: ScriptedEnds.Rules) async throws {
+        let scope = WholeLife.Scope(rules: .all.subtracting(rule))
+        let isFound = Mutex(false)
+        try await withKnownIssue {
+            for seed in 0..<200 as Range<UInt64> where !isFound.withLock({ $0 }) {
+                let life = try WholeLife(seed: seed, scope: scope)
+                try await life.live(steps: 200)
+                if let fault = life.faults.first { Issue.record("\(fault)") }
+            }
+        } matching: { _ in
+            isFound.withLock { $0 = true }
+            return true
+        }
+    }
+
     @Test func `some life uses every operation of the service`() async throws {
-        let (done, _) = try await everything()
+        let done = try await everything().done
         let far = WholeLife.farFromSessions
         #expect(done.isDisjoint(with: far))
         #expect(Set(done.union(far).map(\.rawValue)) == Set(Route.table.map(\.operationID)))
@@ -62,7 +79,7 @@ struct WholeLifeTests {
     }
 
     @Test func `every archive call ends late, with success and with failure`() async throws {
-        let (_, uses) = try await everything()
+        let uses = try await everything().uses
         for call in ArchiveCall.allCases {
             for isFailed in [false, true] {
                 #expect(uses.contains(ArchiveUse(call: call, isFailed: isFailed)))
@@ -70,15 +87,25 @@ struct WholeLifeTests {
         }
     }
 
-    private func everything() async throws -> (Set<WholeLife.Operation>, Set<ArchiveUse>) {
+    @Test func `some life meets every verdict of a journal`() async throws {
+        #expect(try await everything().verdicts == Set(ScriptedVerdict.allCases))
+    }
+
+    private struct Everything {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
+        var verdicts: Set<ScriptedVerdict> = []
+    }
+
+    private func everything() async throws -> Everything {
+        var all = Everything()
         for seed in 0..<128 as Range<UInt64> {
             let life = try WholeLife(seed: seed)
             try await life.live(steps: 200)
-            done.formUnion(life.done)
-            uses.formUnion(life.rig.journal.tally)
+            all.done.formUnion(life.done)
+            all.uses.formUnion(life.rig.journal.tally)
+            all.verdicts.formUnion(life.rig.journal.verdicts)
         }
-        return (done, uses)
+        return all
     }
 }

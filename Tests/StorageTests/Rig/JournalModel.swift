@@ -52,6 +52,11 @@ struct BatchMaker {
         for _ in 0..<Int.random(in: records, using: &random) {
             var step = step("s\(Int.random(in: 0..<sessions, using: &random))", ahead)
             ahead.apply(step)
+            // Several steps of a session are one part of the batch.
+            step.expected.removeAll { end in
+                batch.expected.contains { $0.key == end.key }
+                    || batch.runs.contains { $0.key == end.key }
+            }
             batch.append(step)
             step = Batch()
         }
@@ -64,11 +69,13 @@ struct BatchMaker {
             return Batch(records: [.created(session, "g\(generations)")])
         }
         var batch = Batch()
+        let key = SessionKey(session: session, generation: life.generation)
+        let end = life.records.last?.position ?? HistoryPosition(0)
         switch Int.random(in: 0..<100, using: &random) {
         case 0:
-            batch.records = [
-                .deleted(session, life.number + 1, generation: life.generation)
-            ]
+            batch = Batch(
+                records: [.deleted(session, life.number + 1, generation: life.generation)],
+                after: [key: end])
         case 1..<10:
             var note = HistoryEntry.noteEntry(
                 session, before: life.number + 1, life.trailingNotes + 1, version: life.version)
@@ -79,15 +86,14 @@ struct BatchMaker {
             snapshot.generation = life.generation
             snapshot.version = life.version
             batch.snapshots = [snapshot]
+            batch.expected = [ExpectedEnd(key, at: end, lineage: 0)]
         case let number:
             // Sometimes large enough to skip the tail.
             let padding = number < 85 ? 0 : Int.random(in: 500...3_000, using: &random)
-            batch.records = [
-                .mutation(
-                    session, life.number + 1, version: life.version + 1,
-                    generation: life.generation,
-                    content: "\"\(String(repeating: "x", count: padding))\"")
-            ]
+            let mutation = HistoryEntry.mutation(
+                session, life.number + 1, version: life.version + 1, generation: life.generation,
+                content: "\"\(String(repeating: "x", count: padding))\"")
+            batch = Batch(records: [mutation], after: [key: end])
         }
         return batch
     }

@@ -80,7 +80,7 @@ final class JournalRig: @unchecked Sendable {
     @discardableResult
     func commit(_ batch: Batch) async -> JournalFailure? {
         await withCheckedContinuation { continuation in
-            _ = journal.commit(batch) { continuation.resume(returning: $0) }
+            _ = journal.commit(batch) { continuation.resume(returning: $0.failure) }
         }
     }
 
@@ -130,6 +130,27 @@ final class JournalRig: @unchecked Sendable {
         return try await withCheckedContinuation { continuation in
             question(archive) { continuation.resume(returning: $0) }
         }.get()
+    }
+}
+
+extension Verdict {
+    /// The failure of the batch or of one of its parts.
+    var failure: JournalFailure? {
+        switch self {
+        case .committed: nil
+        case .partial(let refused): refused.keys.first.flatMap { failure(of: $0) }
+        case .failed(let failure): failure
+        }
+    }
+}
+
+extension Batch {
+    /// States the end upon which a part without records was decided.
+    mutating func expect(
+        _ session: String, _ number: UInt64, part: UInt32 = 0, generation: String = "g1"
+    ) {
+        let position = HistoryPosition(number, part: part)
+        expected.append(ExpectedEnd(.of(session, generation), at: position, lineage: 0))
     }
 }
 

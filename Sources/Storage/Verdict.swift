@@ -1,0 +1,70 @@
+/// The result of a commit.
+package enum Verdict: Sendable, Equatable {
+    /// All of the batch is in the journal.
+    case committed
+    /// Nothing of the parts of these sessions is in the journal; all other parts are.
+    case partial([SessionKey: Refusal])
+    /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, each of its parts is there
+    /// as a whole or not at all.
+    case failed(JournalFailure)
+
+    /// - Parameter refused: The refused sessions of a batch whose other parts are in the journal.
+    package init(refusing refused: [SessionKey: Refusal]) {
+        self = refused.isEmpty ? .committed : .partial(refused)
+    }
+
+    /// The reason that the part of this session is not in the journal; nil if it is.
+    package func failure(of key: SessionKey) -> JournalFailure? {
+        switch self {
+        case .committed: nil
+        case .partial(let refused): refused[key]?.failure(of: key)
+        case .failed(let failure): failure
+        }
+    }
+}
+
+/// The reason that a journal refuses the part that a batch has of one session. Nothing of the part is
+/// in the journal: its writer has decided it upon a history that is not the journal's.
+package enum Refusal: Error, Equatable {
+    /// The session's history ends here, and not at the position that the part continues.
+    case endsAt(HistoryPosition)
+    /// The part creates a session that exists.
+    case exists
+    /// No session of this generation is alive.
+    case absent
+    /// The part was decided upon an earlier one that is not in the journal.
+    case lostLineage
+
+    /// The failure of a request that was decided with the part.
+    package func failure(of key: SessionKey) -> JournalFailure {
+        let reason =
+            switch self {
+            case .endsAt(let end): "its history ends at \(key.generation).\(end.text)"
+            case .exists: "it exists already"
+            case .absent: "the journal has no such generation of it"
+            case .lostLineage: "an earlier commit of it has failed"
+            }
+        return JournalFailure(
+            reason: .unavailable,
+            detail: "the journal refuses \(key.session) \(key.generation): \(reason)")
+    }
+}
+
+/// The end of a session's history upon which a part without records was decided.
+package struct ExpectedEnd: Sendable, Equatable {
+    package var key: SessionKey
+    package var position: HistoryPosition
+    /// See ``RecordBatch/lineage``.
+    package var lineage: UInt64
+
+    package init(_ key: SessionKey, at position: HistoryPosition, lineage: UInt64) {
+        self.key = key
+        self.position = position
+        self.lineage = lineage
+    }
+}
+
+extension HistoryPosition {
+    /// For messages.
+    fileprivate var text: String { part == 0 ? "\(number)" : "\(number).\(part)" }
+}
