@@ -192,7 +192,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ClientMachineTests",
-            dependencies: ["ClientMachine", "JSONCoding", "Reactors", "TestRandomness"],
+            dependencies: ["ClientMachine", "JSONCoding", "Reactors", "TestRandomness", "Wire"],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorClientTests",

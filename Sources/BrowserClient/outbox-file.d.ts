@@ -1,4 +1,5 @@
-import type { Outbox } from "./reactor-client.d.ts";
+// @ts-types="./reactor-client.d.ts"
+import type { Outbox } from "./reactor-client.js";
 
 /**
  * Keeps a client's outbox in a file, for Node: what is in it survives the process. One process has it at a time.

@@ -41,7 +41,9 @@ export class EventStreamDecoder {
   id = "";
   /** @type {number | undefined} The last `retry:`, in milliseconds. */
   retry;
-  #text = new TextDecoder();
+  // Deno 2.9 removes a mark from the beginning of each chunk: this class does it once.
+  #text = new TextDecoder("utf-8", { ignoreBOM: true });
+  #isFirst = true;
   /** @type {string[]} A line whose end has not come, in pieces. */
   #line = [];
   #length = 0;
@@ -70,6 +72,10 @@ export class EventStreamDecoder {
     const events = [];
     const text = this.#text.decode(bytes, { stream: true });
     let start = 0;
+    if (this.#isFirst && text) {
+      this.#isFirst = false;
+      if (text[0] === "\ufeff") start = 1;
+    }
     if (this.#endedInReturn && text) {
       this.#endedInReturn = false;
       if (text[0] === "\n") start = 1;

@@ -1,0 +1,201 @@
+// An outbox in IndexedDB, for pages: what is in it survives the tab.
+//
+// Each page has rows of its own and a Web Lock that says that it lives. When a page is gone, its lock is granted to
+// one of the others, or to the next one that is opened: that one sends what is left. So no request is sent by two
+// pages, and no page waits for another one.
+
+import { Outbox } from "./reactor-client/sending.js";
+
+/** @import { Change, Entry, Settlement } from "./reactor-client/types.d.ts" */
+/** @import { Outbox as Store, OutboxChange } from "./reactor-client.d.ts" */
+/** @typedef {{ owner: string, session: string, key: string, body: string, date: number, tickets: number[] }} RequestRow */
+
+/** @type {[string, string | string[]][]} */
+const tables = [
+  ["owners", "owner"],
+  ["entries", ["owner", "ticket"]],
+  ["requests", ["owner", "session"]],
+  ["settlements", ["owner", "ticket"]],
+  ["states", "session"],
+];
+
+/**
+ * Keeps a client's outbox in IndexedDB, a row for each send and each request. Pages of one origin may use one name
+ * at the same time. In a page without Web Locks, which is one that came over plain HTTP from another host, actions are kept in
+ * memory.
+ *
+ * @param {string} name
+ * @param {{ account?: string }} [options] `account`: whose actions these are; those of another are never sent
+ * @returns {Store}
+ */
+export function indexedDBOutbox(name, { account = "" } = {}) {
+  if (!globalThis.indexedDB || !globalThis.navigator?.locks) return { open: () => [], write() {}, close() {} };
+  return new IndexedDBOutbox(`reactor-client ${name} ${account}`);
+}
+
+/** @template Result @param {IDBRequest<Result>} request @returns {Promise<Result>} */
+const result = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+/** @implements {Store} */
+class IndexedDBOutbox {
+  keepsStates = true;
+  /** Its rows, so that a change knows which of them it is about. */
+  #outbox = new Outbox();
+  #name;
+  #owner = "";
+  /** @type {IDBDatabase | undefined} */
+  #database;
+  /** @type {BroadcastChannel | undefined} */
+  #channel;
+  /** Ends the waits for the locks of other pages. */
+  #closing = new AbortController();
+  #release = () => {};
+
+  /** @param {string} name */
+  constructor(name) {
+    this.#name = name;
+  }
+
+  /** @param {(orphan: Store) => void} adopt @returns {Promise<OutboxChange[]>} */
+  async open(adopt) {
+    if (this.#owner) return await this.#read(); // It was adopted.
+    const opening = indexedDB.open(this.#name, 1);
+    opening.onupgradeneeded = () => {
+      for (const [table, keyPath] of tables) opening.result.createObjectStore(table, { keyPath });
+    };
+    this.#database = await result(opening);
+    // Another page that deletes the database does not have to wait for this one.
+    this.#database.onversionchange = () => this.#database?.close();
+    const owners = /** @type {string[]} */ (await result(this.#table("owners").getAllKeys()));
+    for (const owner of [...owners, crypto.getRandomValues(new Uint32Array(4)).join("-")]) {
+      if (!this.#owner && await this.#claim(owner)) this.#owner = owner;
+      else this.#watch(owner, adopt);
+    }
+    this.#channel = new BroadcastChannel(this.#name);
+    this.#channel.onmessage = ({ data }) => this.#watch(data, adopt);
+    this.#channel.postMessage(this.#owner);
+    return await this.#read();
+  }
+
+  /** @param {string} table */
+  #table(table) {
+    if (!this.#database) throw new Error("the outbox is closed");
+    return this.#database.transaction(table).objectStore(table);
+  }
+
+  /** Claims the rows of an owner, if no page has them. @param {string} owner @returns {Promise<boolean>} */
+  #claim(owner) {
+    return new Promise((resolve, reject) => {
+      navigator.locks.request(`${this.#name} ${owner}`, { ifAvailable: true }, (lock) => {
+        resolve(!!lock);
+        return lock && new Promise((release) => this.#release = () => release(undefined));
+      }).catch(reject);
+    });
+  }
+
+  /** Waits until a page is gone, and adopts what it has left. @param {string} owner @param {(orphan: Store) => void} adopt */
+  #watch(owner, adopt) {
+    const { signal } = this.#closing;
+    navigator.locks.request(`${this.#name} ${owner}`, { signal }, async () => {
+      // Another page may have adopted it before.
+      const row = signal.aborted ? undefined : await result(this.#table("owners").get(owner));
+      if (!row) return;
+      const orphan = new IndexedDBOutbox(this.#name);
+      orphan.#owner = owner;
+      orphan.#database = this.#database;
+      orphan.keepsStates = false;
+      await new Promise((release) => {
+        orphan.#release = () => release(undefined);
+        signal.addEventListener("abort", orphan.#release);
+        adopt(orphan);
+      });
+    }).catch(() => {}); // The page is closing.
+  }
+
+  /** The changes that lead to the rows of this page. */
+  async #read() {
+    const range = IDBKeyRange.bound([this.#owner], [this.#owner, []]);
+    /** @type {Settlement[]} */
+    const settlements = await result(this.#table("settlements").getAll(range));
+    /** @type {Entry[]} */
+    const entries = await result(this.#table("entries").getAll(range));
+    /** @type {RequestRow[]} */
+    const requests = await result(this.#table("requests").getAll(range));
+    const next = (await result(this.#table("owners").get(this.#owner)))?.next ?? 1;
+    /** @type {Change[]} */
+    const changes = [
+      ...settlements.map((one) => ({ type: /** @type {const} */ ("settled"), ...one })),
+      ...entries.map((entry) => ({ type: /** @type {const} */ ("queued"), entry })),
+    ];
+    for (const { session, key, body, date, tickets } of requests) {
+      const count = entries.filter((one) => tickets.includes(one.ticket)).length;
+      changes.push({ type: "sent", session, key, body, date, count });
+    }
+    changes.push({ type: "next", ticket: next });
+    for (const change of changes) {
+      if (!this.#outbox.apply(change)) throw new Error("the outbox contradicts itself");
+    }
+    /** @type {{ session: string, position: string, state: unknown }[]} */
+    const states = this.keepsStates ? await result(this.#table("states").getAll()) : [];
+    return [...changes, ...states.map((one) => ({ type: /** @type {const} */ ("state"), ...one }))];
+  }
+
+  /** @param {OutboxChange[]} changes @returns {Promise<void>} */
+  write(changes) {
+    return new Promise((resolve, reject) => {
+      const names = tables.map(([table]) => table);
+      const transaction = this.#database?.transaction(names, "readwrite", { durability: "strict" });
+      if (!transaction) throw new Error("the outbox is closed");
+      transaction.oncomplete = () => resolve();
+      transaction.onerror = transaction.onabort = () =>
+        reject(transaction.error ?? new Error("the outbox is not written"));
+      for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, transaction);
+      transaction.objectStore("owners").put({ owner: this.#owner, next: this.#outbox.nextTicket });
+    });
+  }
+
+  /** @param {Change} change @param {IDBTransaction} transaction */
+  #apply(change, transaction) {
+    const owner = this.#owner;
+    const [, entries, requests, settlements, states] = tables.map(([table]) => transaction.objectStore(table));
+    if (!entries || !requests || !settlements || !states) return;
+    const session = change.type === "queued" ? change.entry.session : "session" in change ? change.session : "";
+    const lane = this.#outbox.lane(session);
+    const sent = lane.sent?.entries ?? [];
+    if (change.type === "sent") {
+      const { key, body, date, count } = change;
+      requests.put({ owner, session, key, body, date, tickets: lane.queued.slice(0, count).map((one) => one.ticket) });
+    } else if (change.type === "state") {
+      if (change.position) states.put({ session, position: change.position, state: change.state });
+      else states.delete(session);
+    } else if (change.type === "done") { for (const { ticket } of sent) entries.delete([owner, ticket]); }
+    else if (change.type === "queued") entries.put({ owner, ...change.entry });
+    else if (change.type === "seen") settlements.delete([owner, change.ticket]);
+    else if (change.type === "settled" || change.type === "discarded") entries.delete([owner, change.ticket]);
+    if (change.type === "settled") {
+      const { ticket, problem } = change;
+      settlements.put({ owner, ticket, session, problem });
+    }
+    const hadRequest = !!sent.length;
+    this.#outbox.apply(change);
+    if (hadRequest && !this.#outbox.lane(session).sent) requests.delete([owner, session]);
+  }
+
+  async close() {
+    // Nothing is left of a page that has sent everything.
+    const { lanes, settlements } = this.#outbox;
+    if (!lanes.size && !settlements.size) {
+      const transaction = this.#database?.transaction("owners", "readwrite");
+      await (transaction && result(transaction.objectStore("owners").delete(this.#owner)));
+    }
+    this.#closing.abort();
+    this.#release();
+    if (!this.#channel) return; // The database is that of the page that has adopted it.
+    this.#channel.close();
+    this.#database?.close();
+  }
+}

@@ -1,0 +1,359 @@
+// Each rule of the design as one or several inputs, and what follows.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, response } from "./machine-client.js";
+
+const kinds = (outputs) => outputs.map(([kind]) => kind);
+const requests = (outputs) => outputs.filter(([kind]) => kind === "request").map(([, id, one]) => ({ id, ...one }));
+const streams = (outputs) => outputs.filter(([kind]) => kind === "openStream").map(([, id, one]) => ({ id, ...one }));
+const outcomes = (client) =>
+  client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "outcome").map(([, , one]) => one.slice(1));
+const ends = (client) =>
+  outcomes(client).filter(([, { kind }]) => !["queued", "sent"].includes(kind)).map(([ticket, one]) =>
+    `${ticket} ${one.kind}${one.problem ? ` ${one.problem.code}` : ""}`
+  );
+const posts = (client) =>
+  client.outputs.filter(([kind, , one]) => kind === "request" && one.method === "POST").map(([, id, one]) => ({
+    id,
+    ...one,
+  }));
+const last = (list) => list[list.length - 1];
+const receipt = (number, rest = {}) => JSON.stringify({ position: `aaaaaaaa.${number}`, version: number, ...rest });
+const problem = (code) => JSON.stringify({ code, detail: `${code}!` });
+const head = response(200, "", { "content-type": "text/event-stream" });
+
+/** Follows a session, and opens its stream. */
+function live(options) {
+  const client = new Client(options);
+  client.follow();
+  client.receive("streamOpened", client.stream.id, head);
+  client.bytes("event: snapshot\nid: aaaaaaaa.0\ndata: 0\n\n");
+  return client;
+}
+
+test("O1: one request at a time; what is sent meanwhile is one array", () => {
+  const client = live();
+  for (const action of [1, 2, 3]) client.send(action);
+  assert.deepEqual(posts(client).map((one) => one.body), ["1"]);
+  client.answer(posts(client)[0], 200, receipt(1));
+  assert.deepEqual(posts(client).map((one) => one.body), ["1", "[2,3]"]);
+});
+
+test("O1: a send with a condition travels alone", () => {
+  const client = live();
+  client.send(1);
+  client.send(2);
+  client.send(3, { ifMatch: "aaaaaaaa.5" });
+  client.send(4, { settled: 120_000 });
+  client.send(5);
+  for (let number = 1; number < 5; number++) client.answer(last(posts(client)), 200, receipt(number));
+  assert.deepEqual(posts(client).map((one) => one.body), ["1", "2", "3", "4", "5"]);
+  assert.equal(posts(client)[2].fields["If-Match"], '"aaaaaaaa.5"');
+  assert.match(posts(client)[3].target, /\?wait=settled&timeout=120s$/);
+});
+
+test("O2: nothing leaves before its key and its bytes are durable, and a key is drawn at the first attempt", () => {
+  const client = live();
+  client.savesAtOnce = false;
+  const outputs = client.send(1);
+  assert.equal(outputs[0][0], "persist");
+  assert.deepEqual(outputs[0][2].map((one) => one.type), ["queued", "sent"]);
+  assert.deepEqual(posts(client), []);
+  client.receive("persisted", outputs[0][1]);
+  assert.equal(posts(client).length, 1);
+  const offline = new Client();
+  offline.follow({ makes: "counter" });
+  offline.send(1);
+  assert.deepEqual(offline.saved.map((one) => one.type), ["queued"], "the session is not made yet");
+});
+
+test("O3: the same bytes under the same key on every doubt", () => {
+  const client = live();
+  client.send(1);
+  const doubts = [() => client.receive("requestFailed", last(posts(client)).id, "cut")];
+  for (const status of [200, 202, 204, 408, 425, 429, 500, 502, 503, 504, 507]) {
+    doubts.push(() => client.answer(last(posts(client)), status, "{}"));
+  }
+  doubts.push(() => client.answer(last(posts(client)), 409, problem("request_running")));
+  for (const [number, doubt] of doubts.entries()) {
+    doubt();
+    assert.deepEqual(ends(client), []);
+    client.wait(30_000);
+    assert.equal(posts(client).length, number + 2);
+  }
+  const [first] = posts(client);
+  for (const one of posts(client)) assert.deepEqual([one.body, one.fields], [first.body, first.fields]);
+});
+
+test("O3: the server's Retry-After is the least wait", () => {
+  const client = live();
+  client.send(1);
+  client.answer(last(posts(client)), 503, "", { "retry-after": "20" });
+  client.wait(19_999);
+  assert.equal(posts(client).length, 1);
+  client.wait(1);
+  assert.equal(posts(client).length, 2);
+});
+
+test("O4: after 23 hours a request is in doubt, unless an event has named it", () => {
+  for (const isNamed of [false, true]) {
+    const client = live();
+    client.send(1);
+    const [first] = posts(client);
+    client.receive("requestFailed", first.id, "cut");
+    const key = first.fields["Idempotency-Key"];
+    if (isNamed) client.bytes(`event: state\nid: aaaaaaaa.1\ncause: ${key}\ndata: 1\n\n`);
+    client.wait(10);
+    const count = posts(client).length;
+    if (count > 1) client.receive("requestFailed", last(posts(client)).id, "cut");
+    client.wait(23 * 3_600_000);
+    assert.deepEqual(ends(client), [isNamed ? "1 applied" : "1 inDoubt"]);
+    assert.equal(posts(client).length, count);
+  }
+});
+
+test("O5: a refused batch is halved with new keys until the culprit stands alone", () => {
+  const client = live();
+  for (const action of [1, 2, 3, 4, 5]) client.send(action);
+  client.answer(last(posts(client)), 200, receipt(1));
+  let number = 1;
+  while (posts(client).length && ends(client).length < 5) {
+    const post = last(posts(client));
+    const isBad = JSON.stringify(JSON.parse(`[${post.body}]`).flat()).includes("4");
+    if (isBad) client.answer(post, 422, problem("not_an_action"));
+    else client.answer(post, 200, receipt(++number));
+    client.bytes(`event: state\nid: aaaaaaaa.${number}\ndata: 0\n\n`);
+  }
+  assert.deepEqual(posts(client).map((one) => one.body), ["1", "[2,3,4,5]", "[2,3]", "[4,5]", "4", "5"]);
+  assert.equal(new Set(posts(client).map((one) => one.fields["Idempotency-Key"])).size, 6);
+  assert.ok(ends(client).includes("4 refused not_an_action"));
+});
+
+test("O7: beyond its bounds the outbox accepts nothing, and drops nothing", () => {
+  const client = new Client({ limits: { actionsInOutbox: 2 } });
+  client.send(1);
+  client.send(2);
+  const refused = client.send(3).find(([kind]) => kind === "deliver");
+  assert.deepEqual([refused[2][0], refused[2][1].kind], ["notAccepted", "outboxFull"]);
+  assert.equal(client.machine.outbox.actionCount, 2);
+});
+
+test("O8: an action is taken back while it waits, and not after it has left", () => {
+  const client = live();
+  client.send(1);
+  client.send(2);
+  client.receive("discard", 1, "room");
+  client.receive("discard", 2, "room");
+  assert.deepEqual(ends(client), ["2 discarded"]);
+});
+
+test("answers that refuse, and those that are a doubt", () => {
+  const table = [
+    [400, "", "1 refused "],
+    [403, "forbidden", "1 refused forbidden"],
+    [404, "unknown_session", "1 refused unknown_session"],
+    [409, "other", "1 refused other"],
+    [410, "deleted", "1 refused deleted"],
+    [412, "position_changed", "1 refused position_changed"],
+    [413, "body_too_large", "1 refused body_too_large"],
+    [422, "key_reused", "1 inDoubt"],
+    [301, "", "1 refused "],
+    [307, "", "1 refused "],
+  ];
+  for (const [status, code, expected] of table) {
+    const client = live();
+    client.send(1);
+    client.answer(last(posts(client)), status, problem(code), { etag: '"aaaaaaaa.9"' });
+    assert.deepEqual(ends(client), [expected], `${status}`);
+  }
+});
+
+test("a refusal that says nothing of earlier attempts leaves a doubt", () => {
+  const client = live();
+  client.send(1);
+  client.receive("requestFailed", last(posts(client)).id, "cut");
+  client.wait(1_000);
+  client.answer(last(posts(client)), 403, problem("forbidden"));
+  assert.deepEqual(ends(client), ["1 inDoubt"]);
+});
+
+test("a session that is missing is made by the link that makes it", () => {
+  const client = new Client();
+  const [put] = requests(client.receive("follow", "room", {
+    demand: { states: true, pulses: true, activities: true },
+    predicts: false,
+    start: "present",
+    makes: "counter",
+  }));
+  assert.deepEqual([put.method, put.target, put.body], ["PUT", "/v1/sessions/room", '{"reactor":"counter"}']);
+  client.answer(put, 201, "{}");
+  client.send(1);
+  client.answer(last(posts(client)), 404, problem("unknown_session"));
+  const again = client.outputs.filter(([kind, , one]) => kind === "request" && one.method === "PUT");
+  assert.equal(again.length, 2);
+  client.answer({ id: again[1][1] }, 201, "{}");
+  client.wait(1_000);
+  assert.equal(posts(client).length, 2);
+  assert.equal(posts(client)[0].fields["Idempotency-Key"], posts(client)[1].fields["Idempotency-Key"]);
+});
+
+test("a later life sends what was durable, under its key", () => {
+  const client = live();
+  client.send(1);
+  client.send(2);
+  const again = new Client({ saved: client.saved });
+  const [post] = requests(again.receive("timer"));
+  assert.deepEqual([post.body, post.fields], [posts(client)[0].body, posts(client)[0].fields]);
+  again.answer(post, 200, receipt(1));
+  assert.deepEqual(posts(again).map((one) => one.body), ["1", "2"]);
+});
+
+test("what cannot be made durable is not sent, now or later", () => {
+  const client = live();
+  client.savesAtOnce = false;
+  client.send(1);
+  client.receive("persistFailed", "the disk is full");
+  client.send(2);
+  client.wait(60_000);
+  assert.deepEqual(posts(client), []);
+  assert.deepEqual(ends(client), ["1 outboxUnavailable"]);
+});
+
+test("R7: events at or before what is seen are dropped", () => {
+  const client = live();
+  for (const [place, value] of [["2", 2], ["2", 20], ["1", 10], ["3.1", 0], ["3", 3], ["3.1", 30]]) {
+    client.bytes(`event: state\nid: aaaaaaaa.${place}\ndata: ${value}\n\n`);
+  }
+  assert.equal(client.shown, 3);
+  const seen = client.outputs.filter(([, , one]) => one?.[0] === "state").map(([, , one]) => one[1].position.text);
+  assert.deepEqual(seen, ["aaaaaaaa.2", "aaaaaaaa.3.1", "aaaaaaaa.3"]);
+});
+
+test("C1: sessions share a stream, which is replaced before the old one ends", () => {
+  const client = new Client();
+  const demand = { states: true, pulses: false, activities: false };
+  for (const session of ["a", "b"]) client.receive("follow", session, { demand, predicts: false, start: "present" });
+  const [first] = streams(client.wait(50));
+  assert.equal(first.target, "/v1/events?session=a&session=b&ids=own&only=states");
+  client.receive("streamOpened", first.id, head);
+  client.bytes("event: a/snapshot\nid: a/aaaaaaaa.4\ndata: 1\n\n");
+  client.receive("follow", "c", { demand, predicts: false, start: "present" });
+  const outputs = client.wait(50);
+  const [second] = streams(outputs);
+  assert.equal(
+    second.target,
+    "/v1/events?session=a&session=b&session=c&ids=own&only=states&after=aaaaaaaa.4,-,-",
+  );
+  assert.ok(!kinds(outputs).includes("closeStream"));
+  assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);
+});
+
+test("C3: a stream that worked and ended cleanly is opened at once; another one after a wait", () => {
+  const client = live();
+  client.wait(5_000);
+  client.bytes("event: ping\nid: aaaaaaaa.0\ndata: {}\n\n");
+  assert.equal(streams(client.receive("streamEnded", client.stream.id, undefined)).length, 1);
+  client.receive("streamOpened", client.stream.id, head);
+  assert.equal(streams(client.receive("streamEnded", client.stream.id, undefined)).length, 0);
+  assert.equal(streams(client.wait(125)).length, 1);
+});
+
+test("C3: a server that drains spreads its clients", () => {
+  const client = live();
+  client.bytes("retry: 100\n\n");
+  client.wait(5_000);
+  client.bytes("retry: 9000\n\n");
+  assert.equal(streams(client.receive("streamEnded", client.stream.id, undefined)).length, 0);
+  assert.equal(streams(client.wait(8_999)).length, 0);
+  assert.equal(streams(client.wait(1)).length, 1);
+});
+
+test("C4: a silent stream is replaced, at once when the page wakes", () => {
+  for (const [silence, wakes] of [[40_000, false], [20_001, true]]) {
+    const client = live();
+    const { id } = client.stream;
+    assert.deepEqual(client.wait(silence - 1).filter(([kind]) => kind === "closeStream"), []);
+    const outputs = client.wait(1);
+    if (wakes) outputs.push(...client.receive("wake"));
+    assert.deepEqual(outputs.find(([kind]) => kind === "closeStream"), ["closeStream", id]);
+  }
+});
+
+test("C5: what a response that is no stream means", () => {
+  for (
+    const [status, code, expected] of [
+      [204, "", "ended"],
+      [400, "bad", "failed"],
+      [403, "no", "failed"],
+      [
+        404,
+        "unknown_session",
+        "ended",
+      ],
+      [500, "", "waiting"],
+      [503, "", "waiting"],
+    ]
+  ) {
+    const client = new Client();
+    client.follow();
+    client.receive("streamOpened", client.stream.id, response(status, problem(code)));
+    client.receive("streamEnded", client.stream.id, undefined);
+    const statuses = client.outputs.filter(([, , one]) => one?.[0] === "status").map(([, , one]) => one[1].link.kind);
+    assert.equal(last(statuses), expected, `${status}`);
+  }
+});
+
+test("C5: a stream follows a redirection within its origin, and takes no token elsewhere", () => {
+  for (
+    const [location, target] of [["/base/v1/moved?x=1", "/v1/moved?x=1"], ["https://evil.example/base/v1/x"], [""]]
+  ) {
+    const client = new Client();
+    client.follow();
+    client.receive("streamOpened", client.stream.id, response(307, "", { location }));
+    const opened = streams(client.receive("streamEnded", client.stream.id, undefined));
+    assert.deepEqual(opened.map((one) => one.target), target ? [target] : []);
+  }
+});
+
+test("C6: a token belongs to the attempt that has asked; after two 401 the action is refused", () => {
+  const client = new Client({ asksForTokens: true });
+  const [, id, refused] = client.send(1).concat(client.outputs).find(([kind]) => kind === "askForToken");
+  assert.equal(refused, undefined);
+  client.receive("token", id, "one");
+  assert.equal(last(posts(client)).fields.Authorization, "Bearer one");
+  const outputs = client.answer(last(posts(client)), 401, problem("token_invalid"));
+  const [, again, bad] = outputs.find(([kind]) => kind === "askForToken");
+  assert.equal(bad, "one");
+  client.receive("token", again, "two");
+  client.answer(last(posts(client)), 401, problem("token_invalid"));
+  assert.deepEqual(ends(client), ["1 refused token_invalid"]);
+});
+
+test("D8: a hidden page gives its connection back, and resumes behind what it has seen", () => {
+  const client = live();
+  const { id } = client.stream;
+  client.bytes("event: state\nid: aaaaaaaa.7\ndata: 7\n\n");
+  client.receive("hide");
+  assert.deepEqual(client.wait(50).filter(([kind]) => kind === "closeStream"), [["closeStream", id]]);
+  client.send(1);
+  assert.equal(posts(client).length, 1, "actions are sent all the same");
+  const [stream] = streams(client.receive("show"));
+  assert.match(stream.target, /after=aaaaaaaa\.7$/);
+});
+
+test("a stream with an event that is too large, or without its position, is closed and tried again", () => {
+  for (
+    const text of [
+      "data: " + "x".repeat(200),
+      "event: state\nid: x\ndata: 1\n\n",
+      "event: state\nid: aaaaaaaa.1\ndata: {\n\n",
+    ]
+  ) {
+    const client = live({ limits: { eventBytes: 100 } });
+    const { id } = client.stream;
+    const outputs = client.bytes(text);
+    assert.deepEqual(outputs.find(([kind]) => kind === "closeStream"), ["closeStream", id]);
+    assert.equal(streams(client.wait(125)).length, 1);
+  }
+});

@@ -1,0 +1,66 @@
+// Programs against the declarations: each @ts-expect-error is a fault that a compiler has to find.
+
+// @ts-types="../../../Sources/BrowserClient/reactor-client.d.ts"
+import { ProblemError, ReactorClient } from "../../../Sources/BrowserClient/reactor-client.js";
+
+interface Message {
+  number: number;
+  author: string;
+  text: string;
+}
+
+interface Reactors {
+  chat: {
+    Action: { type: "say"; author: string; text: string } | { type: "typing"; author: string };
+    State: { newest?: Message | null; messages: Message[]; count: number };
+    pulses: { newest: Message | null };
+    activities: { typing: { type: "typing"; author: string } };
+  };
+}
+
+export async function program() {
+  const client = new ReactorClient("https://api.example.com", { token: ({ refused }) => refused ?? "token" });
+  const room = client.session<Reactors["chat"]>("room-7", {
+    reactor: "chat",
+    predict: (state, action) => action.type === "say" ? { ...state, count: state.count + 1 } : state,
+  });
+  await room.ready;
+  const count: number | undefined = room.state?.count;
+  const receipt = await room.send({ type: "say", author: "ada", text: "Hi" });
+  const version: number | undefined = receipt.version;
+  await room.send([{ type: "typing", author: "ada" }], { settled: 1_000, ifMatch: receipt.position });
+  const end: () => void = room.on("newest", (message, { position }) => console.log(message?.text, position));
+  end();
+  room.onActivity((activity) => console.log(activity.author));
+  for await (const message of room.pulse("newest")) console.log(message?.text);
+  for await (const entry of room.log({ live: true })) console.log(entry.kind, entry.content);
+  const ticket = room.submit({ type: "say", author: "ada", text: "later" });
+  if (await ticket.discard()) return [count, version];
+  client.on("refusal", (refusal) => {
+    if (refusal.error instanceof ProblemError) console.log(refusal.error.status, refusal.error.detail);
+    refusal.dismiss();
+  });
+
+  // @ts-expect-error an action that the reactor does not have
+  await room.send({ type: "shout", author: "ada" });
+  // @ts-expect-error a field is missing
+  await room.send({ type: "say", author: "ada" });
+  // @ts-expect-error a pulse that the reactor does not have
+  room.on("oldest", () => {});
+  // @ts-expect-error the value is a message or null
+  room.on("newest", (message: number) => console.log(message));
+  // @ts-expect-error a state has no such field
+  console.log(room.state?.sum);
+  // @ts-expect-error states are not written to
+  room.state = undefined;
+  // @ts-expect-error an address is a text or a URL
+  new ReactorClient(8080);
+  return [count, version];
+}
+
+export async function untyped() {
+  const client = new ReactorClient(new URL("https://api.example.com"));
+  const session = client.session("room");
+  await session.send({ anything: 1 });
+  console.log(session.state.anything);
+}

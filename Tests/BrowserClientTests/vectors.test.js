@@ -1,0 +1,81 @@
+// The vectors that the Swift client's tests read, too.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Attempts } from "../../Sources/BrowserClient/reactor-client/attempts.js";
+import { EventStreamDecoder, position, reaches, vector } from "../../Sources/BrowserClient/reactor-client/following.js";
+import { limits } from "../../Sources/BrowserClient/reactor-client/machine.js";
+import { Client } from "./machine-client.js";
+
+const read = (name) => JSON.parse(readFileSync(new URL(`../ClientVectors/${name}.json`, import.meta.url), "utf8"));
+
+/** Decodes bytes that are cut at these places; undefined if that fails. */
+function decode(bytes, cuts, limit) {
+  const decoder = new EventStreamDecoder(limit ?? 1_000_000);
+  const events = [];
+  let start = 0;
+  try {
+    for (const end of [...cuts, bytes.length]) {
+      events.push(...decoder.receive(bytes.subarray(start, end)));
+      start = end;
+    }
+  } catch {
+    return undefined;
+  }
+  const plain = events.map((event) => JSON.parse(JSON.stringify(event)));
+  return { events: plain, id: decoder.id, retry: decoder.retry };
+}
+
+test("event streams give these events, however they are cut", () => {
+  for (const { bytes: text, events, id, retry, limit } of read("event-streams").cases) {
+    const bytes = Buffer.from(text, "base64");
+    const expected = events === null ? undefined : { events, id, retry };
+    assert.deepEqual(decode(bytes, [], limit), expected, JSON.stringify(String(bytes)));
+    for (let cut = 0; cut <= bytes.length; cut++) assert.deepEqual(decode(bytes, [cut], limit), expected);
+    assert.deepEqual(decode(bytes, [...bytes.keys()], limit), expected, "byte by byte");
+  }
+});
+
+test("positions have one form and one order", () => {
+  const { inOrder, otherGeneration, noPositions } = read("positions");
+  for (const text of noPositions) assert.equal(position(text), undefined, text);
+  for (const [left, one] of inOrder.entries()) {
+    assert.equal(position(one).text, one);
+    for (const [right, other] of inOrder.entries()) {
+      assert.equal(reaches(position(one), position(other)), left >= right, `${one} reaches ${other}`);
+    }
+    for (const other of otherGeneration) {
+      assert.equal(reaches(position(one), position(other)), false);
+      assert.equal(reaches(position(other), position(one)), false);
+    }
+  }
+});
+
+test("a vector has an entry for each session", () => {
+  for (const { entries, text } of read("positions").vectors) {
+    assert.equal(vector(entries.map((one) => position(one) ?? one)), text);
+  }
+});
+
+test("waits are drawn from these ranges", () => {
+  for (const { failures, fraction, minimum, wait } of read("backoff").cases) {
+    const attempts = new Attempts(false, limits, { fraction: () => fraction, key: () => "" });
+    for (let count = 0; count <= failures; count++) attempts.retry("post/room", "", minimum, 1_000);
+    assert.equal(attempts.of("post/room").until - 1_000, wait, `${failures} failures, ${fraction} of the range`);
+  }
+});
+
+for (const { name, steps } of read("overlays").transcripts) {
+  test(name, () => {
+    const client = new Client();
+    for (const [number, step] of steps.entries()) {
+      client.perform(step);
+      for (const what of ["shown", "pending", "applied", "failed"]) {
+        if (step[what] !== undefined) {
+          assert.deepEqual(client[what], step[what], `${what} after step ${number}, ${JSON.stringify(step)}`);
+        }
+      }
+    }
+  });
+}
