@@ -23,9 +23,8 @@ final class BareFollower {
         unsafe self.multi = multi
         unsafe self.stream = stream
         unsafe self.post = post
-        for unsafeeasy in unsafe [stream, post] {
-            _ = unsafe ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        }
+        unsafe ccurl_set_long(stream, CURLOPT_NOSIGNAL, 1)
+        unsafe ccurl_set_long(post, CURLOPT_NOSIGNAL, 1)
         unsafe ccurl_set_text(stream, CURLOPT_URL, events)
         unsafe ccurl_set_transfer(stream, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             guard let context = unsafe context else { return 0 }
