@@ -51,6 +51,8 @@ class IndexedDBOutbox {
   #database;
   /** @type {BroadcastChannel | undefined} */
   #channel;
+  /** The pages for whose end this one waits. @type {Set<string>} */
+  #watched = new Set();
   /** Ends the waits for the locks of other pages. */
   #closing = new AbortController();
   #release = () => {};
@@ -70,15 +72,22 @@ class IndexedDBOutbox {
     this.#database = await result(opening);
     // Another page that deletes the database does not have to wait for this one.
     this.#database.onversionchange = () => this.#database?.close();
-    const owners = /** @type {string[]} */ (await result(this.#table("owners").getAllKeys()));
-    for (const owner of [...owners, crypto.getRandomValues(new Uint32Array(4)).join("-")]) {
+    for (const owner of [...await this.#owners(), crypto.getRandomValues(new Uint32Array(4)).join("-")]) {
       if (!this.#owner && await this.#claim(owner)) this.#owner = owner;
-      else this.#watch(owner, adopt);
     }
+    // Of two pages, the one that has its row later finds the other one's.
     this.#channel = new BroadcastChannel(this.#name);
     this.#channel.onmessage = ({ data }) => this.#watch(data, adopt);
+    const changes = await this.#read();
+    await this.write([]);
     this.#channel.postMessage(this.#owner);
-    return await this.#read();
+    for (const owner of await this.#owners()) this.#watch(owner, adopt);
+    return changes;
+  }
+
+  /** @returns {Promise<string[]>} */
+  async #owners() {
+    return /** @type {string[]} */ (await result(this.#table("owners").getAllKeys()));
   }
 
   /** @param {string} table */
@@ -99,8 +108,11 @@ class IndexedDBOutbox {
 
   /** Waits until a page is gone, and adopts what it has left. @param {string} owner @param {(orphan: Store) => void} adopt */
   #watch(owner, adopt) {
+    if (owner === this.#owner || this.#watched.has(owner)) return;
+    this.#watched.add(owner);
     const { signal } = this.#closing;
     navigator.locks.request(`${this.#name} ${owner}`, { signal }, async () => {
+      this.#watched.delete(owner);
       // Another page may have adopted it before.
       const row = signal.aborted ? undefined : await result(this.#table("owners").get(owner));
       if (!row) return;

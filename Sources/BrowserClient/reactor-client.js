@@ -73,16 +73,20 @@ export class ReactorClient {
 
   /** Sends what a page that is gone has left. @param {Outbox} outbox */
   #adopt(outbox) {
+    const endIfEmpty = () => {
+      const { lanes, settlements } = driver.machine?.outbox ?? {};
+      if (lanes?.size || settlements?.size) return;
+      this.#orphans.delete(driver);
+      driver.close();
+    };
     /** @type {Driver} */
     const driver = new Driver(this.server, { ...this.#options, outbox }, {
       deliver: (session, [kind, ticket, outcome]) => {
         if (kind === "outcome" && outcome) this.#refuse(driver, session, ticket, progressOf(outcome));
-        const { lanes, settlements } = driver.machine?.outbox ?? {};
-        if (lanes?.size || settlements?.size) return;
-        this.#orphans.delete(driver);
-        driver.close();
+        endIfEmpty();
       },
     });
+    driver.opened.then(endIfEmpty, () => this.#orphans.delete(driver));
     this.#orphans.add(driver);
   }
 
