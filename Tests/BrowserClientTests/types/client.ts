@@ -1,22 +1,11 @@
 // Programs against the declarations: each @ts-expect-error is a fault that a compiler has to find.
 
 // @ts-types="../../../Sources/BrowserClient/reactor-client.d.ts"
-import { ProblemError, ReactorClient } from "../../../Sources/BrowserClient/reactor-client.js";
-
-interface Message {
-  number: number;
-  author: string;
-  text: string;
-}
-
-interface Reactors {
-  chat: {
-    Action: { type: "say"; author: string; text: string } | { type: "typing"; author: string };
-    State: { newest?: Message | null; messages: Message[]; count: number };
-    pulses: { newest: Message | null };
-    activities: { typing: { type: "typing"; author: string } };
-  };
-}
+import { ProblemError, ReactorClient, type Session } from "../../../Sources/BrowserClient/reactor-client.js";
+// @ts-types="../../../Sources/BrowserClient/react.d.ts"
+import { useReactor } from "../../../Sources/BrowserClient/react.js";
+// @ts-types="./reactors.d.ts"
+import type { Reactors } from "./reactors.js";
 
 export async function program() {
   const client = new ReactorClient("https://api.example.com", { token: ({ refused }) => refused ?? "token" });
@@ -56,6 +45,16 @@ export async function program() {
   // @ts-expect-error an address is a text or a URL
   new ReactorClient(8080);
   return [count, version];
+}
+
+export function component(room: Session<Reactors["chat"]>) {
+  const { state, send, pending } = useReactor(room);
+  const count: number | undefined = useReactor(room, (state) => state.count);
+  // @ts-expect-error a part has the type of the selector
+  const text: string = useReactor(room, (state) => state.count);
+  // @ts-expect-error an action that the reactor does not have
+  send({ type: "shout" });
+  return [state?.messages[0]?.text, count, text, pending];
 }
 
 export async function untyped() {

@@ -1,0 +1,44 @@
+// From http://127.0.0.1:8080/v1/reactors. Make it again when a reactor changes.
+// Integers are exact up to 2^53.
+
+export interface Reactors {
+  alerts: {
+    Action:
+      | { type: "alert"; message?: string | null }
+      | { type: "doSomeAction" };
+    State: { alertMessage?: string | null; actions: number };
+    pulses: { alertMessage: string | null };
+    activities: Record<never, never>;
+  };
+  counter: {
+    Action:
+      | { type: "increment"; number: number }
+      | { type: "decrement"; number: number };
+    State: { count: number };
+    pulses: Record<never, never>;
+    activities: { didReachBigNumber: { type: "didReachBigNumber" } };
+  };
+  job: {
+    Action:
+      | { type: "start"; steps: number }
+      | { type: "startIfIdle"; steps: number }
+      | { type: "cancel" };
+    State: { phase: "idle" | "running" | "finished" | "cancelled"; progress: number; steps: number };
+    pulses: { phase: "idle" | "running" | "finished" | "cancelled"; progress: number };
+    activities: Record<never, never>;
+  };
+  chat: {
+    Action:
+      | { type: "say"; author: string; text: string }
+      | { type: "typing"; author: string };
+    State: { newest?: ChatNewest | null; messages: ChatNewest[]; count: number };
+    pulses: { newest: ChatNewest | null };
+    activities: { typing: { type: "typing"; author: string } };
+  };
+}
+
+export interface ChatNewest {
+  number: number;
+  author: string;
+  text: string;
+}
