@@ -6,27 +6,160 @@
 static const uint8_t openapi_yaml[] = {
 #embed "../../openapi.yaml"
 };
-static const uint8_t console_html[] = {
-#embed "../Console/console.html"
-};
-static const uint8_t console_css[] = {
+static const uint8_t console_console_css[] = {
 #embed "../Console/console.css"
 };
-static const uint8_t console_js[] = {
+static const uint8_t console_console_html[] = {
+#embed "../Console/console.html"
+};
+static const uint8_t console_console_js[] = {
 #embed "../Console/console.js"
+};
+static const uint8_t console_diff_js[] = {
+#embed "../Console/diff.js"
+};
+static const uint8_t console_dom_js[] = {
+#embed "../Console/dom.js"
+};
+static const uint8_t console_entries_js[] = {
+#embed "../Console/entries.js"
+};
+static const uint8_t console_export_js[] = {
+#embed "../Console/export.js"
+};
+static const uint8_t console_form_js[] = {
+#embed "../Console/form.js"
+};
+static const uint8_t console_metrics_js[] = {
+#embed "../Console/metrics.js"
+};
+static const uint8_t console_plots_js[] = {
+#embed "../Console/plots.js"
+};
+static const uint8_t console_pulses_js[] = {
+#embed "../Console/pulses.js"
+};
+static const uint8_t console_router_js[] = {
+#embed "../Console/router.js"
+};
+static const uint8_t console_rows_js[] = {
+#embed "../Console/rows.js"
+};
+static const uint8_t console_schema_js[] = {
+#embed "../Console/schema.js"
+};
+static const uint8_t console_scrubber_js[] = {
+#embed "../Console/scrubber.js"
+};
+static const uint8_t console_sending_js[] = {
+#embed "../Console/sending.js"
+};
+static const uint8_t console_server_js[] = {
+#embed "../Console/server.js"
+};
+static const uint8_t console_session_js[] = {
+#embed "../Console/session.js"
+};
+static const uint8_t console_sessions_js[] = {
+#embed "../Console/sessions.js"
+};
+static const uint8_t console_timeline_js[] = {
+#embed "../Console/timeline.js"
+};
+static const uint8_t console_tree_js[] = {
+#embed "../Console/tree.js"
+};
+static const uint8_t console_values_js[] = {
+#embed "../Console/values.js"
+};
+static const uint8_t reactor_client_js[] = {
+#embed "../BrowserClient/reactor-client.js"
+};
+static const uint8_t reactor_client_answers_js[] = {
+#embed "../BrowserClient/reactor-client/answers.js"
+};
+static const uint8_t reactor_client_attempts_js[] = {
+#embed "../BrowserClient/reactor-client/attempts.js"
+};
+static const uint8_t reactor_client_driver_js[] = {
+#embed "../BrowserClient/reactor-client/driver.js"
+};
+static const uint8_t reactor_client_errors_js[] = {
+#embed "../BrowserClient/reactor-client/errors.js"
+};
+static const uint8_t reactor_client_following_js[] = {
+#embed "../BrowserClient/reactor-client/following.js"
+};
+static const uint8_t reactor_client_log_js[] = {
+#embed "../BrowserClient/reactor-client/log.js"
+};
+static const uint8_t reactor_client_machine_js[] = {
+#embed "../BrowserClient/reactor-client/machine.js"
+};
+static const uint8_t reactor_client_sending_js[] = {
+#embed "../BrowserClient/reactor-client/sending.js"
+};
+static const uint8_t reactor_client_session_js[] = {
+#embed "../BrowserClient/reactor-client/session.js"
+};
+static const uint8_t reactor_client_streams_js[] = {
+#embed "../BrowserClient/reactor-client/streams.js"
+};
+static const uint8_t demo_demo_css[] = {
+#embed "../Demo/demo.css"
+};
+static const uint8_t demo_demo_html[] = {
+#embed "../Demo/demo.html"
+};
+static const uint8_t demo_demo_js[] = {
+#embed "../Demo/demo.js"
 };
 
 static const char html[] = "text/html; charset=utf-8";
 static const char css[] = "text/css; charset=utf-8";
 static const char javascript[] = "text/javascript; charset=utf-8";
+static const char yaml[] = "application/yaml";
 
 #define PAGE(path, type, name) {path, type, name, sizeof name}
 
 static const struct page pages[] = {
-    PAGE("/openapi.yaml", "application/yaml", openapi_yaml),
-    PAGE("/console", html, console_html),
-    PAGE("/console/console.css", css, console_css),
-    PAGE("/console/console.js", javascript, console_js),
+    PAGE("/openapi.yaml", yaml, openapi_yaml),
+    PAGE("/console/console.css", css, console_console_css),
+    PAGE("/console", html, console_console_html),
+    PAGE("/console/console.js", javascript, console_console_js),
+    PAGE("/console/diff.js", javascript, console_diff_js),
+    PAGE("/console/dom.js", javascript, console_dom_js),
+    PAGE("/console/entries.js", javascript, console_entries_js),
+    PAGE("/console/export.js", javascript, console_export_js),
+    PAGE("/console/form.js", javascript, console_form_js),
+    PAGE("/console/metrics.js", javascript, console_metrics_js),
+    PAGE("/console/plots.js", javascript, console_plots_js),
+    PAGE("/console/pulses.js", javascript, console_pulses_js),
+    PAGE("/console/router.js", javascript, console_router_js),
+    PAGE("/console/rows.js", javascript, console_rows_js),
+    PAGE("/console/schema.js", javascript, console_schema_js),
+    PAGE("/console/scrubber.js", javascript, console_scrubber_js),
+    PAGE("/console/sending.js", javascript, console_sending_js),
+    PAGE("/console/server.js", javascript, console_server_js),
+    PAGE("/console/session.js", javascript, console_session_js),
+    PAGE("/console/sessions.js", javascript, console_sessions_js),
+    PAGE("/console/timeline.js", javascript, console_timeline_js),
+    PAGE("/console/tree.js", javascript, console_tree_js),
+    PAGE("/console/values.js", javascript, console_values_js),
+    PAGE("/reactor-client.js", javascript, reactor_client_js),
+    PAGE("/reactor-client/answers.js", javascript, reactor_client_answers_js),
+    PAGE("/reactor-client/attempts.js", javascript, reactor_client_attempts_js),
+    PAGE("/reactor-client/driver.js", javascript, reactor_client_driver_js),
+    PAGE("/reactor-client/errors.js", javascript, reactor_client_errors_js),
+    PAGE("/reactor-client/following.js", javascript, reactor_client_following_js),
+    PAGE("/reactor-client/log.js", javascript, reactor_client_log_js),
+    PAGE("/reactor-client/machine.js", javascript, reactor_client_machine_js),
+    PAGE("/reactor-client/sending.js", javascript, reactor_client_sending_js),
+    PAGE("/reactor-client/session.js", javascript, reactor_client_session_js),
+    PAGE("/reactor-client/streams.js", javascript, reactor_client_streams_js),
+    PAGE("/demo/demo.css", css, demo_demo_css),
+    PAGE("/demo", html, demo_demo_html),
+    PAGE("/demo/demo.js", javascript, demo_demo_js),
 };
 
 size_t page_count(void) { return sizeof pages / sizeof pages[0]; }

@@ -1,9 +1,228 @@
-// The first hundred sessions.
+// The console: puts the parts together, and follows the address.
 
-const response = await fetch(new URL("../v1/sessions", import.meta.url));
-const { sessions } = await response.json();
-for (const { id, reactor, version } of sessions) {
-  const row = document.createElement("li");
-  row.textContent = `${id}: ${reactor}, version ${version}`;
-  document.getElementById("sessions").append(row);
+import { announce, every, find, grey, h } from "./dom.js";
+import { Metrics } from "./plots.js";
+import { format, parse } from "./router.js";
+import { Server } from "./server.js";
+import { SessionList } from "./sessions.js";
+import { SessionView } from "./session.js";
+import { guarded, secrecy } from "./values.js";
+
+const HEALTH = 2_000;
+const KEYS = [
+	["/", "search"],
+	["j  k", "next and previous session"],
+	["Enter", "open it"],
+	["[  ]", "version before and after"],
+	["l", "live"],
+	["d", "difference"],
+	["e", "entries of the timeline"],
+	["s", "send an action"],
+	["p", "pause the pulses"],
+	["n", "new session"],
+	["m", "metrics"],
+	["h", "hide values"],
+	["t", "dark or light"],
+	["?", "this list"],
+	["Esc", "close, or leave a field"],
+];
+
+const server = new Server();
+let list;
+let metrics;
+let view;
+let route = parse(location.hash);
+
+function go(next, isPassing = false) {
+	// The search stays in the address of whatever is opened from it.
+	const address = format({ q: route.q, reactor: route.reactor, ...next });
+	if (address === location.hash) return;
+	if (isPassing) history.replaceState(null, "", address);
+	else history.pushState(null, "", address);
+	follow();
 }
+
+/** Shows what the address says. */
+function follow() {
+	const before = route;
+	route = parse(location.hash);
+	list.search(route.q, route.reactor);
+	const main = find("view");
+	const isSame = before.view === route.view && before.session === route.session && view !== undefined;
+	document.body.classList.toggle("has-view", route.view !== "list");
+	metrics.showIn(undefined);
+	if (route.view === "session") {
+		document.title = `${route.session} · console`;
+		if (!isSame || !(view instanceof SessionView)) {
+			close();
+			view = new SessionView(server, route.session, go);
+			main.replaceChildren(view.node);
+			announce(`Session ${route.session}`);
+		}
+		view.show(route);
+		return;
+	}
+	close();
+	document.title = "Console of reactor-server";
+	if (route.view === "metrics") {
+		main.replaceChildren();
+		metrics.showIn(main);
+		announce("Metrics");
+	} else showWelcome(main);
+}
+
+function close() {
+	if (view instanceof SessionView) view.close();
+	view = undefined;
+}
+
+function showWelcome(main) {
+	const { version, journal, reactors } = server.home;
+	main.replaceChildren(
+		h("div.welcome",
+			h("h1", "Sessions"),
+			h("p", "Choose a session on the left, or type the beginning of its id."),
+			h("p.quiet", `reactor-server ${version}, journal: ${journal}.`),
+			reactors ? h("p.quiet", `Hosted here: ${reactors.join(", ")}.`) : "",
+			h("p.quiet", h("kbd", "?"), " lists the keys."),
+		),
+	);
+}
+
+// MARK: A new session
+
+async function askForSession() {
+	const dialog = find("create");
+	find("create-fault").textContent = "";
+	const picker = find("create-reactor");
+	const reactors = await server.reactors().catch(() => new Map());
+	picker.replaceChildren(...[...reactors.keys()].map((name) => h("option", { value: name }, name)));
+	dialog.showModal();
+}
+
+async function create(event) {
+	event.preventDefault();
+	const id = find("create-id").value.trim();
+	const body = { reactor: find("create-reactor").value };
+	try {
+		const made = id === ""
+			? await server.request("POST", "/v1/sessions", body)
+			: await server.request("PUT", `/v1/sessions/${encodeURIComponent(id)}`, body);
+		find("create").close();
+		find("create-id").value = "";
+		list.reload();
+		go({ view: "session", session: made.id });
+	} catch (error) {
+		if (error.status === 403) grey(find("new-session"), error.detail);
+		find("create-fault").textContent = error.detail ?? error.message;
+	}
+}
+
+// MARK: Appearance
+
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+/** The chosen theme, or the system's. */
+function showTheme() {
+	document.documentElement.dataset.theme = localStorage.getItem("reactor-theme") ??
+		(system.matches ? "dark" : "light");
+}
+
+function toggleTheme() {
+	const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+	localStorage.setItem("reactor-theme", theme);
+	showTheme();
+	announce(`${theme} theme`);
+}
+
+function toggleValues() {
+	secrecy.toggle();
+	const control = find("hide");
+	control.setAttribute("aria-pressed", String(secrecy.isOn));
+	announce(secrecy.isOn ? "Values are hidden" : "Values are shown");
+}
+
+// MARK: Keys
+
+function key(event) {
+	if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+	const isField = event.target.closest("input, select, textarea, [contenteditable]");
+	if (event.key === "Escape") {
+		if (isField) event.target.blur();
+		else if (route.view !== "list") go({ view: "list" });
+		return;
+	}
+	if (isField) return;
+	if (Object.hasOwn(ACTS, event.key)) ACTS[event.key]();
+	else if (!(view instanceof SessionView && view.key(event.key))) return;
+	event.preventDefault();
+}
+
+const ACTS = {
+	"/": () => {
+		document.body.classList.remove("has-view");
+		find("search").select();
+	},
+	j: () => step(1),
+	k: () => step(-1),
+	m: () => go({ view: route.view === "metrics" ? "list" : "metrics" }),
+	n: () => server.isReadOnly || askForSession(),
+	t: toggleTheme,
+	h: toggleValues,
+	"?": () => find("keys").showModal(),
+};
+
+function step(by) {
+	list.rows.focus();
+	list.rows.step(by);
+}
+
+// MARK: Health
+
+async function checkHealth() {
+	const { word, detail } = await server.health();
+	const place = find("health");
+	if (place.textContent !== word) {
+		place.textContent = word;
+		place.className = `health ${word.replace(" ", "-")}`;
+	}
+	const banner = find("banner");
+	if (banner.textContent !== detail) banner.textContent = detail;
+	banner.hidden = detail === "";
+}
+
+async function begin() {
+	await server.connect();
+	find("server-name").textContent = `reactor-server ${server.home.version}`;
+	find("journal").textContent = `${server.home.journal} journal`;
+	find("new-session").hidden = server.isReadOnly;
+	find("read-only").hidden = !server.isReadOnly;
+	list = new SessionList(server, (id) => go({ view: "session", session: id }), (search) => {
+		go({ ...route, ...search }, true);
+	});
+	metrics = new Metrics(server);
+	list.begin();
+	follow();
+	checkHealth();
+	every(HEALTH, checkHealth);
+}
+
+find("key-list").append(...KEYS.map(([name, meaning]) =>
+	h("div", h("dt", h("kbd", name)), h("dd", meaning))
+));
+find("new-session").addEventListener("click", askForSession);
+find("create-form").addEventListener("submit", create);
+find("theme").addEventListener("click", toggleTheme);
+find("hide").addEventListener("click", toggleValues);
+find("help").addEventListener("click", () => find("keys").showModal());
+find("to-list").addEventListener("click", () => go({ view: "list" }));
+for (const control of document.querySelectorAll("[data-close]")) {
+	control.addEventListener("click", () => control.closest("dialog").close(control.dataset.close));
+}
+document.addEventListener("keydown", key);
+addEventListener("popstate", follow);
+
+system.addEventListener("change", showTheme);
+
+showTheme();
+guarded(find("view"), begin);

@@ -22,6 +22,6 @@ enum Main {
                     "chat", activities: ["typing"],
                     examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
                 ) { Chat() },
-            ], authenticating: JWTAuthenticator.configured)
+            ], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }

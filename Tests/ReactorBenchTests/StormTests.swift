@@ -39,7 +39,7 @@ struct StormTests {
     }
 
     @Test func `pages are requested at the edge of the kept history`() {
-        let edges = sent(4, 2_000).filter { $0.line.contains("/log?") }
+        let edges = sent(4, 4_000).filter { $0.line.contains("/log?") }
         for number in 25...35 {
             #expect(edges.contains { $0.line.contains("after=abcdefgh.\(number)") })
         }

@@ -8,18 +8,33 @@ struct PageTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources").standardizedFileURL
 
-    @Test func `every file of the console is embedded as it is`() throws {
-        let folder = Self.sources.appending(path: "Console")
+    @Test(arguments: [("Console", "/console"), ("Demo", "/demo")])
+    func `every file of a page is embedded as it is`(name: String, root: String) throws {
+        let folder = Self.sources.appending(path: name)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         var paths: Set<String> = []
         for name in names {
-            let path = name == "console.html" ? "/console" : "/console/\(name)"
+            let path = name.hasSuffix(".html") ? root : "\(root)/\(name)"
             let page = try #require(Page.embedded[path], "\(name) is not in CPages.c")
             #expect(
                 try Data(contentsOf: folder.appending(path: name)) == Data(page.bytes), "\(name)")
             paths.insert(path)
         }
-        #expect(Set(Page.embedded.keys.filter { $0.hasPrefix("/console") }) == paths)
+        #expect(Set(Page.embedded.keys.filter { $0.hasPrefix(root) }) == paths)
+    }
+
+    @Test func `every file of the JavaScript client is embedded as it is`() throws {
+        let folder = Self.sources.appending(path: "BrowserClient")
+        let parts = try FileManager.default.contentsOfDirectory(
+            atPath: folder.appending(path: "reactor-client").path)
+        let names = parts.filter { $0.hasSuffix(".js") }.map { "reactor-client/\($0)" }
+        for name in ["reactor-client.js"] + names {
+            let page = try #require(Page.embedded["/\(name)"], "\(name) is not in CPages.c")
+            #expect(
+                try Data(contentsOf: folder.appending(path: name)) == Data(page.bytes), "\(name)")
+        }
+        let served = Page.embedded.keys.filter { $0.hasPrefix("/reactor-client") }
+        #expect(Set(served) == Set(["/reactor-client.js"] + names.map { "/\($0)" }))
     }
 
     @Test func `a tag is a version of the bytes`() {

@@ -53,6 +53,21 @@ extension ReactorServer {
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
+        await main(
+            hosting: hosted, metrics: metrics, tracer: tracer, hasDemo: false,
+            authenticating: makeAuthenticator)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter hasDemo: Whether the page `/demo` is served where the console is. It needs the
+    ///   reactors `chat` and `job` of SampleReactors.
+    package static func main(
+        hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
+        tracer: (any RequestTracer)? = nil, hasDemo: Bool,
+        authenticating makeAuthenticator:
+            @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
+    ) async -> Never {
         Standard.ignoreStraySignals()
         HeapTrimmer.boundRetainedMemory()
         var command: any ParsableCommand
@@ -72,7 +87,7 @@ extension ReactorServer {
         }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted, metrics, tracer, makeAuthenticator)
+        let code = await serve.serve(hosted, metrics, tracer, hasDemo, makeAuthenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -105,7 +120,7 @@ struct ServerCommand: ParsableCommand {
 
     func serve(
         _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
-        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
+        _ hasDemo: Bool, _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let settings: (configuration: Configuration, values: [SettingValue])
@@ -142,9 +157,10 @@ struct ServerCommand: ParsableCommand {
                 typed: arguments.typed, environment: environment, start: settings,
                 hasAuthenticator: authenticator != nil, makeAuthenticator: makeAuthenticator)
             : nil
-        let server = ReactorServer(
+        var server = ReactorServer(
             hosting: hosted, configuration: configuration, authenticator: authenticator,
             metrics: metrics, tracer: tracer)
+        server.hasDemo = hasDemo
         return await Self.serve(server, configuration, reload)
     }
 

@@ -90,6 +90,8 @@ struct StormRequests {
         switch route {
         case .publishTopic: "currentUser"
         case .consoleFile: "console.js"
+        case .demoFile: "demo.js"
+        case .clientFile: "machine.js"
         default: nil
         }
     }
@@ -154,7 +156,8 @@ struct StormRequests {
             }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
-            .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile:
+            .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile, .client,
+            .clientFile, .demo, .demoFile:
             break
         }
         let path = route.path(Self.pathName(of: route) ?? session)

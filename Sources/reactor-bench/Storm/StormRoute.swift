@@ -28,6 +28,10 @@ enum StormRoute: String, CaseIterable {
     case home = "GET /"
     case console = "GET /console"
     case consoleFile = "GET /console/{file}"
+    case demo = "GET /demo"
+    case demoFile = "GET /demo/{file}"
+    case client = "GET /reactor-client.js"
+    case clientFile = "GET /reactor-client/{file}"
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
 
@@ -50,7 +54,7 @@ enum StormRoute: String, CaseIterable {
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
-        case .home, .console, .consoleFile: 1
+        case .demo, .demoFile, .home, .console, .consoleFile, .client, .clientFile: 1
         }
     }
 

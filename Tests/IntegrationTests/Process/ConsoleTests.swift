@@ -175,6 +175,33 @@ struct ConsoleTests {
         }
     }
 
+    @Test func `the JavaScript client is served wherever clients are`() async throws {
+        try await withServer(environment: ["REACTOR_CONSOLE": "off"]) { server in
+            let client = server.client()
+            for path in ["/reactor-client.js", "/reactor-client/machine.js"] {
+                let file = try await client.get(path, [("Host", "x"), ("Via", "1.1 p")])
+                #expect(file.status == 200, "\(path)")
+                #expect(file["Content-Type"] == "text/javascript; charset=utf-8")
+                #expect(file["ETag"] != nil)
+            }
+            try await expect(404, client, "/reactor-client/nothing.js")
+            #expect(try await client.get("/").json["client"] == .string("/reactor-client.js"))
+        }
+    }
+
+    @Test func `the demonstration is served where the console is, by the program that has it`()
+        async throws
+    {
+        let client = try await sharedServer()
+        for path in ["/demo", "/demo/demo.js", "/demo/demo.css"] {
+            try await expect(200, client, path)
+            try await expect(404, client, path, ("Host", "x"))
+            try await expect(404, try await sharedFixtures(), path)
+        }
+        #expect(try await client.get("/").json["demo"] == .string("/demo"))
+        #expect(try await sharedFixtures().get("/").json["demo"] == nil)
+    }
+
     // MARK: The home page
 
     @Test func `the home page is a page for browsers, and JSON for anybody else`() async throws {

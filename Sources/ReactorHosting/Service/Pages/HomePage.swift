@@ -56,6 +56,7 @@ struct HomePage: Encodable {
             <meta name="viewport" content="width=device-width">
             <meta name="color-scheme" content="light dark">
             <title>reactor-server</title>
+            <link rel="icon" href="data:,">
             \(style)<body class="home">
             <main>
             <h1>reactor-server <small>\(version)</small></h1>

@@ -80,6 +80,10 @@ package final class Route: Sendable {
         Route("GET", "/", "home", .open, ReadHome.self),
         Route("GET", "/console", "console", .open, ReadPage.self),
         Route("GET", "/console/{file}", "consoleFile", .open, ReadPage.self),
+        Route("GET", "/demo", "demo", .open, ReadPage.self),
+        Route("GET", "/demo/{file}", "demoFile", .open, ReadPage.self),
+        Route("GET", "/reactor-client.js", "client", .open, ReadPage.self),
+        Route("GET", "/reactor-client/{file}", "clientFile", .open, ReadPage.self),
     ])
 
     private init(

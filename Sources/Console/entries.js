@@ -1,0 +1,175 @@
+// The action log as the console keeps it: a window of entries, oldest first, and its groups.
+
+/** Entries that are kept; those beyond are fetched again when they are needed. */
+export const MOST_ENTRIES = 5_000;
+
+export const FAMILIES = ["actions", "mutations", "effects", "activities", "faults", "calls"];
+
+export function family(kind) {
+	if (kind.endsWith(".failed")) return "faults";
+	if (kind.startsWith("action.")) return "actions";
+	if (kind.startsWith("mutation") || kind === "state.replaced") return "mutations";
+	if (kind.startsWith("effect.") || kind.startsWith("source.")) return "effects";
+	if (kind.startsWith("activity")) return "activities";
+	return "calls";
+}
+
+/** `k3v9x0qa.12.1` → generation, number, part. An entry with a part precedes its record. */
+export function position(text) {
+	const [generation, number, part] = text.split(".");
+	return { generation, number: Number(number), part: part === undefined ? Infinity : Number(part) };
+}
+
+export function precedes(one, other) {
+	const [a, b] = [position(one), position(other)];
+	return a.number < b.number || (a.number === b.number && a.part < b.part);
+}
+
+/** The name of an action or a mutation: its tag, the only member, or nothing. */
+export function caseName(value) {
+	if (typeof value === "string") return value;
+	if (typeof value !== "object" || value === null) return "";
+	if (typeof value.type === "string") return value.type;
+	const keys = Object.keys(value);
+	return keys.length === 1 ? keys[0] : "";
+}
+
+/** What an entry is about: an action, a mutation, an id. */
+export function subject(entry) {
+	const content = entry.content ?? {};
+	switch (entry.kind) {
+		case "action.received":
+		case "action.rejected":
+		case "action.recorded":
+			return content.received;
+		case "mutation.dropped":
+			return content.mutation;
+		case "activity.dropped":
+			return content.activity;
+		default:
+			return content;
+	}
+}
+
+/** The part of a value that its name does not say. */
+export function details(value) {
+	if (typeof value === "string") return undefined;
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+	if (typeof value.type === "string") {
+		const { type: _, ...rest } = value;
+		return Object.keys(rest).length === 0 ? undefined : rest;
+	}
+	const keys = Object.keys(value);
+	return keys.length === 0 ? undefined : keys.length === 1 ? value[keys[0]] : value;
+}
+
+export class Entries {
+	list = [];
+	/** Whether newer entries exist that are not in the window, because older ones were fetched. */
+	isDetached = false;
+	/** Whether the oldest entry of the log is in the window. */
+	hasOldest = false;
+
+	clear() {
+		this.list = [];
+		this.isDetached = false;
+		this.hasOldest = false;
+	}
+
+	/** Adds an entry from the stream. One that is there, or that would leave a gap, is left out. */
+	append(entry) {
+		const last = this.list.at(-1);
+		if (this.isDetached || (last && !precedes(last.position, entry.position))) return false;
+		this.list.push(entry);
+		if (this.list.length > MOST_ENTRIES) {
+			this.list.splice(0, this.list.length - MOST_ENTRIES);
+			this.hasOldest = false;
+		}
+		return true;
+	}
+
+	/** Adds a page before the window; entries that are there are left out. */
+	prepend(page, isOldest) {
+		const first = this.list[0];
+		const older = first ? page.filter((entry) => precedes(entry.position, first.position)) : page;
+		this.list = [...older, ...this.list];
+		this.hasOldest = isOldest;
+		if (this.list.length > MOST_ENTRIES) {
+			this.list.length = MOST_ENTRIES;
+			this.isDetached = true;
+		}
+		return older.length;
+	}
+}
+
+/** The text in which `find` looks, in lower case. */
+export function text(entry) {
+	entry.text ??= `${entry.kind} ${entry.position} ${entry.action ?? ""} ${
+		entry.version === undefined ? "" : `v${entry.version}`
+	} ${JSON.stringify(entry.content ?? null)}`.toLowerCase();
+	return entry.text;
+}
+
+/** The rows to show; `isHead` is an action, `isMember` what it has led to. */
+export function rows(list, { newestFirst, grouped, families, find }) {
+	const wanted = find.toLowerCase();
+	const shown = list.filter((entry) =>
+		families.has(family(entry.kind)) && (wanted === "" || text(entry).includes(wanted))
+	);
+	if (!grouped) {
+		if (newestFirst) shown.reverse();
+		return shown.map((entry) => ({ entry, isHead: false, isMember: false, band: 0 }));
+	}
+	const groups = new Map();
+	let free = 0;
+	for (const entry of shown) {
+		// Entries without an action follow their neighbours.
+		const key = entry.action > 0 ? entry.action : `free ${free += 1}`;
+		if (groups.has(key)) groups.get(key).push(entry);
+		else groups.set(key, [entry]);
+	}
+	const ordered = [...groups.values()];
+	if (newestFirst) {
+		ordered.reverse();
+		// An action stays above what it has led to.
+		for (const group of ordered) {
+			const head = group[0].kind.startsWith("action.") ? [group.shift()] : [];
+			group.reverse();
+			group.unshift(...head);
+		}
+	}
+	return ordered.flatMap((group, index) =>
+		group.map((entry, place) => ({
+			entry,
+			isHead: place === 0 && entry.kind.startsWith("action."),
+			isMember: group.length > 1 && !(place === 0 && entry.kind.startsWith("action.")),
+			band: index % 2,
+		}))
+	);
+}
+
+/**
+ * How to make a session without one action: the version before it, and the actions after it that can be
+ * posted again. `lost`: those whose content the log does not have, such as those of a batch. Returns
+ * nothing if the window begins too late to know.
+ */
+export function without(list, action, firstVersion) {
+	const start = list.findIndex((entry) => entry.action === action);
+	if (start < 0) return undefined;
+	let version = firstVersion;
+	for (const entry of list.slice(0, start)) if (entry.version !== undefined) version = entry.version;
+	if (version === undefined) {
+		const next = list.find((entry) => entry.version !== undefined);
+		if (!next) return undefined;
+		version = next.version - 1;
+	}
+	const actions = [];
+	let lost = 0;
+	for (const entry of list.slice(start + 1)) {
+		if (entry.action === action || !entry.kind.startsWith("action.")) continue;
+		if (entry.kind !== "action.received") continue;
+		if (entry.content?.received === undefined) lost += 1;
+		else actions.push(entry.content.received);
+	}
+	return { version, actions, lost };
+}

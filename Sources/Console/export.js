@@ -1,0 +1,64 @@
+// A session's log in the form of `reactor-server journal export`, which `journal import` reads.
+
+import { position } from "./entries.js";
+
+const RECORDS = { mutation: "mutation", "state.replaced": "mutation", activity: "activity" };
+
+/** `start`: version, position, state and time before the first of the entries, which are all that follow it. */
+export function exported(session, start, entries) {
+	const from = position(start.position);
+	const began = milliseconds(start.time);
+	const lines = [
+		{ journal: 2 },
+		{
+			session: session.id,
+			reactor: session.reactor,
+			generation: from.generation,
+			created: began,
+			keptAfter: from.number,
+			keptVersion: start.version,
+		},
+	];
+	let [version, records, lastAction] = [start.version, 0, 0];
+	if (from.number === 0) {
+		lines.push({ record: 0, kind: "created", version: 0, action: 0, time: began });
+		records += 1;
+	}
+	for (const entry of entries) {
+		const { number, part } = position(entry.position);
+		const record = { record: number };
+		if (part !== Infinity) record.part = part;
+		record.kind = part !== Infinity ? "note" : RECORDS[entry.kind] ?? "failure";
+		version = entry.version ?? version;
+		Object.assign(record, { version, action: entry.action ?? 0, time: milliseconds(entry.time) });
+		record.content = record.kind === "note" || record.kind === "failure"
+			? { kind: entry.kind, content: entry.content }
+			: entry.content;
+		lines.push(record);
+		records += 1;
+		lastAction = Math.max(lastAction, record.action);
+	}
+	const before = entries.find((entry) => entry.action > 0)?.action ?? 1;
+	lines.push({
+		snapshot: from.number,
+		version: start.version,
+		lastAction: before - 1,
+		stateVersion: 1,
+		time: began,
+		state: start.state,
+	});
+	lines.push({
+		end: lines.length,
+		sessions: 1,
+		records,
+		snapshots: 1,
+		answers: 0,
+		running: 0,
+		tombstones: 0,
+	});
+	return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+function milliseconds(time) {
+	return time ? Date.parse(time) : 0;
+}

@@ -1,0 +1,120 @@
+// The server as the console knows it: what it says of itself, its client, and the token.
+
+import { ReactorClient } from "../reactor-client.js";
+import { h, find } from "./dom.js";
+
+const REMEMBERED = "reactor-console-token";
+
+export class Server {
+	/** The address below which the API is: this page may be behind a proxy that adds a prefix. */
+	base = new URL("..", import.meta.url);
+	/** What `GET /` says. */
+	home;
+	client;
+	#token = sessionStorage.getItem(REMEMBERED) ?? undefined;
+	#asking;
+	#reactors;
+
+	/** Finds out what is served, and how. */
+	async connect() {
+		const response = await fetch(this.base, { headers: { Accept: "application/json" } });
+		if (!response.ok) throw new Error(`the server answers ${response.status} to GET ${this.base.pathname}`);
+		this.home = await response.json();
+		this.isReadOnly = this.home.console?.readOnly ?? false;
+		const needsToken = this.home.authentication !== "none";
+		const options = needsToken ? { token: ({ refused }) => this.#find(refused) } : {};
+		this.client = new ReactorClient(this.base, options);
+	}
+
+	/** Returns the JSON of the answer; rejects with a ProblemError. */
+	request(method, path, body) {
+		return this.client.request(method, path, body);
+	}
+
+	/** A text, such as the metrics; rejects with a sentence. */
+	async text(path) {
+		const token = this.#token;
+		const headers = token ? { Authorization: `Bearer ${token}` } : {};
+		const response = await fetch(new URL(path.slice(1), this.base), { headers });
+		if (response.ok) return response.text();
+		const problem = await response.json().catch(() => ({}));
+		throw Object.assign(new Error(problem.detail ?? `status ${response.status}`), { status: response.status });
+	}
+
+	/** Whether the server can be reached and is ready: a word and a sentence. */
+	async health() {
+		try {
+			const response = await fetch(new URL("readyz", this.base));
+			if (response.ok) return { word: "ready", detail: "" };
+			const problem = await response.json().catch(() => ({}));
+			// With an address for operators the probe is there; an answer is an answer.
+			if (response.status === 404) return { word: "reachable", detail: "" };
+			return { word: "not ready", detail: problem.detail ?? `status ${response.status}` };
+		} catch {
+			return { word: "away", detail: "The server cannot be reached. Everything continues when it is back." };
+		}
+	}
+
+	/** The reactors by name. */
+	async reactors() {
+		this.#reactors ??= this.client.reactors().then(
+			(list) => new Map(list.map((reactor) => [reactor.name, reactor])),
+			(error) => {
+				this.#reactors = undefined;
+				throw error;
+			},
+		);
+		return this.#reactors;
+	}
+
+	#find(refused) {
+		if (this.#token !== undefined && this.#token !== refused) return this.#token;
+		if (refused !== undefined) sessionStorage.removeItem(REMEMBERED);
+		this.#asking ??= ask(refused !== undefined).then(({ token, isRemembered }) => {
+			this.#asking = undefined;
+			this.#token = token;
+			if (isRemembered) sessionStorage.setItem(REMEMBERED, token);
+			return token;
+		});
+		return this.#asking;
+	}
+}
+
+/** Asks the user for a token; the page cannot be used without one. */
+function ask(wasRefused) {
+	const dialog = find("token");
+	const field = find("token-text");
+	const remember = find("token-remember");
+	find("token-fault").textContent = wasRefused ? "The server has refused this token, or it has expired." : "";
+	return new Promise((resolve) => {
+		const form = dialog.querySelector("form");
+		const submitted = (event) => {
+			event.preventDefault();
+			const token = field.value.trim();
+			if (token === "") return;
+			form.removeEventListener("submit", submitted);
+			dialog.removeEventListener("cancel", stay);
+			field.value = "";
+			dialog.close();
+			resolve({ token, isRemembered: remember.checked });
+		};
+		const stay = (event) => event.preventDefault();
+		form.addEventListener("submit", submitted);
+		dialog.addEventListener("cancel", stay);
+		dialog.showModal();
+		field.focus();
+	});
+}
+
+/** Asks before something happens that cannot be undone; resolves with whether it shall. */
+export function confirm(title, sentences, verb) {
+	const dialog = find("confirm");
+	find("confirm-title").textContent = title;
+	find("confirm-text").replaceChildren(...sentences.map((sentence) => h("p", sentence)));
+	find("confirm-yes").textContent = verb;
+	dialog.returnValue = "";
+	dialog.showModal();
+	return new Promise((resolve) => {
+		dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+	});
+}

@@ -1,0 +1,486 @@
+// One session: its state, live or as it was, its pulses, its log, and what can be done with it.
+
+import { announce, button, every, grey, h, perFrame, set } from "./dom.js";
+import { diff } from "./diff.js";
+import { Pulses } from "./pulses.js";
+import { Scrubber } from "./scrubber.js";
+import { Sending } from "./sending.js";
+import { confirm } from "./server.js";
+import { clock, Timeline } from "./timeline.js";
+import { changesTable, guarded, isLarge, secrecy, showFault, text, TreeView } from "./values.js";
+
+const EVERY = 2_000;
+/** States of versions that are kept in the page. */
+const CACHED = 64;
+
+export class SessionView {
+	node = h("div.session");
+	#server;
+	#id;
+	#go;
+	#route;
+	#session;
+	#reactor;
+	#timeline;
+	#pulses;
+	#sending;
+	#runtime;
+	#version;
+	#mode = "tree";
+	#present;
+	/** The live state that was drawn last, the one before it, and what changed between them. */
+	#drawn;
+	#before;
+	#changes = [];
+	#cache = new Map();
+	/** The version that is being read; the newest wish waits for it. */
+	#reading;
+	#isBeginning = false;
+	#isOpen = false;
+	#isClosed = false;
+	#hasEnded = false;
+	#wantsTree = false;
+	#timer;
+	#parts = {
+		title: h("h1", { tabindex: "-1" }),
+		facts: h("p.facts-line"),
+		link: h("span.link"),
+		past: h("div.past", { hidden: true }),
+		body: h("div"),
+		state: h("div.state-body"),
+		buttons: h("div.bar"),
+	};
+	#treeList = h("div.tree");
+	#tree = new TreeView(this.#treeList, "State");
+	#scrubber = new Scrubber((version, isDragging) => this.#choose(version, isDragging));
+	#modes = {};
+	#draw = perFrame(() => this.#showState());
+	#hidden = () => {
+		this.#showState();
+		this.#timeline?.redraw();
+		this.#pulses?.redraw();
+	};
+
+	/** `go(route, isPassing)` changes the address. */
+	constructor(server, id, go) {
+		this.#server = server;
+		this.#id = id;
+		this.#go = go;
+		this.#parts.title.textContent = id;
+		this.node.append(
+			h("header.session-head",
+				h("div", this.#parts.title, this.#parts.facts),
+				this.#parts.buttons,
+			),
+			this.#parts.past,
+			this.#parts.body,
+		);
+		secrecy.listeners.add(this.#hidden);
+		this.#timer = every(EVERY, () => this.#readRuntime());
+	}
+
+	close() {
+		this.#isClosed = true;
+		clearInterval(this.#timer);
+		secrecy.listeners.delete(this.#hidden);
+		this.#timeline?.close();
+		this.#session?.leave();
+	}
+
+	/** Shows the session as an address says. */
+	async show(route) {
+		this.#route = route;
+		if (route.diff !== undefined) this.#mode = "diff";
+		else if (this.#mode === "diff") this.#mode = "tree";
+		if (this.#isOpen) return this.#showAll();
+		if (this.#isBeginning) return;
+		this.#isBeginning = true;
+		await guarded(this.#parts.body, () => this.#begin());
+	}
+
+	/** Looking wakes no session; reading its state does, and is asked for. */
+	async #begin() {
+		await this.#readRuntime(true);
+		if (this.#runtime.awake || this.#route.version !== undefined) return this.#open();
+		this.#parts.body.replaceChildren(
+			h("div.card.note",
+				h("p", "This session is asleep: it is in the journal, and not in memory. To read it wakes it."),
+				button("Read it", () => guarded(this.#parts.body, () => this.#open()), { class: "primary" }),
+			),
+		);
+	}
+
+	async #open() {
+		const [head, reactors] = await Promise.all([
+			this.#server.request("GET", `/v1/sessions/${this.#id}`),
+			this.#server.reactors().catch(() => new Map()),
+		]);
+		await this.#readRuntime(true);
+		if (this.#isClosed) return;
+		this.#reactor = reactors.get(head.reactor) ?? { name: head.reactor, pulses: [], examples: [] };
+		this.#version = head.version;
+		this.#present = head.state;
+		this.#isOpen = true;
+		this.#follow(head);
+		this.#build();
+		this.#showAll();
+	}
+
+	#follow(head) {
+		this.#session = this.#server.client.session(this.#id);
+		this.#session.subscribe(() => {
+			const state = this.#session.confirmed;
+			if (state !== undefined && state !== this.#present) {
+				this.#present = state;
+				if (this.#route.version === undefined) this.#draw();
+			}
+			this.#showLink();
+		});
+		this.#pulses = new Pulses(this.#session);
+		this.#timeline = new Timeline(this.#session, {
+			server: this.#server,
+			reactor: head.reactor,
+			isReadOnly: this.#server.isReadOnly,
+			version: (version) => this.#moved(version),
+			open: (version) => this.#choose(version),
+			fork: (plan, entry) => this.#forkWithout(plan, entry),
+			again: (action) => this.#sending?.use(action),
+		});
+		this.#timeline.begin({ position: head.position, version: head.version, kept: this.#runtime.kept.from });
+	}
+
+	#moved(version) {
+		if (version <= this.#version) return;
+		this.#version = version;
+		this.#facts();
+	}
+
+	#facts = perFrame(() => {
+		this.#showFacts();
+		this.#showScrubber();
+		if (this.#route.version !== undefined) this.#showPast();
+	});
+
+	// MARK: The page
+
+	#build() {
+		const mode = (name, label) =>
+			this.#modes[name] = button(label, () => this.#setMode(name), { "aria-pressed": "false" });
+		const state = h("section.card.state", { "aria-label": "State" },
+			h("div.bar", h("h2", "State"), mode("tree", "Tree"), mode("json", "JSON"), mode("diff", "Diff")),
+			this.#parts.state,
+		);
+		if (!this.#server.isReadOnly) this.#sending = new Sending(this.#session, this.#reactor);
+		this.#parts.body.replaceChildren(
+			h("div.columns",
+				h("div.column", state, this.#pulses.node),
+				h("div.column", this.#timeline.node),
+			),
+			this.#scrubber.node,
+			this.#sending?.node ?? "",
+		);
+		const buttons = [this.#parts.link];
+		if (!this.#server.isReadOnly) {
+			const fork = button("Fork", () => this.#fork(fork));
+			const remove = button("Delete…", () => this.#delete(remove), { class: "danger" });
+			buttons.push(fork, remove);
+		}
+		this.#parts.buttons.replaceChildren(...buttons);
+		this.#showLink();
+	}
+
+	#showAll() {
+		this.#showFacts();
+		this.#showScrubber();
+		this.#showPast();
+		this.#showState();
+	}
+
+	#showFacts() {
+		const { awake, subscribers, effects = [], sources = [], stubbed } = this.#runtime ?? {};
+		const parts = [this.#reactor?.name, this.#version === undefined ? "" : `version ${this.#version}`, this.#session?.position];
+		if (awake === false) parts.push("asleep");
+		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}`);
+		const now = Date.now();
+		const running = effects.map(({ id, step, action, since }) => {
+			const seconds = Math.max(0, (now - Date.parse(since)) / 1_000);
+			return `${id ?? `step ${step ?? "?"}`} (action ${action}, ${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s)`;
+		});
+		if (running.length > 0) {
+			const few = running.slice(0, 5).join(", ") + (running.length > 5 ? "…" : "");
+			parts.push(`${running.length} ${running.length === 1 ? "effect" : "effects"} running: ${few}`);
+		}
+		if (sources.length > 0) parts.push(`sources: ${sources.slice(0, 5).join(", ")}`);
+		if (stubbed) parts.push("stubbed");
+		this.#parts.facts.textContent = parts.filter(Boolean).join(" · ");
+	}
+
+	#showLink() {
+		const { status, pending } = this.#session;
+		const words = {
+			live: "● live",
+			idle: "○ idle",
+			connecting: "◌ connecting…",
+			waiting: "◌ waiting to connect again",
+			paused: "◌ paused",
+			failed: "✕ failed",
+			ended: "■ ended",
+		};
+		const detail = status.problem?.detail ?? status.why ?? status.reason ?? "";
+		const text = `${words[status.kind] ?? status.kind}${pending > 0 ? ` · ${pending} unsent` : ""}`;
+		const link = this.#parts.link;
+		if (link.textContent !== text) link.textContent = text;
+		link.className = `link ${status.kind}`;
+		set(link, "title", detail);
+		if (status.kind === "ended" && !this.#hasEnded) {
+			this.#hasEnded = true;
+			const why = status.reason === "deleted" ? "This session was deleted." : `This session cannot be followed: ${status.reason}.`;
+			announce(why);
+			this.#parts.past.hidden = false;
+			this.#parts.past.replaceChildren(h("span", why));
+		}
+	}
+
+	#showScrubber() {
+		const from = this.#runtime?.kept?.from?.version ?? 0;
+		this.#scrubber.show({ from: Math.min(from, this.#version), to: this.#version }, this.#route.version);
+	}
+
+	#showPast() {
+		const { version } = this.#route;
+		this.node.classList.toggle("is-past", version !== undefined);
+		if (this.#hasEnded) return;
+		this.#parts.past.hidden = version === undefined;
+		if (version === undefined) return;
+		const time = this.#timeline.entry(version)?.time;
+		const ago = this.#version - version;
+		const words = `◑ Version ${version} of ${this.#version}${time ? `, ${clock(time)}` : ""}: ${
+			ago === 1 ? "one version" : `${ago} versions`
+		} ago.`;
+		const line = this.#parts.past.querySelector("span");
+		if (line && this.#parts.past.dataset.version === String(version)) {
+			line.textContent = words;
+			return;
+		}
+		this.#parts.past.dataset.version = String(version);
+		this.#parts.past.replaceChildren(
+			h("span", words),
+			button("Compare with live", () => this.#go({ ...this.#route, diff: "live" })),
+			this.#server.isReadOnly ? "" : button("Fork from here", (event) => this.#fork(event.target)),
+			button("Back to live", () => this.#choose(undefined)),
+		);
+	}
+
+	// MARK: The state
+
+	async #showState() {
+		if (!this.#isOpen) return;
+		for (const [name, control] of Object.entries(this.#modes)) set(control, "aria-pressed", String(name === this.#mode));
+		const { version } = this.#route;
+		const place = this.#parts.state;
+		if (version === undefined && this.#present !== this.#drawn) {
+			this.#changes = this.#drawn === undefined ? [] : diff(this.#drawn, this.#present).changes;
+			[this.#before, this.#drawn] = [this.#drawn, this.#present];
+		}
+		if (version === undefined && this.#mode !== "diff") return this.#showValue(this.#present, this.#changes);
+		const wish = JSON.stringify(this.#route) + this.#mode;
+		// One request at a time: the newest wish is read when it is done.
+		if (this.#reading !== undefined) return this.#reading = wish;
+		this.#reading = wish;
+		try {
+			if (this.#mode === "diff") await this.#showDiff(place);
+			else await this.#showVersion(version);
+		} catch (error) {
+			showFault(place, this.#missing(error, version), () => this.#showState());
+		}
+		const next = this.#reading;
+		this.#reading = undefined;
+		if (next !== wish) this.#showState();
+	}
+
+	#missing(error, version) {
+		if (error.code !== "unknown_version") return error;
+		this.#readRuntime();
+		return new Error(`Version ${version ?? ""} is no longer kept: ${error.detail}`);
+	}
+
+	async #showVersion(version) {
+		const state = await this.#at(version);
+		const before = version > this.#scrubber.range.from ? this.#cache.get(version - 1) : undefined;
+		if (this.#route.version !== version) return;
+		this.#showValue(state, before === undefined ? [] : diff(before, state).changes);
+		if (before !== undefined || version === 0) return;
+		// The changes are marked when the version before is here.
+		const earlier = await this.#at(version - 1).catch(() => undefined);
+		if (earlier !== undefined && this.#route.version === version && this.#mode !== "diff") {
+			this.#showValue(state, diff(earlier, state).changes);
+		}
+	}
+
+	#showValue(value, changes) {
+		const place = this.#parts.state;
+		if (this.#mode === "json" || isLarge(value) && !this.#wantsTree) {
+			const nodes = text(value);
+			if (this.#mode !== "json") {
+				nodes.unshift(
+					h("p.note",
+						"This state is large. ",
+						button("Show it as a tree", () => {
+							this.#wantsTree = true;
+							this.#showState();
+						}),
+					),
+				);
+			}
+			return place.replaceChildren(...nodes);
+		}
+		if (this.#treeList.parentNode !== place || place.children.length > 1) place.replaceChildren(this.#treeList);
+		this.#tree.show(value, changes, this.#reactor.pulses);
+	}
+
+	async #showDiff(place) {
+		const { version, diff: base = "previous" } = this.#route;
+		const name = (number) => `version ${number}`;
+		let [from, to, title] = [];
+		if (version === undefined && base === "previous") {
+			[from, to, title] = [this.#before ?? this.#present, this.#present, "The last change"];
+		} else {
+			const present = version === undefined || base === "live" ? this.#present : undefined;
+			const other = base === "previous" ? Math.max(this.#scrubber.range.from, version - 1) : base;
+			if (base === "live") [from, to] = [await this.#at(version), present];
+			else [from, to] = [await this.#at(other), present ?? await this.#at(version)];
+			title = base === "live"
+				? `From ${name(version)} to the live state`
+				: `From ${name(other)} to ${version === undefined ? "the live state" : name(version)}`;
+		}
+		const field = h("input", {
+			type: "number",
+			min: this.#scrubber.range.from,
+			max: this.#scrubber.range.to,
+			class: "version",
+			"aria-label": "Compare with version",
+			placeholder: "n",
+		});
+		field.addEventListener("change", () => field.value !== "" && this.#go({ ...this.#route, diff: Number(field.value) }));
+		place.replaceChildren(
+			h("div.bar",
+				h("label.tick", "compare with version ", field),
+				button("the one before", () => this.#go({ ...this.#route, diff: "previous" })),
+				version === undefined ? "" : button("live", () => this.#go({ ...this.#route, diff: "live" })),
+			),
+			...changesTable(diff(from, to), title),
+		);
+	}
+
+	async #at(version) {
+		const known = this.#cache.get(version);
+		if (known !== undefined) return known;
+		const { state } = await this.#server.request("GET", `/v1/sessions/${this.#id}?version=${version}`);
+		this.#cache.set(version, state);
+		if (this.#cache.size > CACHED) this.#cache.delete(this.#cache.keys().next().value);
+		return state;
+	}
+
+	#setMode(mode) {
+		this.#mode = mode;
+		const { diff: _, ...route } = this.#route;
+		if (mode === "diff") return this.#go({ ...route, diff: "previous" });
+		if (this.#route.diff !== undefined) return this.#go(route);
+		this.#showState();
+	}
+
+	#choose(version, isPassing = false) {
+		const { version: _, diff: base, ...route } = this.#route;
+		if (version !== undefined) route.version = version;
+		if (base !== undefined && this.#mode === "diff") route.diff = base;
+		if (version === undefined && base === "live") delete route.diff;
+		this.#go(route, isPassing);
+	}
+
+	// MARK: Keys
+
+	/** Returns whether the key means something here. */
+	key(key) {
+		const acts = {
+			"[": () => this.#scrubber.step(-1),
+			"]": () => this.#scrubber.step(1),
+			l: () => this.#choose(undefined),
+			d: () => this.#setMode(this.#mode === "diff" ? "tree" : "diff"),
+			s: () => this.#sending?.focus(),
+			p: () => this.#pulses.toggle(),
+			e: () => {
+				this.#timeline.rows.focus();
+				this.#timeline.rows.step(0);
+			},
+		};
+		if (!this.#isOpen || !Object.hasOwn(acts, key)) return false;
+		acts[key]();
+		return true;
+	}
+
+	// MARK: What changes something
+
+	/** Makes a session that begins like this one, does something with it, and shows it. */
+	async #make(version, control, act = () => {}) {
+		const from = { session: this.#id, ...(version === undefined ? {} : { version }) };
+		try {
+			const { id } = await this.#server.request("POST", "/v1/sessions", { reactor: this.#reactor.name, from });
+			act(id);
+			announce(`Forked as ${id}`);
+			this.#go({ view: "session", session: id });
+		} catch (error) {
+			this.#report(control, error);
+		}
+	}
+
+	#fork(control) {
+		return this.#make(this.#route.version, control);
+	}
+
+	async #forkWithout({ version, actions, lost }, entry) {
+		const sentences = [
+			`A new session begins at version ${version}, before action ${entry.action}. Then the ${actions.length} later actions that came alone are posted to it, in their order.`,
+			"Their effects run again, with everything that they do outside of the session.",
+		];
+		if (lost > 0) sentences.push(`${lost} later actions came in batches; the log does not have them, and they are left out.`);
+		if (!await confirm(`Fork without action ${entry.action}`, sentences, "Fork")) return;
+		await this.#make(version, undefined, (id) => {
+			const fork = this.#server.client.session(id);
+			for (const action of actions) fork.submit(action);
+			fork.leave();
+		});
+	}
+
+	async #delete(control) {
+		const sentences = [`${this.#id} ends for good, with its whole history. Its id cannot be used again.`];
+		if (!await confirm("Delete this session", sentences, "Delete")) return;
+		try {
+			await this.#server.request("DELETE", `/v1/sessions/${this.#id}`);
+			announce(`${this.#id} is deleted`);
+			this.#go({ view: "list" });
+		} catch (error) {
+			this.#report(control, error);
+		}
+	}
+
+	#report(control, error) {
+		if (error.status === 403 && control) grey(control, error.detail);
+		announce(error.detail ?? error.message);
+		this.#parts.past.hidden = false;
+		showFault(this.#parts.past, error);
+	}
+
+	// MARK: The runtime
+
+	async #readRuntime(isNeeded = false) {
+		try {
+			this.#runtime = await this.#server.request("GET", `/v1/sessions/${this.#id}/runtime`);
+		} catch (error) {
+			if (isNeeded) throw error;
+			return;
+		}
+		if (!this.#isOpen) return;
+		this.#showFacts();
+		this.#showScrubber();
+	}
+}

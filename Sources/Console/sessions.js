@@ -1,0 +1,156 @@
+// The list of sessions: a search, and as many rows as were scrolled to.
+
+import { announce, every, find, h } from "./dom.js";
+import { Rows } from "./rows.js";
+import { guarded, showFault } from "./values.js";
+
+const PAGE = 50;
+/** Beyond them, search. */
+const MOST = 100_000;
+const PATIENCE = 150;
+const REFRESH = 5_000;
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+export class SessionList {
+	#server;
+	#open;
+	#searched;
+	#rows;
+	#prefix = "";
+	#reactor = "";
+	#lines = [];
+	#next;
+	/** The number of the search; answers to an earlier one are discarded. */
+	#turn = 0;
+	#isLoading = false;
+	#timer;
+
+	constructor(server, open, searched) {
+		this.#server = server;
+		this.#open = open;
+		this.#searched = searched;
+		this.#rows = new Rows(find("sessions"), {
+			role: "listbox",
+			item: "option",
+			label: "Sessions",
+			draw: (line, row) => this.#draw(line, row),
+			open: (line) => this.#open(line.id),
+			near: (edge) => edge === "bottom" && this.#more(),
+		});
+		const field = find("search");
+		field.addEventListener("input", () => {
+			clearTimeout(this.#timer);
+			this.#timer = setTimeout(() => this.search(field.value.trim(), this.#reactor), PATIENCE);
+		});
+		field.addEventListener("keydown", (event) => {
+			if (event.key === "Enter" && ID.test(field.value.trim())) this.#open(field.value.trim());
+			if (event.key === "ArrowDown") this.#rows.focus();
+		});
+		find("reactor").addEventListener("change", () => this.search(this.#prefix, find("reactor").value));
+		every(REFRESH, () => this.#refresh());
+	}
+
+	get rows() {
+		return this.#rows;
+	}
+
+	/** Fills the choice of reactors. */
+	async begin() {
+		const reactors = await this.#server.reactors().catch(() => new Map());
+		const options = [...reactors.keys()].map((name) => h("option", { value: name }, name));
+		find("reactor").append(...options);
+		find("reactor").value = this.#reactor;
+	}
+
+	async search(prefix, reactor) {
+		find("search").value = prefix;
+		find("reactor").value = reactor;
+		const isSame = prefix === this.#prefix && reactor === this.#reactor && this.#turn > 0;
+		if (isSame) return;
+		[this.#prefix, this.#reactor] = [prefix, reactor];
+		this.#searched({ q: prefix, reactor });
+		await this.reload();
+	}
+
+	async reload() {
+		const turn = this.#turn += 1;
+		this.#isLoading = false;
+		const fault = find("sessions-fault");
+		fault.replaceChildren();
+		if (this.#prefix !== "" && !ID.test(this.#prefix)) {
+			this.#show([], undefined);
+			return find("sessions-count").replaceChildren("no id has such characters");
+		}
+		await guarded(fault, async () => {
+			// An id that is the text itself is the first of those that begin with it.
+			const page = await this.#page(undefined);
+			if (turn !== this.#turn) return;
+			this.#show(page.sessions, page.next);
+			this.#rows.scrollToTop();
+			announce(find("sessions-count").textContent);
+		});
+	}
+
+	#page(after, limit = PAGE) {
+		const query = new URLSearchParams({ limit: String(limit) });
+		if (this.#prefix !== "") query.set("prefix", this.#prefix);
+		if (this.#reactor !== "") query.set("reactor", this.#reactor);
+		if (after !== undefined) query.set("after", after);
+		return this.#server.request("GET", `/v1/sessions?${query}`);
+	}
+
+	async #more() {
+		if (this.#isLoading || this.#next === undefined || this.#lines.length >= MOST) return;
+		this.#isLoading = true;
+		const turn = this.#turn;
+		try {
+			const page = await this.#page(this.#next);
+			if (turn !== this.#turn) return;
+			this.#show([...this.#lines, ...page.sessions], page.next);
+		} catch (error) {
+			showFault(find("sessions-fault"), error, () => {
+				this.#isLoading = false;
+				this.#more();
+			});
+			return;
+		}
+		this.#isLoading = false;
+	}
+
+	/** Reads the rows on the screen again. */
+	async #refresh() {
+		const { first, last } = this.#rows.visible;
+		if (last <= first || this.#isLoading) return;
+		const turn = this.#turn;
+		try {
+			const after = first === 0 ? undefined : this.#lines[first - 1].id;
+			const { sessions } = await this.#page(after, last - first);
+			if (turn !== this.#turn) return;
+			const found = new Map(sessions.map((line) => [line.id, line]));
+			this.#lines = this.#lines.map((line) => found.get(line.id) ?? line);
+			this.#rows.show(this.#lines);
+		} catch {
+			// The next time; the banner says that the server is away.
+		}
+	}
+
+	#show(lines, next) {
+		this.#lines = lines;
+		this.#next = next;
+		this.#rows.show(lines);
+		const count = lines.length;
+		const words = count === 0 ? "no session" : count === 1 ? "1 session" : `${count} sessions`;
+		const more = next === undefined ? "" : count >= MOST ? ", and more: search" : ", and more";
+		find("sessions-count").replaceChildren(words + more);
+	}
+
+	#draw(line, row) {
+		row.append(
+			h("span.id", line.id),
+			h("span.tag", line.reactor ?? ""),
+			line.status === "quarantined"
+				? h("span.bad", { title: line.reason ?? "" }, "quarantined")
+				: h("span.number", `v${line.version ?? 0}`),
+		);
+	}
+}

@@ -1,0 +1,145 @@
+// Two clients of the sample reactors `chat` and `job`, each with a network that can be switched off.
+
+import { ReactorClient } from "../reactor-client.js";
+
+const CHAT = "demo-chat";
+const JOB = "demo-job";
+const STEPS = 60;
+
+/** A network of its own: `fetch` fails while it is off, and what was under way ends. */
+class Network {
+  isOn = true;
+  #under = new Set();
+
+  fetch = async (request, options = {}) => {
+    if (!this.isOn) throw new TypeError("this client is offline");
+    const controller = new AbortController();
+    const stop = () => controller.abort(options.signal?.reason);
+    if (options.signal?.aborted) stop();
+    options.signal?.addEventListener("abort", stop);
+    this.#under.add(controller);
+    return await fetch(request, { ...options, signal: controller.signal });
+  };
+
+  turn(isOn) {
+    this.isOn = isOn;
+    if (isOn) return;
+    for (const controller of this.#under) controller.abort(new TypeError("this client is offline"));
+    this.#under.clear();
+  }
+}
+
+/** The next state of the chat, as the reactor will make it: a message is shown before the server has it. */
+function predict(state, action) {
+  if (action.type !== "say") return state;
+  const message = { number: state.count + 1, author: action.author, text: action.text };
+  const messages = [...state.messages, message].slice(-100);
+  return { ...state, newest: message, messages, count: message.number };
+}
+
+class Column {
+  #network = new Network();
+  #client;
+  #name;
+  #chat;
+  #job;
+  #node;
+  #typing;
+  #lastTyped = 0;
+
+  constructor(name, template, place) {
+    this.#name = name;
+    place.append(template.content.cloneNode(true));
+    this.#node = place.lastElementChild;
+    this.#find("h2").textContent = name;
+    const label = this.#find("form label");
+    label.htmlFor = this.#find(".text").id = `text-${name}`;
+    const server = new URL("..", import.meta.url);
+    this.#client = new ReactorClient(server, { fetch: this.#network.fetch });
+    this.#chat = this.#client.session(CHAT, { reactor: "chat", predict });
+    this.#job = this.#client.session(JOB, { reactor: "job" });
+    this.#listen();
+  }
+
+  #find(selector) {
+    return this.#node.querySelector(selector);
+  }
+
+  #listen() {
+    this.#chat.subscribe(() => this.#showChat());
+    this.#job.subscribe(() => this.#showJob());
+    this.#chat.onActivity((activity) => this.#showTyping(activity.author));
+    this.#find("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const field = this.#find(".text");
+      this.#submit(this.#chat, { type: "say", author: this.#name, text: field.value });
+      field.value = "";
+    });
+    this.#find(".text").addEventListener("input", () => {
+      if (!this.#network.isOn || Date.now() - this.#lastTyped < 2_000) return;
+      this.#lastTyped = Date.now();
+      this.#submit(this.#chat, { type: "typing", author: this.#name });
+    });
+    this.#find(".start").addEventListener("click", () => this.#submit(this.#job, { type: "start", steps: STEPS }));
+    this.#find(".cancel").addEventListener("click", () => this.#submit(this.#job, { type: "cancel" }));
+    this.#find(".switch input").addEventListener("change", (event) => {
+      this.#network.turn(!event.target.checked);
+      this.#node.classList.toggle("offline", event.target.checked);
+      this.#client.wake();
+      this.#showStatus();
+    });
+  }
+
+  #submit(session, action) {
+    session.submit(action).done.catch((error) => {
+      this.#find(".typing").textContent = error.message;
+    });
+  }
+
+  #showStatus() {
+    const waiting = this.#chat.pending + this.#job.pending;
+    const words = this.#network.isOn ? this.#chat.status.kind : "offline";
+    this.#find(".status").textContent = waiting > 0 ? `${words}, ${waiting} waiting` : words;
+  }
+
+  #showChat() {
+    this.#showStatus();
+    const state = this.#chat.state;
+    if (!state) return;
+    const confirmed = this.#chat.confirmed?.count ?? 0;
+    const list = this.#find(".messages");
+    const rows = state.messages.map(({ number, author, text }) => {
+      const row = document.createElement("li");
+      const sender = document.createElement("small");
+      const isWaiting = number > confirmed;
+      sender.textContent = isWaiting ? `${author}, waiting` : author;
+      row.classList.toggle("own", author === this.#name);
+      row.classList.toggle("waiting", isWaiting);
+      row.append(sender, text);
+      return row;
+    });
+    list.replaceChildren(...rows);
+    list.scrollTop = list.scrollHeight;
+  }
+
+  #showJob() {
+    this.#showStatus();
+    const state = this.#job.state;
+    if (!state) return;
+    const bar = this.#find("progress");
+    bar.max = Math.max(1, state.steps);
+    bar.value = state.progress;
+    this.#find(".phase").textContent = state.phase;
+  }
+
+  #showTyping(author) {
+    if (author === this.#name) return;
+    const place = this.#find(".typing");
+    place.textContent = `${author} is typing…`;
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => (place.textContent = ""), 3_000);
+  }
+}
+
+const [template, place] = [document.getElementById("client"), document.getElementById("clients")];
+for (const name of ["Ada", "Grace"]) new Column(name, template, place);

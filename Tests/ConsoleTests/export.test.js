@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exported } from "../../Sources/Console/export.js";
+
+const lines = (...given) => exported(...given).trimEnd().split("\n").map((line) => JSON.parse(line));
+const time = "2026-01-01T00:00:00.500Z";
+
+test("a whole history: its records, its notes, its beginning, and the counts", () => {
+  const made = lines(
+    { id: "a", reactor: "alerts" },
+    { version: 0, position: "gggggggg.0", state: { n: 0 }, time },
+    [
+      { position: "gggggggg.1.1", time, action: 1, kind: "action.received", content: { received: 1 } },
+      { position: "gggggggg.1", time, action: 1, version: 1, kind: "mutation", content: { n: 1 } },
+      { position: "gggggggg.2", time, action: 1, kind: "activity", content: "ping" },
+    ],
+  );
+  assert.deepEqual(made[0], { journal: 2 });
+  assert.deepEqual([made[1].session, made[1].generation, made[1].keptAfter], ["a", "gggggggg", 0]);
+  assert.equal(made[2].kind, "created");
+  assert.deepEqual(made[3], {
+    record: 1,
+    part: 1,
+    kind: "note",
+    version: 0,
+    action: 1,
+    time: Date.parse(time),
+    content: { kind: "action.received", content: { received: 1 } },
+  });
+  assert.deepEqual([made[4].kind, made[4].version, made[4].content], ["mutation", 1, { n: 1 }]);
+  assert.deepEqual([made[5].kind, made[5].version], ["activity", 1]);
+  assert.deepEqual([made[6].snapshot, made[6].lastAction, made[6].state], [0, 0, { n: 0 }]);
+  assert.deepEqual([made[7].end, made[7].records, made[7].snapshots], [7, 4, 1]);
+});
+
+test("a history whose beginning is not kept begins with its snapshot", () => {
+  const made = lines(
+    { id: "a", reactor: "alerts" },
+    { version: 30, position: "gggggggg.40", state: {}, time },
+    [{ position: "gggggggg.41", time, action: 9, version: 31, kind: "mutation", content: {} }],
+  );
+  assert.deepEqual([made[1].keptAfter, made[1].keptVersion], [40, 30]);
+  assert.equal(made[2].record, 41);
+  assert.deepEqual([made[3].snapshot, made[3].version, made[3].lastAction], [40, 30, 8]);
+});
