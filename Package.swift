@@ -199,6 +199,10 @@ let package = Package(
             dependencies: ["ReactorClient", "ClientMachine", "Reactors", "TestRandomness"],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
+        // What every journal promises, as one table of tests for all engines.
+        .target(
+            name: "EngineSuite", dependencies: ["Storage", "TestRandomness"],
+            path: "Tests/EngineSuite", swiftSettings: strict),
         // A disk that fails on demand: an SQLite file system in front of the system's.
         .target(
             name: "CFaultyDisk", path: "Tests/CFaultyDisk",
@@ -206,7 +210,7 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "Storage", "CFaultyDisk", "JSONCoding", "TestRandomness",
+                "Storage", "CFaultyDisk", "EngineSuite", "JSONCoding", "TestRandomness",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -215,7 +219,8 @@ let package = Package(
             name: "SessionsTests",
             dependencies: [
                 "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
-                "ClientMachine", "JSONCoding", "Wire", "TestRandomness", "TestStreams",
+                "ClientMachine", "EngineSuite", "JSONCoding", "Wire", "TestRandomness",
+                "TestStreams",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),

@@ -10,7 +10,8 @@ package struct RecordBatch: Sendable, Equatable {
     package let after: HistoryPosition?
     /// Identifies the decisions that were made one upon the other: by the process that has made them,
     /// since it loaded the session or rolled back a decision of it. Positions alone are not enough
-    /// where another process writes: its records may end where rolled back ones had ended.
+    /// where another process writes: its records may end where rolled back ones had ended. 0: decided
+    /// upon nothing that may still be on its way.
     package let lineage: UInt64
     package private(set) var text: [UInt8] = []
     package private(set) var count = 0

@@ -1,3 +1,4 @@
+import EngineSuite
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import EngineSuite
 import GRDB
 import Testing
 

@@ -1,3 +1,4 @@
+import EngineSuite
 import Testing
 
 @testable import Storage

@@ -41,7 +41,14 @@ struct ScriptedEnds {
 
     /// No part that was decided upon one of this batch is let in. A part without records is lost alone.
     mutating func lose(_ batch: Batch) {
-        for run in batch.runs { lost.insert(Lineage(key: run.key, number: run.lineage)) }
+        for run in batch.runs where run.lineage != 0 {
+            lost.insert(Lineage(key: run.key, number: run.lineage))
+        }
+    }
+
+    /// Whether the generation is the newest one of its session, and has not ended.
+    func isAlive(_ key: SessionKey) -> Bool {
+        ends[key.session].map { $0.generation == key.generation && !$0.isDeleted } ?? false
     }
 
     mutating func forgetLineages() { lost = [] }

@@ -52,18 +52,24 @@ extension ScriptedJournal: Archive {
             $0.session == key.session && $0.generation == key.generation
         }
         let from = saved.snapshot?.number ?? 0
-        saved.mutations = records.filter { $0.kind == .mutation && $0.number > from }
-        let mine = kept.started.filter { $0.session == key.session }
-        saved.running = mine.filter { one in
-            one.generation == key.generation
-                && !kept.settled.contains {
-                    $0.session == one.session && $0.generation == one.generation
-                        && $0.action == one.action
-                }
+        saved.mutations = records.filter { $0.kind == .mutation && $0.number > from }.map {
+            var mutation = $0
+            mutation.events = []
+            return mutation
         }
+        let mine = kept.started.filter { $0.session == key.session }
+        var running: [UInt64: RunningAction] = [:]
+        for one in mine where one.generation == key.generation { running[one.action] = one }
+        for one in kept.settled
+        where one.session == key.session && one.generation == key.generation {
+            running[one.action] = nil
+        }
+        saved.running = running.values.sorted { $0.action < $1.action }
         saved.lastAction =
             (life.map(\.action) + mine.map(\.action) + [saved.snapshot?.lastAction ?? 0]).max() ?? 0
-        saved.hasStoredAnswers = kept.answers.contains { $0.session == key.session }
+        saved.hasStoredAnswers = kept.answers.contains {
+            $0.session == key.session && $0.generation == key.generation
+        }
         return saved
     }
 
@@ -75,6 +81,7 @@ extension ScriptedJournal: Archive {
         read(.records, answer) { book in
             var bytes = 0
             var found: [HistoryEntry] = []
+            guard book.ends.isAlive(session) else { return [] }
             let hidden = book.removed.hiddenThrough(session)
             for record in book.records
             where record.key == session && record.position > start && record.number <= last
@@ -92,6 +99,7 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
         read(.snapshot, answer) { book in
+            guard book.ends.isAlive(session) else { return nil }
             let first = book.removed.cuts[session]?.number ?? 0
             return book.kept.snapshots.last {
                 $0.session == session.session && $0.generation == session.generation
@@ -104,7 +112,8 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
         read(.storedAnswer, answer) { book in
-            book.kept.answers.last {
+            guard book.ends.isAlive(session) else { return nil }
+            return book.kept.answers.last {
                 $0.session == session.session && $0.generation == session.generation
                     && $0.key == key
             }

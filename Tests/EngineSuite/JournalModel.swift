@@ -1,25 +1,27 @@
-import TestRandomness
-@testable import Storage
+package import Storage
+package import TestRandomness
 
 /// The expected content of a journal, in the simplest form.
-struct JournalModel {
-    struct Life: Equatable {
-        var generation: String
-        var records: [HistoryEntry] = []
-        var snapshots: [Snapshot] = []
-        var isDeleted = false
+package struct JournalModel {
+    package struct Life: Equatable {
+        package var generation: String
+        package var records: [HistoryEntry] = []
+        package var snapshots: [Snapshot] = []
+        package var isDeleted = false
 
-        var number: UInt64 { records.last { $0.part == 0 }?.number ?? 0 }
-        var version: UInt64 { records.last?.version ?? 0 }
-        var trailingNotes: UInt32 {
+        package var number: UInt64 { records.last { $0.part == 0 }?.number ?? 0 }
+        package var version: UInt64 { records.last?.version ?? 0 }
+        package var trailingNotes: UInt32 {
             guard let last = records.last else { return 0 }
             return last.part
         }
     }
 
-    var lives: [String: Life] = [:]
+    package var lives: [String: Life] = [:]
 
-    mutating func apply(_ batch: Batch) {
+    package init() {}
+
+    package mutating func apply(_ batch: Batch) {
         for record in batch.records {
             if record.kind == .created {
                 lives[record.session] = Life(generation: record.generation)
@@ -36,17 +38,17 @@ struct JournalModel {
 }
 
 /// Random batches that continue a model. The same seed gives the same batches.
-struct BatchMaker {
-    var random: SeededGenerator
-    var sessions: Int
-    var generations = 0
+package struct BatchMaker {
+    package var random: SeededGenerator
+    package var sessions: Int
+    package var generations = 0
 
-    init(seed: UInt64, sessions: Int) {
+    package init(seed: UInt64, sessions: Int) {
         random = SeededGenerator(seed: seed)
         self.sessions = sessions
     }
 
-    mutating func batch(_ model: JournalModel, records: ClosedRange<Int>) -> Batch {
+    package mutating func batch(_ model: JournalModel, records: ClosedRange<Int>) -> Batch {
         var batch = Batch()
         var ahead = model
         for _ in 0..<Int.random(in: records, using: &random) {
