@@ -113,12 +113,43 @@ test("O4: after 23 hours a request is in doubt, unless an event has named it", (
   }
 });
 
+test("O4: also by the date alone, of a request of an earlier life", () => {
+  const client = live();
+  client.send(1);
+  for (const [hours, expected] of [[22, []], [23, ["1 inDoubt"]], [-2, ["1 inDoubt"]]]) {
+    const again = new Client({ saved: client.saved });
+    again.now = { uptime: 5, date: client.now.date + hours * 3_600 };
+    again.receive("timer");
+    assert.deepEqual(ends(again), expected, `${hours} hours later`);
+    assert.equal(posts(again).length, expected.length ? 0 : 1);
+  }
+});
+
+test("an answer that no event confirms is read beside the stream after a second", () => {
+  const client = live();
+  client.send(1);
+  client.answer(last(posts(client)), 200, receipt(1));
+  assert.deepEqual(requests(client.wait(999)), []);
+  const [read] = requests(client.wait(1));
+  assert.deepEqual([read.method, read.target], ["GET", "/v1/sessions/room"]);
+  client.answer(read, 200, JSON.stringify({ state: 1, position: "aaaaaaaa.1" }));
+  assert.deepEqual(ends(client), ["1 applied"]);
+});
+
+test("from: a stream without a position says where it begins", () => {
+  for (const [start, expected] of [["present", false], ["now", true], ["start", true]]) {
+    const client = new Client();
+    client.follow({ start });
+    assert.equal(client.stream.target.includes(`from=${start}`), expected);
+  }
+});
+
 test("O5: a refused batch is halved with new keys until the culprit stands alone", () => {
   const client = live();
   for (const action of [1, 2, 3, 4, 5]) client.send(action);
   client.answer(last(posts(client)), 200, receipt(1));
   let number = 1;
-  while (posts(client).length && ends(client).length < 5) {
+  for (let turn = 0; turn < 50 && ends(client).length < 5; turn++) {
     const post = last(posts(client));
     const isBad = JSON.stringify(JSON.parse(`[${post.body}]`).flat()).includes("4");
     if (isBad) client.answer(post, 422, problem("not_an_action"));
