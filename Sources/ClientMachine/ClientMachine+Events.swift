@@ -10,6 +10,7 @@ extension ClientMachine {
             stream.live.contains(session), var link = links[session]
         else { return nil }
         let (before, isContinued) = (link.reader.confirmed, link.reader.seen != nil)
+        let isUnknown = before == nil || link.reader.isStale
         let isFirst = streams[id]?.beginEvents(of: session) ?? false
         if isFirst, !["snapshot", "reset"].contains(block.name), let position = block.position,
             link.reader.skips(to: position)
@@ -32,7 +33,7 @@ extension ClientMachine {
             }
             deliver(delivery, to: session)
             if let position = block.position, block.name != "reset", stream.demand.states {
-                observe(block, position, session, stream, isFirst: before == nil, at: now)
+                observe(block, position, session, stream, isFirst: isUnknown, at: now)
             }
         }
         return nil

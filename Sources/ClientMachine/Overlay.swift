@@ -73,7 +73,7 @@ struct Overlay: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - isWhole: whether it was the state after a commit, which has all records of a request.
-    ///   - isFirst: whether no state was known before.
+    ///   - isFirst: whether no state was known before, or one that the stream does not continue.
     ///   - opened: the uptime from which on events have their causes, if there are any.
     ///   - end: the end of the hold that it may begin.
     mutating func observe(

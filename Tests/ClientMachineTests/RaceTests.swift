@@ -9,7 +9,8 @@ struct RaceTests {
 
     private func opened() throws -> (client: Client, stream: AttemptID) {
         var client = try Client()
-        let stream = try client.open(room, following: live)
+        let stream = try client.open(
+            room, following: Following(demand: .init(states: true), predicts: true, start: .now))
         _ = client.event(stream, "snapshot", "aaaaaaaa.0", "0")
         return (client, stream)
     }
@@ -137,6 +138,28 @@ struct RaceTests {
         // The state has both. The second one is not answered.
         let outputs = try client.answer(read.id, 200, state("aaaaaaaa.2", "2"))
         #expect(outputs.shown.allSatisfy { !$0.advancesBase })
+    }
+
+    @Test func `R10: a state that the stream does not continue may contain what is not answered`()
+        throws
+    {
+        var client = try Client()
+        let stream = try client.open(
+            room, following: Following(demand: .init(states: true), predicts: true, start: .now))
+        let first = client.send("1").requests.first
+        _ = try client.answer(first?.id, 200, receipt(1))
+        let read = try #require(
+            client.wait(.seconds(1)).requests.first { $0.request.method == "GET" })
+        _ = try client.answer(read.id, 200, state("aaaaaaaa.1", "1"))
+        _ = client.send("2")
+        _ = client.receive(.streamEnded(stream, failure: "reset"))
+        let again = try #require(client.wait(.milliseconds(500)).streams.first?.id)
+        _ = client.head(again)
+        // It begins after the events of the second send.
+        _ = client.receive(.streamBytes(again, Array("id: aaaaaaaa.2\n\n".utf8)))
+        let outputs = client.event(again, "state", "aaaaaaaa.3", "3", cause: "another's")
+        #expect(outputs.shown.allSatisfy { !$0.advancesBase })
+        #expect(client.machine.links[room]?.reader.confirmed?.number == 3)
     }
 
     @Test func `R10: an answered batch of which a replay has brought a part is held`() throws {

@@ -54,7 +54,15 @@ struct OverlayStep: Decodable {
 /// Draws the same fraction of each range.
 private struct FixedGenerator: RandomNumberGenerator {
     let fraction: Double
-    func next() -> UInt64 { UInt64(fraction * 0x1p64) }
+    private var count: UInt64 = 0
+
+    init(fraction: Double) { self.fraction = fraction }
+
+    /// Not the same number for ever: the standard library draws again what would not be uniform.
+    mutating func next() -> UInt64 {
+        defer { count += 1 }
+        return UInt64(fraction * 0x1p64) + count
+    }
 }
 
 @Suite("Vectors of all clients", .timeLimit(.minutes(15)))

@@ -120,7 +120,7 @@ struct StorageTests {
         #expect(book.lines.isEmpty)
     }
 
-    @Test func `case 112: updateIfChanged of an optional, from nil, to nil, to another`() {
+    @Test func `cases 110 and 113: updateIfChanged of an optional, from nil, to nil, to another`() {
         storage.updateIfChanged("x", \.nick)
         storage.updateIfChanged("y", \.nick)
         storage.updateIfChanged("y", \.nick)

@@ -279,7 +279,8 @@ export class Overlay {
    *
    * @param {Position} position @param {string | undefined} cause
    * @param {{ isWhole: boolean, isFirst?: boolean, opened: number, end: number }} how `isWhole`: it was the state
-   *   after a commit; `isFirst`: no state was known before; `opened`: the uptime from which on events have causes;
+   *   after a commit; `isFirst`: none, or none that it continues, was known; `opened`: the uptime from which
+   *   on events have causes;
    *   `end`: that of a hold that begins here
    */
   observe(position, cause, { isWhole, isFirst = false, opened, end }) {

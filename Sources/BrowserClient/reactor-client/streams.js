@@ -168,6 +168,7 @@ function feed(machine, session, block, stream, now) {
   if (!link?.wantsEvents || !stream.live.has(session) || !machine.streams.has(stream.id)) return undefined;
   const { reader, overlay } = link;
   const { confirmed: before, seen } = reader;
+  const isFirst = !before || reader.isStale;
   const { position } = block;
   machine.touched.add(session);
   const isBeginning = block.name === "snapshot" || block.name === "reset";
@@ -187,7 +188,7 @@ function feed(machine, session, block, stream, now) {
   // Live events have their causes. A snapshot never has one, and a replay need not (R10).
   const isWhole = block.name === "snapshot";
   const opened = isWhole ? now.uptime : stream.openedAt;
-  overlay.observe(position, block.cause, { isWhole, isFirst: !before, opened, end: now.uptime + machine.limits.hold });
+  overlay.observe(position, block.cause, { isWhole, isFirst, opened, end: now.uptime + machine.limits.hold });
   return undefined;
 }
 

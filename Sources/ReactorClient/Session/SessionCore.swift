@@ -85,14 +85,20 @@ actor SessionCore<
         // A program that continues after the position of a state that was read would miss events.
         if snapshot.origin != .reading { position = snapshot.position }
         if isResetting || snapshot.origin == .saved { versions.forget() }
-        if let pulses = snapshot.pulses.flatMap(JSON.members(of:)) {
-            pulseNames.formUnion(pulses.keys)
-        }
+        let pulses = snapshot.pulses.flatMap(JSON.members(of:)) ?? [:]
+        pulseNames.formUnion(pulses.keys)
         guard let state = snapshot.state else { return }
         projection.confirm(state)
         republish()
         freshPulses = [:]
-        guard projection.undecodable == nil, let confirmed = projection.confirmed else { return }
+        guard projection.undecodable == nil, let confirmed = projection.confirmed else {
+            // Its pulses stand apart from the state, and this program may know them.
+            if isResetting, snapshot.origin == .stream {
+                for (name, value) in pulses { readers.assign(name, value) }
+                isResetting = false
+            }
+            return
+        }
         // Assignments before it may be missed. Of the first one nobody reads yet.
         if snapshot.origin == .stream {
             readers.present(confirmed)

@@ -85,7 +85,7 @@ struct CommitTests {
         #expect(try await JSONValue(text: states.next().data)["a"] == 1)
     }
 
-    @Test func `case 112: an optional that changes to nil and from nil is an event`() async throws {
+    @Test func `case 110: an optional that changes to nil and from nil is an event`() async throws {
         let session = try await sharedFixtures().session("cycle")
         for name in [#""ada""#, "null"] {
             let entries = try await logged(session, #"{"type":"setName","name":\#(name)}"#)

@@ -161,7 +161,8 @@ struct ReadingTests {
         #expect(await room.currentState == .init(count: 1, note: "old"))
         #expect(await room.confirmedState.count == 1)
         #expect(await room.position?.text == at(8))
-        // Events are heard all the same.
+        // A reader of a pulse gets its present value from the snapshot's pulses, and later events.
+        #expect(try await notes.next() == "new")
         stream.event("newestNote", at(9) + ".1", #""newer""#)
         #expect(try await notes.next() == "newer")
         stream.event("state", at(9), tally(9, note: "newer"))
