@@ -75,6 +75,12 @@ static const uint8_t console_values_js[] = {
 static const uint8_t reactor_client_js[] = {
 #embed "../BrowserClient/reactor-client.js"
 };
+static const uint8_t outbox_indexeddb_js[] = {
+#embed "../BrowserClient/outbox-indexeddb.js"
+};
+static const uint8_t react_js[] = {
+#embed "../BrowserClient/react.js"
+};
 static const uint8_t reactor_client_answers_js[] = {
 #embed "../BrowserClient/reactor-client/answers.js"
 };
@@ -147,6 +153,8 @@ static const struct page pages[] = {
     PAGE("/console/tree.js", javascript, console_tree_js),
     PAGE("/console/values.js", javascript, console_values_js),
     PAGE("/reactor-client.js", javascript, reactor_client_js),
+    PAGE("/outbox-indexeddb.js", javascript, outbox_indexeddb_js),
+    PAGE("/react.js", javascript, react_js),
     PAGE("/reactor-client/answers.js", javascript, reactor_client_answers_js),
     PAGE("/reactor-client/attempts.js", javascript, reactor_client_attempts_js),
     PAGE("/reactor-client/driver.js", javascript, reactor_client_driver_js),

@@ -68,16 +68,22 @@ export function announce(sentence) {
 	region.textContent = sentence;
 }
 
-/** Calls `act` once per frame at most; not while the page is hidden. */
-export function perFrame(act) {
+/** Calls `act` in the next frame, `rest` milliseconds after the last time; not while the page is hidden. */
+export function perFrame(act, rest = 0) {
 	let waits = false;
+	let last = -rest;
+	const frame = () =>
+		requestAnimationFrame(() => {
+			waits = false;
+			last = performance.now();
+			act();
+		});
 	return () => {
 		if (waits) return;
 		waits = true;
-		requestAnimationFrame(() => {
-			waits = false;
-			act();
-		});
+		const wait = last + rest - performance.now();
+		if (wait > 0) setTimeout(frame, wait);
+		else frame();
 	};
 }
 

@@ -14,7 +14,7 @@ export class Pulses {
 	#isPaused = false;
 	#missed = 0;
 	#pause = button("Pause", () => this.toggle(), { "aria-pressed": "false", title: "p" });
-	#draw = perFrame(() => this.#show());
+	#draw = perFrame(() => this.#show(), 200);
 
 	constructor(session) {
 		const list = h("div");

@@ -54,7 +54,7 @@ export class SessionView {
 	#tree = new TreeView(this.#treeList, "State");
 	#scrubber = new Scrubber((version, isDragging) => this.#choose(version, isDragging));
 	#modes = {};
-	#draw = perFrame(() => this.#showState());
+	#draw = perFrame(() => this.#showState(), 50);
 	#hidden = () => {
 		this.#showState();
 		this.#timeline?.redraw();
@@ -159,7 +159,7 @@ export class SessionView {
 		this.#showFacts();
 		this.#showScrubber();
 		if (this.#route.version !== undefined) this.#showPast();
-	});
+	}, 200);
 
 	// MARK: The page
 

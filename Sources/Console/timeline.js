@@ -27,7 +27,7 @@ export class Timeline {
 	#controller = new AbortController();
 	#isLoading = false;
 	#kept;
-	#draw = perFrame(() => this.#show());
+	#draw = perFrame(() => this.#show(), 200);
 
 	/** `hooks`: version(number), open(version), fork(plan, entry), again(action), isReadOnly, server, reactor. */
 	constructor(session, hooks) {

@@ -28,7 +28,8 @@ struct PageTests {
         let parts = try FileManager.default.contentsOfDirectory(
             atPath: folder.appending(path: "reactor-client").path)
         let names = parts.filter { $0.hasSuffix(".js") }.map { "reactor-client/\($0)" }
-        for name in ["reactor-client.js"] + names {
+        let beside = ["reactor-client.js", "outbox-indexeddb.js", "react.js"]
+        for name in beside + names {
             let page = try #require(Page.embedded["/\(name)"], "\(name) is not in CPages.c")
             #expect(
                 try Data(contentsOf: folder.appending(path: name)) == Data(page.bytes), "\(name)")

@@ -157,7 +157,7 @@ struct StormRequests {
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
             .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile, .client,
-            .clientFile, .demo, .demoFile:
+            .clientFile, .clientOutbox, .clientHook, .demo, .demoFile:
             break
         }
         let path = route.path(Self.pathName(of: route) ?? session)

@@ -32,6 +32,8 @@ enum StormRoute: String, CaseIterable {
     case demoFile = "GET /demo/{file}"
     case client = "GET /reactor-client.js"
     case clientFile = "GET /reactor-client/{file}"
+    case clientOutbox = "GET /outbox-indexeddb.js"
+    case clientHook = "GET /react.js"
 
     var method: String { String(rawValue.prefix { $0 != " " }) }
 
@@ -54,7 +56,9 @@ enum StormRoute: String, CaseIterable {
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
         case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
-        case .demo, .demoFile, .home, .console, .consoleFile, .client, .clientFile: 1
+        case .clientOutbox, .clientHook, .demo, .demoFile, .home, .console, .consoleFile, .client,
+            .clientFile:
+            1
         }
     }
 

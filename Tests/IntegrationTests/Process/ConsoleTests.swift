@@ -178,7 +178,10 @@ struct ConsoleTests {
     @Test func `the JavaScript client is served wherever clients are`() async throws {
         try await withServer(environment: ["REACTOR_CONSOLE": "off"]) { server in
             let client = server.client()
-            for path in ["/reactor-client.js", "/reactor-client/machine.js"] {
+            for path in [
+                "/reactor-client.js", "/reactor-client/machine.js", "/outbox-indexeddb.js",
+                "/react.js",
+            ] {
                 let file = try await client.get(path, [("Host", "x"), ("Via", "1.1 p")])
                 #expect(file.status == 200, "\(path)")
                 #expect(file["Content-Type"] == "text/javascript; charset=utf-8")

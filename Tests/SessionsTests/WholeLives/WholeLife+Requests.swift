@@ -13,13 +13,14 @@ extension WholeLife {
         case streamSessions, readRuntime, putStub, readStub, publishTopic
         case createTicket, setCookie, removeCookie
         case livez, readyz, metrics, openapi, home, console, consoleFile
-        case client, clientFile, demo, demoFile
+        case client, clientFile, clientOutbox, clientHook, demo, demoFile
     }
 
     /// Operations that reach neither a session nor a table of them.
     static let farFromSessions: Set<Operation> = [
         .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi, .home, .console,
-        .consoleFile, .client, .clientFile, .demo, .demoFile,
+        .consoleFile, .client, .clientFile, .clientOutbox,
+        .clientHook, .demo, .demoFile,
     ]
 
     /// Carries out any operation of the service's table. A new operation is added here.
@@ -46,7 +47,8 @@ extension WholeLife {
         case .readyz: _ = rig.journal.failure
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .openapi, .home,
             .console,
-            .consoleFile, .client, .clientFile, .demo, .demoFile:
+            .consoleFile, .client, .clientFile, .clientOutbox,
+            .clientHook, .demo, .demoFile:
             break
         }
     }

@@ -84,6 +84,8 @@ package final class Route: Sendable {
         Route("GET", "/demo/{file}", "demoFile", .open, ReadPage.self),
         Route("GET", "/reactor-client.js", "client", .open, ReadPage.self),
         Route("GET", "/reactor-client/{file}", "clientFile", .open, ReadPage.self),
+        Route("GET", "/outbox-indexeddb.js", "clientOutbox", .open, ReadPage.self),
+        Route("GET", "/react.js", "clientHook", .open, ReadPage.self),
     ])
 
     private init(
