@@ -22,7 +22,7 @@ class Fake {
     this.answer = answer;
   }
 
-  fetch = (url, { method, body, signal }) => {
+  fetch = (_url, { method, body, signal }) => {
     if (method !== "GET") {
       this.posts.push(body);
       const [status, members] = this.answer(body);
