@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Attempts } from "../../Sources/BrowserClient/reactor-client/attempts.js";
+import { Attempts, limits } from "../../Sources/BrowserClient/reactor-client/attempts.js";
 import { EventStreamDecoder, position, reaches, vector } from "../../Sources/BrowserClient/reactor-client/following.js";
-import { limits } from "../../Sources/BrowserClient/reactor-client/machine.js";
 import { Client } from "./machine-client.js";
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../ClientVectors/${name}.json`, import.meta.url), "utf8"));

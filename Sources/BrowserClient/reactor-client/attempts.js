@@ -1,5 +1,27 @@
 /** @import { Limits, Random } from "./types.d.ts" */
 
+/** The bounds and times of a client, in milliseconds. */
+export const limits = {
+  actionsInRequest: 100,
+  bytesInRequest: 262_144,
+  actionsInOutbox: 10_000,
+  bytesInOutbox: 16_777_216,
+  /** O4: the server keeps answers for 24 h at least. */
+  memoryOfServer: 23 * 3_600_000,
+  hold: 1_000,
+  readBack: 1_000,
+  sessionsOnStream: 100,
+  targetBytes: 8_192,
+  gathering: 50,
+  silence: 40_000,
+  silenceOnWake: 20_000,
+  opening: 10_000,
+  answer: 30_000,
+  proven: 5_000,
+  longestWait: 3_600_000,
+  eventBytes: 16_777_216,
+};
+
 /**
  * The range of the wait after `failures`, in milliseconds: full jitter draws from it uniformly (O3).
  *

@@ -1,6 +1,7 @@
 // The machine's owner: carries its requests with `fetch`, keeps its outbox, and is its clock.
 
-import { ClientMachine, limits } from "./machine.js";
+import { limits } from "./attempts.js";
+import { ClientMachine } from "./machine.js";
 import { position } from "./following.js";
 import { Outbox } from "./sending.js";
 

@@ -1,10 +1,9 @@
 // The action log of a session. Its pages are read as the loop needs them; live, its stream.
 
 import { isPassing, problemOf, retryAfter } from "./answers.js";
-import { waitRange } from "./attempts.js";
+import { limits, waitRange } from "./attempts.js";
 import { ProblemError } from "./errors.js";
 import { EventStreamDecoder } from "./following.js";
-import { limits } from "./machine.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { LogEntry } from "../reactor-client.d.ts" */

@@ -1,7 +1,7 @@
 // The client without I/O, clock and randomness of its own: each input is answered with the things to do, in
 // order. The rules have the names of the design: O sending, R what is shown, C connections.
 
-import { Attempts } from "./attempts.js";
+import { Attempts, limits } from "./attempts.js";
 import { answers, begin, linkStatus, performAttempts, scheduleReadBack } from "./answers.js";
 import { carrier, changePlan, endOnStreams, makePlan, reopen, streams } from "./streams.js";
 import { SessionReader } from "./following.js";
@@ -9,28 +9,6 @@ import { bodyOf, bytesOf, Narrowing, Outbox, OutboxWriter, Overlay } from "./sen
 
 /** @import { Delivery, Demand, Entry, Following, Input, Limits, LinkStatus, Now, Output, Position, Problem } from "./types.d.ts" */
 /** @import { Random, Receipt, Request, Response, SendOptions, ShownChange, Block } from "./types.d.ts" */
-
-/** The bounds and times of a client, in milliseconds. */
-export const limits = {
-  actionsInRequest: 100,
-  bytesInRequest: 262_144,
-  actionsInOutbox: 10_000,
-  bytesInOutbox: 16_777_216,
-  /** O4: the server keeps answers for 24 h at least. */
-  memoryOfServer: 23 * 3_600_000,
-  hold: 1_000,
-  readBack: 1_000,
-  sessionsOnStream: 100,
-  targetBytes: 8_192,
-  gathering: 50,
-  silence: 40_000,
-  silenceOnWake: 20_000,
-  opening: 10_000,
-  answer: 30_000,
-  proven: 5_000,
-  longestWait: 3_600_000,
-  eventBytes: 16_777_216,
-};
 
 /** @type {Demand} */
 const nothing = { states: false, pulses: false, activities: false };

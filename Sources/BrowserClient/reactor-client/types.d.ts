@@ -205,4 +205,4 @@ export type Output =
   | ["keepState", string, Position]
   | ["wakeMe", number];
 
-export type Limits = typeof import("./machine.js").limits;
+export type Limits = typeof import("./attempts.js").limits;
