@@ -13,8 +13,9 @@ struct GrantsTests {
         "createSession": .create, "listSessions": .read, "listReactors": .read,
         "publishTopic": .admin, "metrics": .admin, "livez": nil, "readyz": nil, "openapi": nil,
         "createTicket": nil, "setCookie": nil, "removeCookie": nil, "readRuntime": .read,
-        "streamSessions": .read, "home": nil, "client": nil, "clientFile": nil, "console": nil,
-        "consoleFile": nil, "demo": nil, "demoFile": nil,
+        "streamSessions": .read, "home": nil, "client": nil, "clientFile": nil,
+        "clientOutbox": nil, "clientHook": nil, "console": nil, "consoleFile": nil, "demo": nil,
+        "demoFile": nil,
     ]
     /// The routes without a verb that require a token all the same.
     private static let clients: Set = ["createTicket", "setCookie"]

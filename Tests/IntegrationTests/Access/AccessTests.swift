@@ -6,7 +6,8 @@ struct AccessTests {
     /// A server with an authenticator; see `Tests/FixtureServer/Tokens.swift` for its tokens.
     private func withTokens(_ body: (ServerProcess) async throws -> Void) async throws {
         try await withServer(
-            .fixtures, "--admin", "on", environment: ["FIXTURE_TOKENS": "1"], do: body)
+            .fixtures, "--admin", "on", "--console", "on", environment: ["FIXTURE_TOKENS": "1"],
+            do: body)
     }
 
     private static let all = "root;-;-;-;-;-;600"
@@ -23,11 +24,15 @@ struct AccessTests {
 
     private func code(_ response: Response) throws -> String? { try response.json["code"]?.string }
 
-    /// A request for each route; `{id}` and `{topic}` are `session`.
+    /// A request for each route; `{id}` is `session`.
     private func send(
         _ client: Client, _ route: Route, _ session: String, as token: String?
     ) async throws -> Response {
+        let files = [
+            "consoleFile": "console.js", "demoFile": "demo.js", "clientFile": "machine.js",
+        ]
         let path = route.path.replacing("{id}", with: session).replacing("{topic}", with: "none")
+            .replacing("{file}", with: files[route.operationID] ?? "")
         let bodies = [
             "postActions": #"{"type":"add","number":1}"#, "putStub": #"{"enabled":false}"#,
             "publishTopic": "1", "createSession": #"{"reactor":"passing"}"#,

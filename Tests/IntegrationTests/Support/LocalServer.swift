@@ -40,6 +40,7 @@ struct LocalServer: Sendable {
         configuration.allowedHosts = ServerProcess.hosts
         // A test may be held up by all others.
         configuration.requestTimeout = .seconds(600)
+        configuration.idleTimeout = .seconds(600)
         adjust(&configuration)
         let (addresses, started) = AsyncStream<String>.makeStream()
         let running = Task { [configuration] in
