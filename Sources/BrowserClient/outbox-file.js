@@ -1,7 +1,7 @@
 // An outbox in a file, for Node: what is in it survives the process.
 
 import { constants } from "node:fs";
-import { link, mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
 import { Outbox } from "./reactor-client/sending.js";
@@ -28,8 +28,9 @@ const line = (changes) => {
   return `${checksum(text)} ${text}\n`;
 };
 
-/** States beyond it are dropped, those that were saved longest ago first. */
+/** States beyond these are dropped, those that were saved longest ago first. */
 const mostStates = 1_024;
+const mostStateCharacters = 67_108_864;
 
 /**
  * Keeps a client's outbox in a file, one line for each write: its checksum, and changes as JSON. One process has it
@@ -47,8 +48,10 @@ export function fileOutbox(path, { account } = {}) {
 class FileOutbox {
   keepsStates = true;
   #outbox = new Outbox();
-  /** @type {Map<string, OutboxChange>} */
+  /** With their lengths as JSON, those that were saved longest ago first. @type {Map<string, [OutboxChange, number]>} */
   #states = new Map();
+  #stateCharacters = 0;
+  #hasLock = false;
   /** @type {import("node:fs/promises").FileHandle | undefined} */
   #file;
   #size = 0;
@@ -73,7 +76,10 @@ class FileOutbox {
 
   async open() {
     await mkdir(dirname(this.#path), { recursive: true });
+    // By another name it is the same file, and has the same lock.
+    this.#path = await realpath(this.#path).catch(() => this.#path);
     await lock(`${this.#path}.lock`);
+    this.#hasLock = true;
     try {
       const text = await readFile(this.#path, "utf8").catch((error) => {
         if (error.code === "ENOENT") return "";
@@ -82,15 +88,21 @@ class FileOutbox {
       this.#replay(text);
       await this.#rewrite();
     } catch (error) {
-      await unlink(`${this.#path}.lock`);
+      await this.#unlock();
       throw error;
     }
     return this.#contents();
   }
 
+  /** Gives the file free; not one that another process has. */
+  async #unlock() {
+    if (this.#hasLock) await unlink(`${this.#path}.lock`).catch(() => {});
+    this.#hasLock = false;
+  }
+
   /** @returns {OutboxChange[]} */
   #contents() {
-    return [...this.#outbox.snapshot, ...this.#states.values()];
+    return [...this.#outbox.snapshot, ...[...this.#states.values()].map(([state]) => state)];
   }
 
   /** @param {string} text */
@@ -121,25 +133,44 @@ class FileOutbox {
   #apply(change) {
     const one = /** @type {Change} */ (change);
     if (one.type !== "state") return this.#outbox.apply(one);
-    this.#states.delete(one.session);
-    if (one.position) this.#states.set(one.session, one);
-    const oldest = this.#states.keys().next().value;
-    if (this.#states.size > mostStates && oldest !== undefined) this.#states.delete(oldest);
+    this.#forget(one.session);
+    if (one.position) {
+      const length = JSON.stringify(one.state ?? null).length;
+      this.#states.set(one.session, [one, length]);
+      this.#stateCharacters += length;
+    }
+    while (this.#states.size > mostStates || this.#stateCharacters > mostStateCharacters) {
+      this.#forget(this.#states.keys().next().value ?? "");
+    }
     return true;
+  }
+
+  /** @param {string} session */
+  #forget(session) {
+    this.#stateCharacters -= this.#states.get(session)?.[1] ?? 0;
+    this.#states.delete(session);
   }
 
   /** Begins the file anew, without its past. An interruption leaves the old one or the new one. */
   async #rewrite() {
     const text = line([{ outbox: 1, account: this.#account }, ...this.#contents()]);
-    const file = await open(`${this.#path}.new`, "w");
-    await file.writeFile(text);
-    await file.datasync();
-    await rename(`${this.#path}.new`, this.#path);
-    const folder = await open(dirname(this.#path), constants.O_RDONLY);
-    await folder.sync().finally(() => folder.close());
+    const name = `${this.#path}.new`;
+    await unlink(name).catch(() => {}); // Of a process that has ended meanwhile.
+    const file = await open(name, "ax", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.datasync();
+      await rename(name, this.#path);
+    } catch (error) {
+      await file.close();
+      await unlink(name).catch(() => {});
+      throw error;
+    }
     await this.#file?.close();
     this.#file = file;
     this.#size = this.#base = Buffer.byteLength(text);
+    const folder = await open(dirname(this.#path), constants.O_RDONLY);
+    await folder.sync().finally(() => folder.close());
   }
 
   /** @param {OutboxChange[]} changes @returns {Promise<void>} */
@@ -155,25 +186,55 @@ class FileOutbox {
     const changes = this.#next;
     this.#next = [];
     this.#flushing = undefined;
+    if (this.#failure) throw this.#failure;
     try {
-      if (this.#failure) throw this.#failure;
-      const text = line(changes);
-      await this.#file?.appendFile(text);
-      await this.#file?.datasync();
-      this.#size += Buffer.byteLength(text);
-      for (const change of changes) this.#apply(change);
-      if (this.#size > 2 * this.#base + 1_048_576) await this.#rewrite();
+      await this.#append(changes);
     } catch (error) {
-      // The file may have a part of the line: nothing is written behind it.
-      this.#failure = /** @type {Error} */ (error);
-      throw error;
+      // States are no promise: without room for them, actions continue.
+      if (!await this.#rollBack() || changes.some((one) => one.type !== "state")) {
+        throw this.#failure = /** @type {Error} */ (error);
+      }
+      return;
+    }
+    for (const change of changes) this.#apply(change);
+    if (this.#size <= 2 * this.#base + 1_048_576) return;
+    const file = this.#file;
+    try {
+      await this.#rewrite();
+    } catch (error) {
+      if (this.#file !== file) throw this.#failure = /** @type {Error} */ (error);
+      this.#base = this.#size; // The old one remains, and is rewritten when it has grown as much again.
+    }
+  }
+
+  /** @param {OutboxChange[]} changes */
+  async #append(changes) {
+    if (!this.#file) throw new Error(`the outbox ${this.#path} is not open`);
+    const [one, other] = [await this.#file.stat(), await stat(this.#path)];
+    if (one.ino !== other.ino || one.dev !== other.dev) throw new Error(`the file ${this.#path} was moved or deleted`);
+    const text = line(changes);
+    await this.#file.appendFile(text);
+    await this.#file.datasync();
+    this.#size += Buffer.byteLength(text);
+  }
+
+  /** Removes what a failed write may have left: it is not to come back. @returns whether it is gone. */
+  async #rollBack() {
+    try {
+      await this.#file?.truncate(this.#size);
+      await this.#file?.datasync();
+      return true;
+    } catch {
+      return false;
     }
   }
 
   async close() {
     await this.#writing.catch(() => {});
-    await this.#file?.close();
-    await unlink(`${this.#path}.lock`).catch(() => {});
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+    await this.#unlock();
   }
 }
 
@@ -195,27 +256,33 @@ async function birth(pid) {
 
 /** Claims a file for this process; that of a process that is gone is replaced. @param {string} path */
 async function lock(path) {
-  const own = `${process.pid} ${await birth(process.pid)} ${Math.random()}`;
-  for (;;) {
-    try {
-      const file = await open(path, "wx");
-      await file.writeFile(own).finally(() => file.close());
-      return;
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+  const unique = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  const own = `${process.pid} ${await birth(process.pid)} ${unique}`;
+  const file = await open(unique, "wx", 0o600);
+  await file.writeFile(own).finally(() => file.close());
+  try {
+    for (;;) {
+      try {
+        // Whole at once: nobody reads a lock that has no process yet.
+        return await link(unique, path);
+      } catch (error) {
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+      }
+      const found = await readFile(path, "utf8").catch(() => undefined);
+      if (found === undefined) continue;
+      const [pid, began] = found.split(" ");
+      const isOwn = Number(pid) === process.pid && began === await birth(process.pid);
+      if (isOwn || (lives(Number(pid)) && began === await birth(Number(pid)))) {
+        throw new Error(`the outbox is in use by the process ${pid}`);
+      }
+      // Another program may have replaced it meanwhile: its file goes back.
+      const old = `${unique}.old`;
+      await rename(path, old).catch(() => {});
+      const moved = await readFile(old, "utf8").catch(() => found);
+      if (moved !== found) await link(old, path).catch(() => {});
+      await unlink(old).catch(() => {});
     }
-    const found = await readFile(path, "utf8").catch(() => undefined);
-    if (found === undefined) continue;
-    const [pid, began] = found.split(" ");
-    const isOwn = Number(pid) === process.pid && began === await birth(process.pid);
-    if (isOwn || (lives(Number(pid)) && began === await birth(Number(pid)))) {
-      throw new Error(`the outbox is in use by the process ${pid}`);
-    }
-    // Another program may have replaced it meanwhile: its file goes back.
-    const old = `${path}.${process.pid}`;
-    await rename(path, old).catch(() => {});
-    const moved = await readFile(old, "utf8").catch(() => found);
-    if (moved !== found) await link(old, path).catch(() => {});
-    await unlink(old).catch(() => {});
+  } finally {
+    await unlink(unique).catch(() => {});
   }
 }

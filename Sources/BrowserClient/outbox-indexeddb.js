@@ -19,6 +19,10 @@ const tables = [
   ["states", "session"],
 ];
 
+/** States beyond these are dropped when a page opens, those that were saved longest ago first. */
+const mostStates = 1_024;
+const mostStateCharacters = 67_108_864;
+
 /**
  * Keeps a client's outbox in IndexedDB, a row for each send and each request. Pages of one origin may use one name
  * at the same time. In a page without Web Locks, which is one that came over plain HTTP from another host, actions are kept in
@@ -151,9 +155,24 @@ class IndexedDBOutbox {
     for (const change of changes) {
       if (!this.#outbox.apply(change)) throw new Error("the outbox contradicts itself");
     }
-    /** @type {{ session: string, position: string, state: unknown }[]} */
-    const states = this.keepsStates ? await result(this.#table("states").getAll()) : [];
-    return [...changes, ...states.map((one) => ({ type: /** @type {const} */ ("state"), ...one }))];
+    return [...changes, ...await this.#states()];
+  }
+
+  /** @returns {Promise<Change[]>} */
+  async #states() {
+    if (!this.keepsStates) return [];
+    /** @type {{ session: string, position: string, state: unknown, saved?: number, length?: number }[]} */
+    const rows = await result(this.#table("states").getAll());
+    rows.sort((a, b) => (b.saved ?? 0) - (a.saved ?? 0));
+    let characters = 0;
+    const beyond = rows.findIndex(({ length = 0 }, index) =>
+      index >= mostStates || (characters += length) > mostStateCharacters
+    );
+    if (beyond >= 0) {
+      const table = this.#database?.transaction("states", "readwrite").objectStore("states");
+      for (const { session } of rows.splice(beyond)) table?.delete(session);
+    }
+    return rows.map(({ session, position, state }) => ({ type: "state", session, position, state }));
   }
 
   /** @param {OutboxChange[]} changes @returns {Promise<void>} */
@@ -163,10 +182,15 @@ class IndexedDBOutbox {
       const transaction = this.#database?.transaction(names, "readwrite", { durability: "strict" });
       if (!transaction) throw new Error("the outbox is closed");
       transaction.oncomplete = () => resolve();
-      transaction.onerror = transaction.onabort = () =>
-        reject(transaction.error ?? new Error("the outbox is not written"));
-      for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, transaction);
-      transaction.objectStore("owners").put({ owner: this.#owner, next: this.#outbox.nextTicket });
+      // Also after an error, such as that there is no room.
+      transaction.onabort = () => reject(transaction.error ?? new Error("the outbox is not written"));
+      try {
+        for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, transaction);
+        transaction.objectStore("owners").put({ owner: this.#owner, next: this.#outbox.nextTicket });
+      } catch (error) {
+        transaction.abort();
+        throw error;
+      }
     });
   }
 
@@ -182,7 +206,9 @@ class IndexedDBOutbox {
       const { key, body, date, count } = change;
       requests.put({ owner, session, key, body, date, tickets: lane.queued.slice(0, count).map((one) => one.ticket) });
     } else if (change.type === "state") {
-      if (change.position) states.put({ session, position: change.position, state: change.state });
+      const { position, state } = change;
+      const length = JSON.stringify(state ?? null).length;
+      if (position) states.put({ session, position, state, length, saved: Date.now() });
       else states.delete(session);
     } else if (change.type === "done") { for (const { ticket } of sent) entries.delete([owner, ticket]); }
     else if (change.type === "queued") entries.put({ owner, ...change.entry });
@@ -200,14 +226,19 @@ class IndexedDBOutbox {
   async close() {
     // Nothing is left of a page that has sent everything.
     const { lanes, settlements } = this.#outbox;
-    if (!lanes.size && !settlements.size) {
-      const transaction = this.#database?.transaction("owners", "readwrite");
-      await (transaction && result(transaction.objectStore("owners").delete(this.#owner)));
+    try {
+      if (!lanes.size && !settlements.size) {
+        const transaction = this.#database?.transaction("owners", "readwrite");
+        await (transaction && result(transaction.objectStore("owners").delete(this.#owner)));
+      }
+    } catch {
+      // Somebody has deleted the database.
+    } finally {
+      this.#closing.abort();
+      this.#release();
+      // The database of one that was adopted is that of the page that has adopted it.
+      if (this.#channel) this.#database?.close();
+      this.#channel?.close();
     }
-    this.#closing.abort();
-    this.#release();
-    if (!this.#channel) return; // The database is that of the page that has adopted it.
-    this.#channel.close();
-    this.#database?.close();
   }
 }

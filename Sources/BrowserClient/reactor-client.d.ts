@@ -85,19 +85,23 @@ export class ReactorClient {
   /** Without a slash at its end. */
   readonly server: string;
 
-  /** Rejects if the outbox cannot be used: it is in use, damaged, or another account's. */
+  /**
+   * Rejects if the outbox cannot be used: it is in use, damaged, or another account's. Then sends and sessions fail
+   * with `outbox_unavailable`.
+   */
   readonly opened: Promise<void>;
 
   /**
-   * Follows a session; connects a moment later. One that this client follows already is shared.
+   * Follows a session; connects a moment later. One that this client follows already is shared; one that has ended
+   * is followed anew.
    *
    * @param id 1 to 128 of `A-Z a-z 0-9 _ -`
-   * @throws TypeError for another id.
+   * @throws TypeError for another id, or for a position that is none.
    */
   session<R extends ReactorTypes = AnyReactor>(id: string, options?: SessionOptions<R>): Session<R>;
 
   /**
-   * Makes a session with a new id and follows it. With `from` it begins as another one stood, now or at a version.
+   * Makes a session with a new id and follows it. With `fork` it begins as another one stood, now or at a version.
    *
    * @throws ProblemError if the server refuses.
    */
@@ -147,6 +151,8 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   readonly status: LinkStatus;
   /** The number of actions that are not done. */
   readonly pending: number;
+  /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
+  readonly lastByteAt: number | undefined;
   /** Resolves with the first state; rejects if the server refuses the session, or it has ended. */
   readonly ready: Promise<void>;
 
@@ -158,7 +164,8 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
    *
    * @param options `ifMatch`: the position that the session must have; `settled`: the milliseconds for which the
    *   server waits for effects, up to 600 000; `signal`: ends the waiting, and takes nothing back
-   * @throws ProblemError if the server refuses; InDoubtError; ReactorError for the client's own reasons.
+   * @throws ProblemError if the server refuses; InDoubtError; ReactorError for the client's own reasons; TypeError if
+   *   `ifMatch` is no position.
    */
   send(
     action: R["Action"] | R["Action"][],
@@ -199,7 +206,9 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   ): AsyncIterable<R["pulses"][P]>;
 
   /**
-   * The action log: what the server keeps behind `after`, or everything; with `live` also what follows.
+   * The action log: what the server keeps behind `after`, or everything; with `live` also what follows, over a
+   * connection of its own, which a hidden tab gives back like the others. The loop ends when the session is left or
+   * the client is closed.
    *
    * @throws ProblemError if the server refuses it.
    */

@@ -1,6 +1,7 @@
 // The client of a server of reactors, for browsers and Node: plain modules, no dependency, no build step.
 
 import { problemOf } from "./reactor-client/answers.js";
+import { limits } from "./reactor-client/attempts.js";
 import { Driver, watchPage } from "./reactor-client/driver.js";
 import { InDoubtError, ProblemError, ReactorError, TooSlowError } from "./reactor-client/errors.js";
 import { Listeners, progressOf, Session } from "./reactor-client/session.js";
@@ -43,13 +44,15 @@ export class ReactorClient {
   #driver;
   #options;
   #unwatch;
+  /** Why there is no outbox. @type {import("./reactor-client.d.ts").Problem | undefined} */
+  #failure;
   /** @type {Map<string, Session<any>>} */
   #sessions = new Map();
   /** Sends that the machine has not numbered yet, in their order. @type {Ticket[]} */
   #unnumbered = [];
   /** @type {Map<number, Ticket>} */
   #tickets = new Map();
-  /** @type {Listeners<[Refusal]>} */
+  /** With the settlement of each, so that nobody is told twice. @type {Listeners<[Refusal, object | undefined]>} */
   #refusals = new Listeners();
   /** Of pages that are gone: each sends what it has, and ends. @type {Set<Driver>} */
   #orphans = new Set();
@@ -64,11 +67,16 @@ export class ReactorClient {
     });
     this.opened = this.#driver.opened;
     this.opened.catch((error) => {
-      for (const ticket of this.#unnumbered) {
-        ticket.report(failed("outbox_unavailable", String(error.message ?? error)));
-      }
+      this.#failure = { status: 0, code: "outbox_unavailable", detail: String(error.message ?? error) };
+      for (const ticket of this.#unnumbered.splice(0)) ticket.report(failed(this.#failure.code, this.#failure.detail));
+      for (const session of this.#sessions.values()) session.fail(this.#failure);
     });
-    this.#unwatch = watchPage(this.#driver, options.hiddenAfter ?? 60_000);
+    this.#unwatch = watchPage((what) => this.#notice(what), options.hiddenAfter ?? 60_000);
+  }
+
+  /** @param {"hide" | "show" | "wake"} what */
+  #notice(what) {
+    for (const driver of [this.#driver, ...this.#orphans]) driver.notice(what);
   }
 
   /** Sends what a page that is gone has left. @param {Outbox} outbox */
@@ -86,7 +94,10 @@ export class ReactorClient {
         endIfEmpty();
       },
     });
-    driver.opened.then(endIfEmpty, () => this.#orphans.delete(driver));
+    driver.opened.then(() => {
+      this.#tellUnseen(driver, this.#refusals);
+      endIfEmpty();
+    }, () => this.#orphans.delete(driver));
     this.#orphans.add(driver);
   }
 
@@ -101,8 +112,11 @@ export class ReactorClient {
     if (!/^[\w-]{1,128}$/.test(id)) throw new TypeError(`"${id}" is no id of a session: 1 to 128 of A-Z a-z 0-9 _ -`);
     if (this.#driver.isClosing) throw new ReactorError("closed", "the client is closed");
     let session = this.#sessions.get(id);
-    if (!session) this.#sessions.set(id, session = new Session(id, options, this.#driver, this));
-    else if (options.reactor !== undefined && session.reactor !== options.reactor) {
+    if (session?.status.kind === "ended") session.leave(); // It may exist by now.
+    if (!session || session.status.kind === "ended") {
+      this.#sessions.set(id, session = new Session(id, options, this.#driver, this));
+      if (this.#failure) session.fail(this.#failure);
+    } else if (options.reactor !== undefined && session.reactor !== options.reactor) {
       throw new ReactorError("followed_otherwise", `the session ${id} is followed as one of ${session.reactor}`);
     }
     return session;
@@ -142,8 +156,7 @@ export class ReactorClient {
   /** @param {Session<any>} session @returns whether it was followed. */
   forget(session) {
     if (this.#sessions.get(session.id) !== session) return false;
-    this.#driver.save();
-    this.#driver.sinks.delete(session.id);
+    this.#driver.forget(session.id);
     return this.#sessions.delete(session.id);
   }
 
@@ -152,6 +165,11 @@ export class ReactorClient {
   /** @param {Ticket} ticket @param {string} session @param {string[]} actions @param {SendOptions} options */
   submit(ticket, session, actions, options) {
     if (this.#driver.isClosing) return ticket.report(failed("closed", "the client is closed"));
+    if (this.#failure) return ticket.report(failed(this.#failure.code, this.#failure.detail));
+    // Before the outbox is open nothing else bounds them.
+    if (this.#unnumbered.length >= limits.actionsInOutbox) {
+      return ticket.report(failed("outbox_full", refusals.outboxFull));
+    }
     this.#unnumbered.push(ticket);
     this.#driver.post(["send", session, actions, options]);
   }
@@ -182,20 +200,37 @@ export class ReactorClient {
   /** @param {Driver} driver @param {string} session @param {number} ticket @param {import("./reactor-client.d.ts").Progress} progress */
   #refuse(driver, session, ticket, progress) {
     if (progress.kind !== "failed") return;
-    this.#refusals.call({ session, error: progress.error, dismiss: () => driver.post(["seen", ticket]) });
+    const refusal = { session, error: progress.error, dismiss: () => void driver.post(["seen", ticket]) };
+    this.#refusals.call(refusal, driver.machine?.outbox.settlements.get(ticket));
+  }
+
+  /** The failures of an earlier page, or of one that is gone. @param {Driver} driver @param {Listeners<[Refusal, object | undefined]>} listeners */
+  #tellUnseen(driver, listeners) {
+    for (const settlement of driver.machine?.outbox.settlements.values() ?? []) {
+      const { ticket, session, problem } = settlement;
+      const error = problem ? new ProblemError(problem) : new InDoubtError();
+      listeners.call({ session, error, dismiss: () => void driver.post(["seen", ticket]) }, settlement);
+    }
   }
 
   /** @param {"refusal"} _ @param {(refusal: Refusal) => void} listener */
   on(_, listener) {
-    const end = this.#refusals.add(listener);
-    const report = /** @param {Driver} driver */ (driver) => {
-      for (const { ticket, session, problem } of driver.machine?.outbox.settlements.values() ?? []) {
-        const error = problem ? new ProblemError(problem) : new InDoubtError();
-        listener({ session, error, dismiss: () => driver.post(["seen", ticket]) });
-      }
+    const told = new WeakSet();
+    /** @type {Listeners<[Refusal, object | undefined]>} */
+    const own = new Listeners();
+    const end = own.add((refusal, settlement) => {
+      if (settlement && told.has(settlement)) return;
+      if (settlement) told.add(settlement);
+      listener(refusal);
+    });
+    const endOthers = this.#refusals.add((...values) => own.call(...values));
+    for (const driver of [this.#driver, ...this.#orphans]) {
+      driver.opened.then(() => this.#tellUnseen(driver, own), () => {});
+    }
+    return () => {
+      end();
+      endOthers();
     };
-    for (const driver of [this.#driver, ...this.#orphans]) driver.opened.then(() => report(driver), () => {});
-    return end;
   }
 
   // --- requests
@@ -221,8 +256,7 @@ export class ReactorClient {
   }
 
   wake() {
-    this.#driver.post(["wake"]);
-    for (const driver of this.#orphans) driver.post(["wake"]);
+    this.#notice("wake");
   }
 
   async close() {

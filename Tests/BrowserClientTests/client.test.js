@@ -3,63 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProblemError, ReactorClient, TooSlowError } from "../../Sources/BrowserClient/reactor-client.js";
-
-/** A server of one session that the test writes. */
-class Fake {
-  changes = [];
-  keepsStates = true;
-  posts = [];
-  #streams = [];
-  #opened;
-  opened = new Promise((resolve) => this.#opened = resolve);
-
-  /** As an outbox. */
-  open = () => [];
-  write = (changes) => void this.changes.push(...structuredClone(changes));
-  close = () => {};
-
-  constructor(answer = () => [200, { position: "aaaaaaaa.1", version: 1 }]) {
-    this.answer = answer;
-  }
-
-  fetch = (_url, { method, body, signal }) => {
-    if (method !== "GET") {
-      this.posts.push(body);
-      const [status, members] = this.answer(body);
-      return Promise.resolve(new Response(JSON.stringify(members), { status }));
-    }
-    const stream = new ReadableStream({
-      start: (controller) => {
-        signal.addEventListener("abort", () => controller.error(signal.reason));
-        this.#streams.push(controller);
-        this.#opened();
-      },
-    });
-    return Promise.resolve(new Response(stream, { headers: { "content-type": "text/event-stream" } }));
-  };
-
-  send(name, position, data) {
-    const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
-    this.#streams[this.#streams.length - 1].enqueue(new TextEncoder().encode(text));
-  }
-
-  /** A client with a session whose state is `{ sum: 0 }`. */
-  async session(options) {
-    const client = new ReactorClient("http://127.0.0.1", { fetch: this.fetch, outbox: this });
-    const session = client.session("room", options);
-    await this.opened;
-    this.send("snapshot", "0", { pulses: { value: 0 }, state: { sum: 0 } });
-    await session.ready;
-    return { client, session };
-  }
-}
-
-const isSum = (session, sum) =>
-  new Promise((resolve) => {
-    const look = () => session.state.sum === sum && resolve(undefined);
-    session.subscribe(look);
-    look();
-  });
+import { Fake, isSum } from "./fake-server.js";
 
 test("an address that is none is a TypeError that names the fault", () => {
   for (

@@ -335,6 +335,17 @@ test("C5: what a response that is no stream means", () => {
   }
 });
 
+test("C5: a redirection to what is no address is refused", () => {
+  for (const location of ["http://[", "//", "http://a:x", ""]) {
+    const client = new Client();
+    client.follow();
+    client.receive("streamOpened", client.stream.id, response(307, "", { location }));
+    client.receive("streamEnded", client.stream.id);
+    const [status] = client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "status").slice(-1);
+    assert.equal(status[2][1].link.kind, "failed");
+  }
+});
+
 test("C5: a stream follows a redirection within its origin, and takes no token elsewhere", () => {
   for (
     const [location, target] of [["/base/v1/moved?x=1", "/v1/moved?x=1"], ["https://evil.example/base/v1/x"], [""]]

@@ -6,8 +6,10 @@
 /** @param {string} name */
 const property = (name) => /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 
-/** @param {string} text */
-const capitalized = (text) => text.replace(/(?:^|[^A-Za-z0-9])+([A-Za-z0-9])/g, (_, letter) => letter.toUpperCase());
+/** A name of a type, made of any text. @param {string} text */
+const capitalized = (text) =>
+  text.replace(/(?:^|[^A-Za-z0-9])+([A-Za-z0-9])/g, (_, letter) => letter.toUpperCase()).replace(/[^A-Za-z0-9]/g, "")
+    .replace(/^(?=\d|$)/, "T");
 
 /** @param {string[]} types */
 function union(types) {

@@ -169,12 +169,19 @@ export function performAttempts(machine, now) {
   }
 }
 
+/** The characters of a refusal that are kept: a proxy may answer with a page. */
+const mostDetail = 4_096;
+
 /** A refusal in the server's words (RFC 9457). @param {Response} response @returns {Problem} */
 export function problemOf({ status, body }) {
   const fallback = `the response has status ${status}`;
   try {
     const { code, detail, title } = JSON.parse(body);
-    return { status, code: typeof code === "string" ? code : "", detail: String(detail ?? title ?? fallback) };
+    return {
+      status,
+      code: typeof code === "string" ? code : "",
+      detail: String(detail ?? title ?? fallback).slice(0, mostDetail),
+    };
   } catch {
     return { status, code: "", detail: fallback };
   }
@@ -191,7 +198,7 @@ function receiptOf(body) {
   try {
     const { position: text, version, accepted, rejected } = JSON.parse(body);
     const at = position(text);
-    if (!at || typeof version !== "number") return undefined;
+    if (!at || typeof version !== "number" || !Array.isArray(rejected ?? [])) return undefined;
     return { at, version, rejected: rejected ?? (accepted === false ? [0] : []) };
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 // The machine's owner: carries its requests with `fetch`, keeps its outbox, and is its clock.
 
 import { limits } from "./attempts.js";
+import { unless } from "./errors.js";
 import { ClientMachine } from "./machine.js";
 import { position } from "./following.js";
 import { Outbox } from "./sending.js";
@@ -39,6 +40,14 @@ export class Driver {
   #inputs = [];
   #isRunning = false;
   isClosing = false;
+  /** @type {Promise<void> | undefined} */
+  #closed;
+  /** The outbox cannot be opened. */
+  hasFailed = false;
+  /** The page is hidden, and gives its connections back. */
+  isHidden = false;
+  /** Called when the page is hidden or shown, a session is left, or the client is closed. @type {Set<() => void>} */
+  readers = new Set();
   /** @type {Map<number | string, AbortController>} */
   #controllers = new Map();
   /** @type {Set<Promise<void>>} */
@@ -65,7 +74,10 @@ export class Driver {
     this.#store = options.outbox ?? memory;
     /** @type {Promise<void>} */
     this.opened = this.#open();
-    this.opened.catch(nobody);
+    this.opened.catch(() => {
+      this.hasFailed = true;
+      for (const input of this.#inputs.splice(0)) input();
+    });
   }
 
   async #open() {
@@ -95,19 +107,43 @@ export class Driver {
    * Notes what has happened, and lets the machine decide; after the present decision, if there is one.
    *
    * @param {Input | (() => Input | undefined)} input a function is called when it is the input's turn
+   * @returns whether it is accepted: not by a client that is closed, or has no outbox
    */
   post(input) {
-    if (this.isClosing) return;
+    if (this.isClosing || this.hasFailed) return false;
     this.#inputs.push(typeof input === "function" ? input : () => input);
-    if (this.#isRunning || !this.machine) return;
+    if (this.#isRunning || !this.machine) return true;
     this.#isRunning = true;
-    for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) {
-      const found = next();
-      if (!found) continue;
-      const now = { uptime: performance.now(), date: Math.floor(Date.now() / 1_000) };
-      for (const output of this.machine.receive(found, now)) this.#perform(output);
+    try {
+      for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) {
+        const found = next();
+        if (!found) continue;
+        const now = { uptime: performance.now(), date: Math.floor(Date.now() / 1_000) };
+        for (const output of this.machine.receive(found, now)) this.#perform(output);
+      }
+    } finally {
+      this.#isRunning = false; // A fault in one input is not the end of all others.
     }
-    this.#isRunning = false;
+    return true;
+  }
+
+  /** The page is hidden or shown, or the network may be back. @param {"hide" | "show" | "wake"} what */
+  notice(what) {
+    if (what !== "wake") this.isHidden = what === "hide";
+    this.post([what]);
+    this.alert();
+  }
+
+  /** Lets the readers look around. */
+  alert() {
+    for (const reader of [...this.readers]) reader();
+  }
+
+  /** A session is left: what is kept of it is written. @param {string} session */
+  forget(session) {
+    this.save();
+    this.sinks.delete(session);
+    this.#newest.delete(session);
   }
 
   /** @param {Output} output */
@@ -149,10 +185,10 @@ export class Driver {
 
   /** @param {number} number @param {OutboxChange[]} changes */
   #persist(number, changes) {
-    const failed = /** @param {unknown} error */ (error) => this.post(["persistFailed", sentence(error)]);
+    const failed = /** @param {unknown} error */ (error) => void this.post(["persistFailed", sentence(error)]);
     try {
       const writing = this.#store.write(changes);
-      if (writing) this.#track(writing.then(() => this.post(["persisted", number]), failed));
+      if (writing) this.#track(writing.then(() => void this.post(["persisted", number]), failed));
       else this.post(["persisted", number]);
     } catch (error) {
       failed(error);
@@ -209,9 +245,9 @@ export class Driver {
     }
   }
 
-  /** @param {string | undefined} refused */
+  /** @param {string} [refused] */
   async token(refused) {
-    return await this.#options.token?.(refused === undefined ? {} : { refused });
+    return await this.#options.token?.(refused === undefined ? {} : { refused }) ?? undefined;
   }
 
   /** @param {Promise<void>} task */
@@ -224,7 +260,13 @@ export class Driver {
   #run(id, body) {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
-    this.#track(body(controller.signal).finally(() => this.#controllers.delete(id)));
+    if (this.isClosing) controller.abort();
+    this.#track(
+      body(controller.signal).finally(() => {
+        this.#controllers.delete(id);
+        controller.abort(); // What is left of a body that was not read to its end.
+      }),
+    );
   }
 
   /** @param {Request} request @param {AbortSignal} signal */
@@ -241,7 +283,7 @@ export class Driver {
   }
 
   /** @param {globalThis.Response} response @param {boolean} [isHead] @returns {Promise<Response>} */
-  async #read(response, isHead) {
+  async read(response, isHead) {
     let body = "";
     const decoder = new TextDecoder();
     const reader = isHead ? undefined : response.body?.getReader();
@@ -257,7 +299,7 @@ export class Driver {
   /** @param {number} id @param {Request} request @param {AbortSignal} signal */
   async #request(id, request, signal) {
     try {
-      this.post(["answered", id, await this.#read(await this.fetch(request, signal))]);
+      this.post(["answered", id, await this.read(await this.fetch(request, signal))]);
     } catch (error) {
       this.post(["requestFailed", id, sentence(error)]);
     }
@@ -269,7 +311,7 @@ export class Driver {
       const response = await this.fetch(request, signal);
       const isStream = response.status === 200 &&
         /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
-      this.post(["streamOpened", id, await this.#read(response, isStream)]);
+      this.post(["streamOpened", id, await this.read(response, isStream)]);
       const reader = isStream ? response.body?.getReader() : undefined;
       for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
         this.post(["streamBytes", id, part.value]);
@@ -281,43 +323,58 @@ export class Driver {
   }
 
   /**
-   * Sends a request beside the machine once; with another token a second time, if the first is refused. Undefined
-   * if there is no answer in 30 s.
+   * Sends a request beside the machine once; with another token a second time, if the first is refused. Rejects
+   * without an answer in 30 s.
    *
-   * @param {Request} request
+   * @param {Request} request @param {AbortSignal} [signal]
    * @returns {Promise<Response>}
    */
-  async call(request) {
+  async call(request, signal) {
+    const id = `call ${++this.#calls}`;
     /** @type {string | undefined} */
     let refused;
     for (;;) {
-      const token = await this.token(refused);
-      const fields = token === undefined ? request.fields : { ...request.fields, Authorization: `Bearer ${token}` };
-      const id = `call ${++this.#calls}`;
-      const response = await /** @type {Promise<Response>} */ (new Promise((resolve, reject) =>
-        this.#run(id, async (signal) => {
-          const timer = setTimeout(() =>
-            this.#controllers.get(id)?.abort(), limits.answer);
-          try {
-            resolve(await this.#read(await this.fetch({ ...request, fields }, signal)));
-          } catch (error) {
-            reject(new Error(sentence(error)));
-          }
-          clearTimeout(timer);
-        })
-      ));
+      /** @type {string | undefined} */
+      let token;
+      const response = await unless(
+        signal,
+        /** @type {Promise<Response>} */ (new Promise((resolve, reject) =>
+          this.#run(id, async (own) => {
+            /** @type {ReturnType<typeof setTimeout> | undefined} */
+            let timer;
+            const abort = () => this.#controllers.get(id)?.abort();
+            signal?.addEventListener("abort", abort);
+            try {
+              token = await unless(own, this.token(refused));
+              timer = setTimeout(abort, limits.answer);
+              const fields = token === undefined
+                ? request.fields
+                : { ...request.fields, Authorization: `Bearer ${token}` };
+              resolve(await this.read(await this.fetch({ ...request, fields }, own)));
+            } catch (error) {
+              reject(new Error(sentence(error)));
+            }
+            clearTimeout(timer);
+            signal?.removeEventListener("abort", abort);
+          })
+        )),
+      );
       if (response.status !== 401 || token === undefined || refused !== undefined) return response;
       refused = token;
     }
   }
 
-  /** Ends what is under way. The outbox has the rest. */
-  async close() {
-    if (this.isClosing) return;
+  /** Ends what is under way. The outbox has the rest. @returns {Promise<void>} */
+  close() {
+    return this.#closed ??= this.#close();
+  }
+
+  async #close() {
     await this.opened.catch(nobody);
     this.save();
     this.isClosing = true;
     clearTimeout(this.#timer);
+    this.alert();
     for (const controller of this.#controllers.values()) controller.abort();
     while (this.#tasks.size) await Promise.allSettled(this.#tasks);
     await this.#store.close();
@@ -327,21 +384,20 @@ export class Driver {
 /**
  * Lets a client know of the page: one that is hidden gives its connections back after a while (D8).
  *
- * @param {Driver} driver @param {number} hiddenAfter
+ * @param {(what: "hide" | "show" | "wake") => void} notice @param {number} hiddenAfter
  * @returns {() => void} ends it.
  */
-export function watchPage(driver, hiddenAfter) {
+export function watchPage(notice, hiddenAfter) {
   if (typeof document === "undefined" || typeof addEventListener === "undefined") return nobody;
   let timer = 0;
-  const hide = () => driver.post(["hide"]);
   const look = () => {
     clearTimeout(timer);
-    if (document.visibilityState === "visible") driver.post(["show"]);
-    else if (hiddenAfter < 2 ** 31) timer = /** @type {any} */ (setTimeout(hide, hiddenAfter));
+    if (document.visibilityState === "visible") notice("show");
+    else if (hiddenAfter < 2 ** 31) timer = /** @type {any} */ (setTimeout(() => notice("hide"), hiddenAfter));
   };
   // A page in the back/forward cache has no connections.
-  const leave = /** @param {PageTransitionEvent} event */ (event) => event.persisted && hide();
-  const online = () => driver.post(["wake"]);
+  const leave = /** @param {PageTransitionEvent} event */ (event) => event.persisted && notice("hide");
+  const online = () => notice("wake");
   document.addEventListener("visibilitychange", look);
   addEventListener("pageshow", look);
   addEventListener("pagehide", leave);

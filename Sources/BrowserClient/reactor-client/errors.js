@@ -35,3 +35,24 @@ export class TooSlowError extends ReactorError {
     super("too_slow", `more than ${limit} values wait for this loop`);
   }
 }
+
+/**
+ * The result of a promise, unless a signal is aborted before. The signal keeps nothing of it.
+ *
+ * @template Result
+ * @param {AbortSignal | undefined} signal @param {Promise<Result>} promise
+ * @returns {Promise<Result>}
+ */
+export async function unless(signal, promise) {
+  if (!signal) return await promise;
+  let abort = () => {};
+  /** @type {Promise<never>} */
+  const aborted = new Promise((_, reject) => abort = () => reject(signal.reason));
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

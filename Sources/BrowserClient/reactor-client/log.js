@@ -2,49 +2,73 @@
 
 import { isPassing, problemOf, retryAfter } from "./answers.js";
 import { limits, waitRange } from "./attempts.js";
-import { ProblemError } from "./errors.js";
+import { ProblemError, unless } from "./errors.js";
 import { EventStreamDecoder } from "./following.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { LogEntry } from "../reactor-client.d.ts" */
 
 /**
- * @param {Driver} driver @param {string} session @param {{ after?: string, live?: boolean, signal?: AbortSignal }} options
+ * @param {Driver} driver @param {string} session
+ * @param {{ after?: string, live?: boolean, signal?: AbortSignal, isLeft: () => boolean }} options
  * @returns {AsyncGenerator<LogEntry, void, undefined>}
  */
-export async function* readLog(driver, session, { after, live, signal }) {
+export async function* readLog(driver, session, { after, live, signal, isLeft }) {
   const path = `/v1/sessions/${session}/log?`;
+  const isOver = () => !!signal?.aborted || driver.isClosing || isLeft();
+  // D8: a hidden page has no connection for it.
+  const isPaused = () => isOver() || (!!live && driver.isHidden);
+  let look = () => {};
+  const reader = () => look();
+  driver.readers.add(reader);
+  signal?.addEventListener("abort", reader);
   let failures = 0;
-  let isOver = false;
-  while (!isOver && !signal?.aborted && !driver.isClosing) {
-    const fields = { Accept: live ? "text/event-stream" : "application/json" };
-    const start = after === undefined ? (live ? "from=start" : "") : `after=${encodeURIComponent(after)}`;
-    const target = path + start + (live ? "" : `${start && "&"}limit=1000`);
-    /** @type {string | undefined} */
-    let why;
-    let minimum = 0;
-    try {
-      const reading = live ? stream : page;
-      for await (const part of reading(driver, target, fields, signal)) {
-        failures = 0;
-        if (part.entry) {
-          if (part.position === after) continue;
-          yield part.entry;
-        }
-        after = part.position ?? after;
-        isOver ||= !!part.isLast;
+  let isLast = false;
+  try {
+    while (!isLast && !isOver()) {
+      if (isPaused()) {
+        await new Promise((resolve) => {
+          look = () => void (isPaused() && !isOver() || resolve(undefined));
+        });
+        continue;
       }
-    } catch (error) {
-      if (!(error instanceof Refused)) why = String(error);
-      else if (!isPassing(error.status)) throw new ProblemError(error.problem);
-      else [why, minimum] = [error.problem.detail, error.minimum];
+      const connection = new AbortController();
+      look = () => void (isPaused() && connection.abort());
+      const fields = { Accept: live ? "text/event-stream" : "application/json" };
+      const start = after === undefined ? (live ? "from=start" : "") : `after=${encodeURIComponent(after)}`;
+      const target = path + start + (live ? "" : `${start && "&"}limit=1000`);
+      /** @type {string | undefined} */
+      let why;
+      let minimum = 0;
+      try {
+        const reading = live ? stream : page;
+        for await (const part of reading(driver, target, fields, connection)) {
+          failures = 0;
+          if (part.entry) {
+            if (part.position === after) continue;
+            yield part.entry;
+          }
+          after = part.position ?? after;
+          isLast ||= !!part.isLast;
+        }
+      } catch (error) {
+        if (!(error instanceof Refused)) why = String(error);
+        else if (!isPassing(error.status)) throw new ProblemError(error.problem);
+        else [why, minimum] = [error.problem.detail, error.minimum];
+      }
+      if (isPaused() || (why === undefined && (!live || isLast))) continue;
+      const wait = Math.max(Math.random() * waitRange(failures++), Math.min(minimum, limits.longestWait));
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, wait);
+        look = () => {
+          clearTimeout(timer);
+          resolve(undefined);
+        };
+      });
     }
-    if (why === undefined && (!live || isOver)) continue;
-    const wait = Math.max(Math.random() * waitRange(failures++), Math.min(minimum, limits.longestWait));
-    await new Promise((resolve) => {
-      setTimeout(resolve, wait);
-      signal?.addEventListener("abort", resolve, { once: true });
-    });
+  } finally {
+    driver.readers.delete(reader);
+    signal?.removeEventListener("abort", reader);
   }
 }
 
@@ -62,11 +86,11 @@ class Refused extends Error {
 /** @typedef {{ entry?: LogEntry, position?: string | undefined, isLast?: boolean }} Part */
 
 /**
- * @param {Driver} driver @param {string} target @param {Record<string, string>} fields
+ * @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortController} connection
  * @returns {AsyncGenerator<Part, void, undefined>}
  */
-async function* page(driver, target, fields) {
-  const response = await driver.call({ method: "GET", target, fields });
+async function* page(driver, target, fields, connection) {
+  const response = await driver.call({ method: "GET", target, fields }, connection.signal);
   if (response.status !== 200) throw new Refused(response);
   const { entries, next } = JSON.parse(response.body);
   for (const entry of entries) yield { entry, position: entry.position };
@@ -74,23 +98,18 @@ async function* page(driver, target, fields) {
 }
 
 /**
- * @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortSignal} [signal]
+ * @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortController} connection
  * @returns {AsyncGenerator<Part, void, undefined>}
  */
-async function* stream(driver, target, fields, signal) {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  signal?.addEventListener("abort", abort, { once: true });
+async function* stream(driver, target, fields, connection) {
+  const { signal } = connection;
+  const abort = () => connection.abort();
   // C4. Also while the loop is slow: to resume is exact.
   let timer = setTimeout(abort, limits.opening);
+  signal.addEventListener("abort", () => clearTimeout(timer)); // The loop may never ask for more.
   try {
-    const token = await driver.token(undefined);
-    const own = token === undefined ? fields : { ...fields, Authorization: `Bearer ${token}` };
-    const response = await driver.fetch({ method: "GET", target, fields: own }, controller.signal);
-    if (response.status !== 200) {
-      const body = await response.text();
-      throw new Refused({ status: response.status, body, field: (name) => response.headers.get(name) ?? undefined });
-    }
+    const response = await open(driver, target, fields, signal);
+    if (response.status !== 200) throw new Refused(await driver.read(response));
     const decoder = new EventStreamDecoder(limits.eventBytes);
     const reader = response.body?.getReader();
     for (;;) {
@@ -107,7 +126,20 @@ async function* stream(driver, target, fields, signal) {
     }
   } finally {
     clearTimeout(timer);
-    controller.abort();
-    signal?.removeEventListener("abort", abort);
+    connection.abort();
+  }
+}
+
+/** C5: with another token once, if the first is refused. @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortSignal} signal */
+async function open(driver, target, fields, signal) {
+  /** @type {string | undefined} */
+  let refused;
+  for (;;) {
+    const token = await unless(signal, driver.token(refused));
+    const own = token === undefined ? fields : { ...fields, Authorization: `Bearer ${token}` };
+    const response = await driver.fetch({ method: "GET", target, fields: own }, signal);
+    if (response.status !== 401 || token === undefined || refused !== undefined) return response;
+    await response.body?.cancel();
+    refused = token;
   }
 }

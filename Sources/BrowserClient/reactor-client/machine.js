@@ -481,11 +481,15 @@ export class ClientMachine {
 
   /** The target of a redirection within the server's origin. @param {string} [location] */
   targetOf(location) {
+    if (!location) return undefined;
     const { origin, pathname } = new URL(this.server);
-    const url = new URL(location ?? "", `${origin}/`);
-    const base = pathname.replace(/\/+$/, "");
-    const target = url.pathname + url.search;
-    return location && url.origin === origin && target.startsWith(`${base}/`) ? target.slice(base.length) : undefined;
+    const base = `${pathname.replace(/\/+$/, "")}/`;
+    try {
+      const url = new URL(location, `${origin}/`);
+      const target = url.pathname + url.search;
+      if (url.origin === origin && target.startsWith(base)) return target.slice(base.length - 1);
+    } catch { /* It is no address. */ }
+    return undefined;
   }
 }
 

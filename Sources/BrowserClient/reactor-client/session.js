@@ -1,7 +1,8 @@
 // A followed session, as the program has it: its states with their prediction, its readers, and its sends.
 
-import { InDoubtError, ProblemError, ReactorError, TooSlowError } from "./errors.js";
+import { InDoubtError, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
 import { position } from "./following.js";
+import { carrier } from "./streams.js";
 
 /** @import { Delivery, Entry, Event, Following, LinkStatus as Link, Outcome, ShownChange, Snapshot } from "./types.d.ts" */
 /** @import { Driver } from "./driver.js" */
@@ -24,7 +25,8 @@ export class Listeners {
   call(...values) {
     for (const listener of [...this.#all]) {
       try {
-        listener(...values);
+        // One before it may have ended it.
+        if (this.#all.has(listener)) listener(...values);
       } catch (error) {
         setTimeout(() => {
           throw error;
@@ -53,6 +55,11 @@ export function progressOf(outcome) {
     default:
       return { kind: "failed", error: new ReactorError("outbox_unavailable", outcome.reason) };
   }
+}
+
+/** @param {string} text */
+function checkPosition(text) {
+  if (!position(String(text))) throw new TypeError(`"${text}" is no position of a session`);
 }
 
 /** @implements {TicketShape} */
@@ -99,8 +106,7 @@ export class Ticket {
   /** @returns {Promise<boolean>} */
   discard() {
     return new Promise((resolve) => {
-      if (this.#driver.isClosing) resolve(false);
-      this.#driver.post(() => {
+      const isAccepted = this.#driver.post(() => {
         const { number } = this;
         const machine = this.#driver.machine;
         const isQueued = number !== undefined && !machine?.writer.failure &&
@@ -108,6 +114,7 @@ export class Ticket {
         resolve(isQueued);
         return isQueued ? ["discard", number, this.#session] : undefined;
       });
+      if (!isAccepted) resolve(false);
     });
   }
 
@@ -138,14 +145,14 @@ export class Session {
   #driver;
   #client;
   #options;
-  #hasState = false;
   /** The confirmed state below the unconfirmed actions. @type {R["State"] | undefined} */
   #base;
   #hasBase = false;
+  #isShown = false;
   /** In the order of their tickets. @type {{ ticket: number, actions: R["Action"][] }[]} */
   #overlay = [];
-  /** The present values of pulses. @type {Record<string, unknown>} */
-  #pulses = {};
+  /** The present values of pulses. @type {Map<string, unknown>} */
+  #pulses = new Map();
   #isResetting = false;
   /** @type {View<R> | undefined} */
   #view;
@@ -165,6 +172,8 @@ export class Session {
    * @param {import("../reactor-client.js").ReactorClient} client
    */
   constructor(id, options, driver, client) {
+    const { from } = options;
+    if (typeof from === "object") checkPosition(from.after);
     this.id = id;
     this.#options = options;
     this.#driver = driver;
@@ -175,12 +184,27 @@ export class Session {
       this.#reject = reject;
     });
     this.ready.catch(() => {}); // It is no fault not to wait for it.
-    driver.sinks.set(id, (delivery) => this.#receive(delivery));
-    driver.post(() => ["follow", id, this.#following()]);
+    driver.post(() => {
+      if (this.#hasLeft) return undefined;
+      // Not before its turn: what is delivered until then is another one's, who has left.
+      driver.sinks.set(id, (delivery) => this.#receive(delivery));
+      return ["follow", id, this.#following()];
+    });
   }
 
   get reactor() {
     return this.#options.reactor;
+  }
+
+  /** C7. */
+  get lastByteAt() {
+    const { machine } = this.#driver;
+    const at = machine && carrier(machine, this.id)?.lastByteAt;
+    return at ? Math.round(Date.now() + at - performance.now()) : undefined;
+  }
+
+  get #hasLeft() {
+    return this.status.kind === "ended" && this.status.reason === "left";
   }
 
   /** @returns {Following} */
@@ -188,6 +212,7 @@ export class Session {
     const { reactor, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
     const { states = true, pulses = true, activities = true } = follow;
     const saved = from === "present" || from === "saved" ? this.#driver.saved.get(this.id) : undefined;
+    this.#driver.saved.delete(this.id); // Once: later it is too old.
     const after = typeof from === "object" ? position(from.after) : from === "saved" ? saved?.position : undefined;
     return {
       demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
@@ -226,11 +251,11 @@ export class Session {
   #present({ origin, position: { text }, state, pulses }) {
     // A program that continues behind the position of a state that was read would miss events.
     if (origin !== "reading") this.position = text;
-    if (pulses) this.#pulses = { ...pulses };
+    if (pulses) this.#pulses = new Map(Object.entries(pulses));
     if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
     if (origin === "stream" && this.#isResetting) {
       this.#isResetting = false;
-      for (const { name, push } of this.#loops) if (name in this.#pulses) push(this.#pulses[name]);
+      for (const { name, push } of this.#loops) if (this.#pulses.has(name)) push(this.#pulses.get(name));
     }
     if (state && origin !== "saved") {
       this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
@@ -250,10 +275,10 @@ export class Session {
     this.position = text;
     // Without a snapshot the names of the pulses are not known; an activity names itself.
     const tag = /** @type {{ type?: unknown } | null} */ (value)?.type;
-    if (!(name in this.#pulses) && tag === name) {
+    if (!this.#pulses.has(name) && tag === name) {
       return this.#events.call({ kind: "activity", name, value, position: text, cause });
     }
-    this.#pulses[name] = value;
+    this.#pulses.set(name, value);
     for (const loop of this.#loops) if (loop.name === name) loop.push(value);
     this.#events.call({ kind: "pulse", name, value, position: text, cause });
   }
@@ -264,23 +289,38 @@ export class Session {
       this.#base = /** @type {R["State"]} */ (this.confirmed);
       this.#hasBase = true;
     }
-    if (left.length) this.#overlay = this.#overlay.filter((one) => !left.includes(one.ticket));
-    for (const { ticket, actions } of joined) {
-      this.#overlay.push({ ticket, actions: actions.map((action) => JSON.parse(action)) });
+    if (left.length) {
+      const gone = new Set(left);
+      this.#overlay = this.#overlay.filter((one) => !gone.has(one.ticket));
     }
-    this.#overlay.sort((a, b) => a.ticket - b.ticket);
+    const added = joined.map(({ ticket, actions }) => ({
+      ticket,
+      actions: actions.map((action) => JSON.parse(action)),
+    }))
+      .sort((a, b) => a.ticket - b.ticket);
+    const last = this.#overlay[this.#overlay.length - 1]?.ticket ?? 0;
+    const isLast = !added[0] || added[0].ticket > last;
+    for (const one of added) this.#overlay.push(one);
+    if (!isLast) this.#overlay.sort((a, b) => a.ticket - b.ticket);
     if (!this.#hasBase) return;
-    const { predict } = this.#options;
-    let state = this.#base;
-    for (const action of this.#overlay.flatMap((one) => one.actions)) {
-      try {
-        if (predict) state = predict(state, action);
-      } catch { /* It is shown when the server has applied it. */ }
-    }
-    this.#hasState = true;
-    this.state = state;
+    // What only joins at the end is reduced over what is shown: else a long queue is reduced anew by each action.
+    const isAppended = this.#isShown && isLast && !advancesBase && !left.length;
+    this.state = this.#predict(isAppended ? this.state : this.#base, isAppended ? added : this.#overlay);
+    this.#isShown = true;
     this.#resolve();
     this.#changed();
+  }
+
+  /** @param {R["State"] | undefined} state @param {{ actions: R["Action"][] }[]} overlay */
+  #predict(state, overlay) {
+    const { predict } = this.#options;
+    if (!predict) return state;
+    for (const action of overlay.flatMap((one) => one.actions)) {
+      try {
+        state = predict(/** @type {R["State"]} */ (state), action);
+      } catch { /* It is shown when the server has applied it. */ }
+    }
+    return state;
   }
 
   #changed() {
@@ -313,13 +353,10 @@ export class Session {
    */
   async send(action, { ifMatch, settled, signal } = {}) {
     signal?.throwIfAborted();
+    if (ifMatch !== undefined) checkPosition(ifMatch);
     const limit = settled === undefined ? undefined : Math.round(Math.min(Math.max(settled, 0), 600_000));
     const { done } = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled: limit });
-    if (!signal) return await done;
-    return await Promise.race([
-      done,
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
-    ]);
+    return await unless(signal, done);
   }
 
   /** @param {R["Action"]} action */
@@ -388,7 +425,7 @@ export class Session {
    */
   async *pulse(pulse, { buffer = 1_024, signal } = {}) {
     /** @type {unknown[]} */
-    const waiting = pulse in this.#pulses ? [this.#pulses[pulse]] : [];
+    const waiting = this.#pulses.has(pulse) ? [this.#pulses.get(pulse)] : [];
     let isOver = this.status.kind === "ended";
     let isTooSlow = false;
     let wake = () => {};
@@ -423,7 +460,7 @@ export class Session {
   async *log(options = {}) {
     // Most pages never read a log.
     const { readLog } = await import("./log.js");
-    yield* readLog(this.#driver, this.id, options);
+    yield* readLog(this.#driver, this.id, { ...options, isLeft: () => this.#hasLeft });
   }
 
   /** @param {number} version @returns {Promise<R["State"]>} */
@@ -453,5 +490,11 @@ export class Session {
     if (this.status.kind === "ended") return;
     this.#report({ kind: "ended", reason: "left" }, this.pending);
     this.#events.call({ kind: "ended", reason: "left" });
+    this.#driver.alert();
+  }
+
+  /** It cannot be followed at all. @param {import("./types.d.ts").Problem} problem */
+  fail(problem) {
+    this.#report({ kind: "failed", problem }, 0);
   }
 }

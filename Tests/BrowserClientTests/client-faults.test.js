@@ -1,0 +1,328 @@
+// What goes wrong around the client: an outbox that is not there, listeners that leave, tokens that expire, pages
+// that are gone.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ReactorClient } from "../../Sources/BrowserClient/reactor-client.js";
+import { Fake, isSum, never } from "./fake-server.js";
+
+const entry = (ticket) => ({ ticket, session: "room", actions: ["1"], bytes: 1 });
+const queued = (ticket) => ({ type: "queued", entry: entry(ticket) });
+const settled = (ticket, code) => {
+  return { type: "settled", ticket, session: "room", problem: { status: 422, code, detail: code } };
+};
+
+test("without an outbox, sends and sessions fail; nothing waits for ever", async () => {
+  const fake = new Fake();
+  fake.open = () => Promise.reject(new Error("in use"));
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const [before, early] = [client.session("before"), client.session("before").submit({ number: 1 })];
+  const taken = early.discard();
+  await assert.rejects(client.opened, /in use/);
+  const after = client.session("after");
+  for (const promise of [before.ready, early.done, after.ready, after.send({ number: 2 })]) {
+    await assert.rejects(promise, { code: "outbox_unavailable" });
+  }
+  assert.deepEqual([await taken, await after.submit({}).discard()], [false, false]);
+  assert.equal(after.status.kind, "failed");
+  await client.close();
+});
+
+test("sends that wait for the outbox to open are bounded", async () => {
+  const fake = new Fake(never);
+  let opened = () => {};
+  fake.open = () => new Promise((resolve) => opened = () => resolve([]));
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const session = client.session("room");
+  for (let number = 0; number < 10_000; number++) session.submit({ number });
+  await assert.rejects(session.send({}), { code: "outbox_full" });
+  opened();
+  await client.close();
+});
+
+test("a signal keeps nothing of a send that is done", async () => {
+  const { client, session } = await new Fake().session({ follow: { states: false } });
+  const controller = new AbortController();
+  const { signal } = controller;
+  let listeners = 0;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = (...values) => (listeners++, add(...values));
+  signal.removeEventListener = (...values) => (listeners--, remove(...values));
+  await session.send({ number: 1 }, { signal }).catch(() => {});
+  assert.equal(listeners, 0);
+  const ended = client.close();
+  await ended;
+  await assert.rejects(session.send({ number: 2 }, { signal: AbortSignal.abort(new Error("enough")) }), /enough/);
+});
+
+test("a signal ends the waiting, and takes nothing back", async () => {
+  const fake = new Fake(never);
+  const { client, session } = await fake.session();
+  const controller = new AbortController();
+  const sent = session.send({ number: 1 }, { signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assert.rejects(sent, /enough/);
+  assert.equal(session.pending, 1);
+  await client.close();
+});
+
+test("a listener that another one has ended is not called any more", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const heard = [];
+  let end = () => {};
+  session.on("value", () => end());
+  end = session.on("value", (value) => heard.push(value));
+  const last = new Promise((resolve) => session.on("value", resolve));
+  fake.send("value", "1", 7);
+  await last;
+  assert.deepEqual(heard, []);
+  await client.close();
+});
+
+test("a session that is left and followed again within a listener begins anew", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const followed = new Promise((resolve) => {
+    session.onEvent((event) => {
+      if (event.kind !== "state") return;
+      session.leave();
+      const gone = client.session("room");
+      gone.leave();
+      resolve(client.session("room"));
+    });
+  });
+  fake.send("state", "1", { sum: 1 });
+  const again = await followed;
+  let isReady = false;
+  again.ready.then(() => isReady = true, () => {});
+  // The sentinel: what was delivered with the state of the old one is delivered.
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual([isReady, again.state, again.status.kind], [false, undefined, "connecting"]);
+  await client.close();
+});
+
+test("a position that is none is a TypeError", async () => {
+  const { client, session } = await new Fake().session();
+  for (const position of ["", "now", "aaaaaaaa.1\n", "aaaaaaaa.01", "aaaaaaaa.18446744073709551616", undefined, null]) {
+    assert.throws(() => client.session("other", { from: { after: position } }), TypeError);
+    if (position !== undefined) await assert.rejects(session.send({}, { ifMatch: position }), TypeError);
+  }
+  assert.equal(session.pending, 0);
+  await client.close();
+});
+
+test("a session that has ended is followed anew", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const ended = new Promise((resolve) => session.onEvent((event) => event.kind === "ended" && resolve()));
+  fake.send("end", "1", { reason: "deleted" });
+  await ended;
+  assert.equal(session.status.kind, "ended");
+  const again = client.session("room");
+  assert.notEqual(again, session);
+  assert.notEqual(again.status.kind, "ended");
+  await client.close();
+});
+
+test("a queue is predicted once: each further action is reduced over what is shown", async () => {
+  let count = 0;
+  const predict = (state, { number }) => {
+    count++;
+    return { sum: state.sum + number };
+  };
+  const { client, session } = await new Fake(never).session({ predict });
+  for (let number = 0; number < 1_000; number++) session.submit({ number: 1 });
+  assert.deepEqual(session.state, { sum: 1_000 });
+  assert.equal(count, 1_000);
+  await client.close();
+});
+
+test("an action that joins before others is predicted in its place", async () => {
+  const fake = new Fake(never);
+  fake.open = () => [queued(1), queued(2)];
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const session = client.session("room", { predict: (state, action) => ({ ...state, all: [...state.all, action] }) });
+  await fake.opened;
+  session.submit(2);
+  fake.send("snapshot", "0", { pulses: {}, state: { all: [] } });
+  await session.ready;
+  assert.deepEqual(session.state.all, [1, 1, 2]);
+  fake.send("state", "1", { all: [9] });
+  await new Promise((resolve) => session.subscribe(() => session.state.all[0] === 9 && resolve()));
+  assert.deepEqual(session.state.all, [9, 1, 1, 2]);
+  await client.close();
+});
+
+test("a pulse may have the name of what every object has", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const heard = new Promise((resolve) => session.onActivity(resolve));
+  fake.send("constructor", "1", { type: "constructor" });
+  assert.deepEqual(await heard, { type: "constructor" });
+  const loop = session.pulse("toString");
+  const first = loop.next();
+  fake.send("toString", "2", 5);
+  assert.deepEqual(await first, { done: false, value: 5 });
+  await client.close();
+});
+
+test("the refusals of a page that is gone are told to who listens already", async () => {
+  const fake = new Fake();
+  let adopt;
+  fake.open = (found) => {
+    adopt = found;
+    return [];
+  };
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  await client.opened;
+  const told = [];
+  const heard = new Promise((resolve) => client.on("refusal", (one) => resolve(told.push(one))));
+  let end;
+  const ended = new Promise((resolve) => end = resolve);
+  const written = [];
+  const orphan = { open: () => [settled(1, "not_now")], write: (changes) => void written.push(...changes), close: end };
+  adopt(orphan);
+  await heard;
+  assert.deepEqual(told.map(({ session, error }) => [session, error.code]), [["room", "not_now"]]);
+  told[0].dismiss();
+  assert.deepEqual(written.map((one) => one.type), ["seen"]);
+  await client.close();
+  await ended;
+});
+
+test("a send that is in doubt after a restart is told once, also while it is not durable", async () => {
+  const fake = new Fake();
+  const date = Math.floor(Date.now() / 1_000) - 24 * 3_600;
+  fake.open = () =>
+    Promise.resolve([queued(1), { type: "sent", session: "room", key: "k", body: "1", date, count: 1 }]);
+  let persist = () => {};
+  fake.write = (changes) => new Promise((resolve) => persist = () => resolve(fake.changes.push(...changes)));
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const told = [];
+  client.on("refusal", ({ error }) => told.push(error.code));
+  await client.opened;
+  await Promise.resolve();
+  persist();
+  const refused = new Promise((resolve) => client.on("refusal", resolve));
+  (await refused).dismiss();
+  persist();
+  await client.close();
+  assert.deepEqual(told, ["in_doubt"]);
+});
+
+test("a listener for refusals that throws does not hide the others, and one that has ended is not called", async () => {
+  const fake = new Fake();
+  fake.open = () => Promise.resolve([settled(1, "one"), settled(2, "two")]);
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const told = [];
+  client.on("refusal", () => told.push("ended"))();
+  const heard = new Promise((resolve) => client.on("refusal", ({ error }) => told.push(error.code) === 2 && resolve()));
+  await heard;
+  assert.deepEqual(told, ["one", "two"]);
+  await client.close();
+});
+
+test("a state that was saved is shown once: who comes back later begins with the present one", async () => {
+  const fake = new Fake();
+  fake.open = () => [{ type: "state", session: "room", position: "aaaaaaaa.5", state: { sum: 5 } }];
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const session = client.session("room", { from: "saved" });
+  await session.ready;
+  assert.deepEqual(session.state, { sum: 5 });
+  session.leave();
+  const again = client.session("room", { from: "saved" });
+  assert.equal(again.state, undefined);
+  await client.close();
+});
+
+test("a client tells when the last bytes have come", async () => {
+  const fake = new Fake();
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
+  const session = client.session("room");
+  assert.equal(session.lastByteAt, undefined);
+  await fake.opened;
+  const before = Date.now();
+  fake.send("snapshot", "0", { pulses: {}, state: { sum: 0 } });
+  await session.ready;
+  assert.ok(session.lastByteAt >= before - 1 && session.lastByteAt <= Date.now() + 1);
+  await client.close();
+});
+
+// --- logs
+
+test("a live log ends with the client, and when its session is left", async () => {
+  for (const end of [({ client }) => client.close(), ({ session }) => session.leave()]) {
+    const fake = new Fake();
+    const found = await fake.session();
+    const log = found.session.log({ live: true });
+    const first = log.next();
+    while (!fake.requests.some((one) => one.target.includes("/log"))) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    fake.send("mutation", "1", { kind: "mutation" }, "/log");
+    assert.equal((await first).value.kind, "mutation");
+    const next = log.next();
+    await end(found);
+    assert.deepEqual(await next, { done: true, value: undefined });
+    await found.client.close();
+  }
+});
+
+test("a log has another token when one is refused, once", async () => {
+  const asked = [];
+  const token = ({ refused }) => {
+    asked.push(refused);
+    return refused === "old" ? "new" : "old";
+  };
+  const fake = new Fake();
+  fake.refuse = ({ Authorization }) => Authorization === "Bearer new" ? undefined : new Response("{}", { status: 401 });
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token });
+  const log = client.session("room", { follow: { states: false, pulses: false, activities: false } }).log({
+    live: true,
+  });
+  const first = log.next();
+  await fake.opened;
+  fake.send("mutation", "1", { kind: "mutation" }, "/log");
+  assert.equal((await first).value.kind, "mutation");
+  assert.deepEqual(asked, [undefined, "old"]);
+  await client.close();
+  const other = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token: () => "never" });
+  const refused = other.session("room", { follow: { states: false, pulses: false, activities: false } });
+  await assert.rejects(refused.log({ live: true }).next(), { status: 401 });
+  await other.close();
+});
+
+test("what waits for a token ends with the client", async () => {
+  const fake = new Fake();
+  let isAsked = () => {};
+  const asked = new Promise((resolve) => isAsked = resolve);
+  const token = () => new Promise(() => isAsked());
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token });
+  const found = assert.rejects(client.reactors(), { code: "unreachable" });
+  const log = client.session("room").log().next();
+  await asked;
+  await Promise.all([client.close(), client.close()]);
+  await found;
+  assert.deepEqual(await log, { done: true, value: undefined });
+  assert.deepEqual(fake.requests, []);
+});
+
+test("a token that is null is none", async () => {
+  const fake = new Fake(() => [200, { reactors: [] }]);
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token: () => null });
+  await client.reactors();
+  assert.equal(fake.requests[0].headers.Authorization, undefined);
+  await client.close();
+});
+
+test("what a session has shown is not kept after it was left", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  fake.send("state", "1", { sum: 1 });
+  await isSum(session, 1);
+  session.leave();
+  const [state] = fake.changes.filter((one) => one.type === "state").slice(-1);
+  assert.deepEqual(state.state, { sum: 1 });
+  await client.close();
+});
