@@ -1,6 +1,6 @@
 // The console: puts the parts together, and follows the address.
 
-import { announce, every, find, grey, h } from "./dom.js";
+import { announce, every, find, grey, h, stored } from "./dom.js";
 import { Metrics } from "./plots.js";
 import { format, parse } from "./router.js";
 import { Server } from "./server.js";
@@ -50,7 +50,6 @@ function follow() {
 	const main = find("view");
 	const isSame = before.view === route.view && before.session === route.session && view !== undefined;
 	document.body.classList.toggle("has-view", route.view !== "list");
-	metrics.showIn(undefined);
 	if (route.view === "session") {
 		document.title = `${route.session} · console`;
 		if (!isSame || !(view instanceof SessionView)) {
@@ -65,7 +64,6 @@ function follow() {
 	close();
 	document.title = "Console of reactor-server";
 	if (route.view === "metrics") {
-		main.replaceChildren();
 		metrics.showIn(main);
 		announce("Metrics");
 	} else showWelcome(main);
@@ -122,17 +120,18 @@ async function create(event) {
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 
+let chosen = stored("localStorage", "reactor-theme");
+
 /** The chosen theme, or the system's. */
 function showTheme() {
-	document.documentElement.dataset.theme = localStorage.getItem("reactor-theme") ??
-		(system.matches ? "dark" : "light");
+	document.documentElement.dataset.theme = chosen ?? (system.matches ? "dark" : "light");
 }
 
 function toggleTheme() {
-	const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-	localStorage.setItem("reactor-theme", theme);
+	chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+	stored("localStorage", "reactor-theme", chosen);
 	showTheme();
-	announce(`${theme} theme`);
+	announce(`${chosen} theme`);
 }
 
 function toggleValues() {

@@ -68,28 +68,54 @@ export function announce(sentence) {
 	region.textContent = sentence;
 }
 
-/** Calls `act` in the next frame, `rest` milliseconds after the last time; not while the page is hidden. */
+const due = [];
+
+/** One act in a frame: together they would be a long task. */
+function frame() {
+	requestAnimationFrame(() => {
+		if (due.length > 1) frame();
+		due.shift()();
+	});
+}
+
+/** Calls `act` in a frame, `rest` milliseconds after the last time; not while the page is hidden. */
 export function perFrame(act, rest = 0) {
 	let waits = false;
 	let last = -rest;
-	const frame = () =>
-		requestAnimationFrame(() => {
-			waits = false;
-			last = performance.now();
-			act();
-		});
+	const call = () => {
+		waits = false;
+		last = performance.now();
+		act();
+	};
+	const enqueue = () => due.push(call) > 1 || frame();
 	return () => {
 		if (waits) return;
 		waits = true;
 		const wait = last + rest - performance.now();
-		if (wait > 0) setTimeout(frame, wait);
-		else frame();
+		if (wait > 0) setTimeout(enqueue, wait);
+		else enqueue();
 	};
 }
 
-/** Calls `act` again and again, while the page is shown. */
+/** Calls `act` again and again, while the page is shown; not before it has ended. */
 export function every(milliseconds, act) {
-	return setInterval(() => document.visibilityState === "visible" && act(), milliseconds);
+	let isBusy = false;
+	return setInterval(async () => {
+		if (isBusy || document.visibilityState !== "visible") return;
+		isBusy = true;
+		await act();
+		isBusy = false;
+	}, milliseconds);
+}
+
+/** Reads from a storage of the browser, or writes to it; one that is forbidden has nothing. */
+export function stored(storage, key, value) {
+	try {
+		if (value !== undefined) window[storage].setItem(key, value);
+		return window[storage].getItem(key) || undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 export function download(name, type, text) {

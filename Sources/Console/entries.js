@@ -35,20 +35,9 @@ export function caseName(value) {
 }
 
 /** What an entry is about: an action, a mutation, an id. */
-export function subject(entry) {
-	const content = entry.content ?? {};
-	switch (entry.kind) {
-		case "action.received":
-		case "action.rejected":
-		case "action.recorded":
-			return content.received;
-		case "mutation.dropped":
-			return content.mutation;
-		case "activity.dropped":
-			return content.activity;
-		default:
-			return content;
-	}
+export function subject({ kind, content }) {
+	const part = /^action\.re/.test(kind) ? "received" : /^(\w+)\.dropped$/.exec(kind)?.[1];
+	return part ? content?.[part] : content ?? {};
 }
 
 /** The part of a value that its name does not say. */
@@ -69,12 +58,6 @@ export class Entries {
 	isDetached = false;
 	/** Whether the oldest entry of the log is in the window. */
 	hasOldest = false;
-
-	clear() {
-		this.list = [];
-		this.isDetached = false;
-		this.hasOldest = false;
-	}
 
 	/** Adds an entry from the stream. One that is there, or that would leave a gap, is left out. */
 	append(entry) {
@@ -98,7 +81,6 @@ export class Entries {
 			this.list.length = MOST_ENTRIES;
 			this.isDetached = true;
 		}
-		return older.length;
 	}
 }
 
@@ -110,7 +92,7 @@ export function text(entry) {
 	return entry.text;
 }
 
-/** The rows to show; `isHead` is an action, `isMember` what it has led to. */
+/** The rows to show; `isMember`: what an action has led to. */
 export function rows(list, { newestFirst, grouped, families, find }) {
 	const wanted = find.toLowerCase();
 	const shown = list.filter((entry) =>
@@ -118,7 +100,7 @@ export function rows(list, { newestFirst, grouped, families, find }) {
 	);
 	if (!grouped) {
 		if (newestFirst) shown.reverse();
-		return shown.map((entry) => ({ entry, isHead: false, isMember: false, band: 0 }));
+		return shown.map((entry) => ({ entry, isMember: false, isOdd: false }));
 	}
 	const groups = new Map();
 	let free = 0;
@@ -141,9 +123,8 @@ export function rows(list, { newestFirst, grouped, families, find }) {
 	return ordered.flatMap((group, index) =>
 		group.map((entry, place) => ({
 			entry,
-			isHead: place === 0 && entry.kind.startsWith("action."),
 			isMember: group.length > 1 && !(place === 0 && entry.kind.startsWith("action.")),
-			band: index % 2,
+			isOdd: index % 2 === 1,
 		}))
 	);
 }
@@ -156,8 +137,7 @@ export function rows(list, { newestFirst, grouped, families, find }) {
 export function without(list, action, firstVersion) {
 	const start = list.findIndex((entry) => entry.action === action);
 	if (start < 0) return undefined;
-	let version = firstVersion;
-	for (const entry of list.slice(0, start)) if (entry.version !== undefined) version = entry.version;
+	let version = list.slice(0, start).findLast((entry) => entry.version !== undefined)?.version ?? firstVersion;
 	if (version === undefined) {
 		const next = list.find((entry) => entry.version !== undefined);
 		if (!next) return undefined;
@@ -166,8 +146,7 @@ export function without(list, action, firstVersion) {
 	const actions = [];
 	let lost = 0;
 	for (const entry of list.slice(start + 1)) {
-		if (entry.action === action || !entry.kind.startsWith("action.")) continue;
-		if (entry.kind !== "action.received") continue;
+		if (entry.action === action || entry.kind !== "action.received") continue;
 		if (entry.content?.received === undefined) lost += 1;
 		else actions.push(entry.content.received);
 	}

@@ -1,5 +1,6 @@
 // A form made from the schema of a reactor's actions.
 
+import { pointer as place } from "./diff.js";
 import { button, h, set } from "./dom.js";
 import { caseOf, decimal, form as formOf, integer } from "./schema.js";
 
@@ -141,7 +142,7 @@ export class ActionForm {
 	#object(form, pointer, label) {
 		const parts = form.fields.map(({ name, isRequired, form }) => ({
 			name,
-			part: this.#make(form, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, name, isRequired),
+			part: this.#make(form, pointer + place([name]), name, isRequired),
 		}));
 		const nodes = parts.map(({ part }) => part.node);
 		return {

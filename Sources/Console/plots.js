@@ -12,8 +12,13 @@ export class Metrics {
 	#server;
 	#history = new History();
 	#fault;
-	#place;
 	#isTable = false;
+	#body = h("div");
+	#toggle = button("As a table", () => {
+		this.#isTable = !this.#isTable;
+		this.#toggle.textContent = this.#isTable ? "As plots" : "As a table";
+		this.#draw();
+	});
 
 	constructor(server) {
 		this.#server = server;
@@ -21,9 +26,15 @@ export class Metrics {
 		every(EVERY, () => this.#read());
 	}
 
-	/** Nothing hides them. */
 	showIn(place) {
-		this.#place = place;
+		place.replaceChildren(
+			h("div.bar",
+				h("h1", "Metrics"),
+				h("span.quiet", "the last 10 minutes, every 2 s, while this page is shown"),
+				this.#toggle,
+			),
+			this.#body,
+		);
 		this.#draw();
 	}
 
@@ -60,27 +71,16 @@ export class Metrics {
 	}
 
 	#draw() {
-		if (!this.#place) return;
-		if (this.#fault) return showFault(this.#place, this.#fault, () => this.#read());
+		if (!this.#body.isConnected) return;
+		if (this.#fault) return showFault(this.#body, this.#fault, () => this.#read());
 		const { plots, restarts, latest } = this.#history;
-		if (!latest) return this.#place.replaceChildren(h("p.quiet", "Reading the metrics…"));
-		const hadFocus = this.#place.contains(document.activeElement) && document.activeElement.dataset.role;
-		const toggle = button(this.#isTable ? "As plots" : "As a table", () => {
-			this.#isTable = !this.#isTable;
-			this.#draw();
-		}, { "data-role": "toggle" });
+		if (!latest) return this.#body.replaceChildren(h("p.quiet", "Reading the metrics…"));
 		const drawn = PLOTS.map((plot, index) => ({ ...plot, points: plots[index] }))
 			.filter(({ points }) => points.some((line) => line.some((value) => value !== undefined)));
-		this.#place.replaceChildren(
-			h("div.bar",
-				h("h1", "Metrics"),
-				h("span.quiet", "the last 10 minutes, every 2 s, while this page is shown"),
-				toggle,
-			),
+		this.#body.replaceChildren(
 			this.#isTable ? table(drawn) : h("div.plots", ...drawn.map((plot) => figure(plot, restarts))),
 			facts(latest),
 		);
-		if (hadFocus) toggle.focus();
 	}
 }
 

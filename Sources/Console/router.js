@@ -6,7 +6,7 @@
 //   #/s/meeting-7/v/812           version 812
 //   #/s/meeting-7/v/812/diff/811  what changed between 811 and 812; `live` for the present one
 
-const ID = /^[A-Za-z0-9_-]{1,128}$/;
+export const ID = /^[\w-]{1,128}$/;
 
 /** Returns a route for any text; one that is no address is the list. */
 export function parse(hash) {

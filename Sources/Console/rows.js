@@ -21,7 +21,7 @@ export class Rows {
 	#first = -1;
 	#last = -1;
 
-	/** `options`: role, item (the rows' role), label, draw(item, row); open(item), near(edge), key(event, item), moved(item). */
+	/** `options`: role, item (the rows' role), label, draw(item, row); id(item), open(item), near(edge), key(event, item), moved(item). */
 	constructor(list, options) {
 		this.#list = list;
 		this.#options = options;
@@ -46,21 +46,19 @@ export class Rows {
 		return this.#items[this.#active];
 	}
 
-	/** `grownBy`: rows that are new at the top. */
-	show(items, grownBy = 0) {
+	/** The active row, and what is being read further down, stay: `id` tells the same row. */
+	show(items) {
+		const { id = (item) => item } = this.#options;
+		const old = this.#items;
+		const place = (index) => index in old ? items.findIndex((item) => id(item) === id(old[index])) : -1;
+		const top = Math.floor(this.#list.scrollTop / HEIGHT);
+		const newTop = top > 0 ? place(top) : -1;
+		const active = place(this.#active);
+		this.#active = active < 0 ? Math.min(this.#active, items.length - 1) : active;
 		this.#items = items;
 		this.#canvas.style.height = `${items.length * HEIGHT}px`;
-		if (grownBy > 0) {
-			this.#list.scrollTop += grownBy * HEIGHT;
-			if (this.#active >= 0) this.#active += grownBy;
-		}
-		if (this.#active >= items.length) this.#active = items.length - 1;
+		if (newTop >= 0) this.#list.scrollTop += (newTop - top) * HEIGHT;
 		this.#draw(true);
-	}
-
-	/** Whether the first row is visible. */
-	get isAtTop() {
-		return this.#list.scrollTop < HEIGHT;
 	}
 
 	scrollToTop() {
@@ -83,7 +81,7 @@ export class Rows {
 	}
 
 	open() {
-		if (this.active !== undefined) this.#options.open?.(this.active, this.#active);
+		if (this.active !== undefined) this.#options.open?.(this.active);
 	}
 
 	focus() {
@@ -116,7 +114,7 @@ export class Rows {
 				id: `${this.#name}-${index}`,
 				role: this.#options.item,
 				class: isActive ? "row active" : "row",
-				"aria-selected": this.#options.item === "listitem" ? null : String(isActive),
+				"aria-selected": String(isActive),
 				"aria-posinset": index + 1,
 				"aria-setsize": this.#items.length,
 			});

@@ -102,18 +102,11 @@ export class Sending {
 	}
 
 	#toggle() {
-		if (!this.#isJSON) {
-			try {
-				this.#area.value = JSON.stringify(this.#form.read(), null, 2);
-			} catch {
-				// The text stays as it was.
-			}
-		} else {
-			try {
-				this.#form.fill(JSON.parse(this.#area.value));
-			} catch {
-				// The form stays as it was.
-			}
+		try {
+			if (this.#isJSON) this.#form.fill(JSON.parse(this.#area.value));
+			else this.#area.value = JSON.stringify(this.#form.read(), null, 2);
+		} catch {
+			// The other one stays as it was.
 		}
 		this.#isJSON = !this.#isJSON;
 		this.#mode.textContent = this.#isJSON ? "As a form" : "As JSON";

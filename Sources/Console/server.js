@@ -1,9 +1,11 @@
 // The server as the console knows it: what it says of itself, its client, and the token.
 
 import { ReactorClient } from "../reactor-client.js";
-import { h, find } from "./dom.js";
+import { h, find, stored } from "./dom.js";
 
-const REMEMBERED = "reactor-console-token";
+const remembered = (token) => stored("sessionStorage", "reactor-console-token", token);
+/** A server that hangs is away. */
+const get = (address, headers = {}) => fetch(address, { headers, signal: AbortSignal.timeout(10_000) });
 
 export class Server {
 	/** The address below which the API is: this page may be behind a proxy that adds a prefix. */
@@ -11,13 +13,13 @@ export class Server {
 	/** What `GET /` says. */
 	home;
 	client;
-	#token = sessionStorage.getItem(REMEMBERED) ?? undefined;
+	#token = remembered();
 	#asking;
 	#reactors;
 
 	/** Finds out what is served, and how. */
 	async connect() {
-		const response = await fetch(this.base, { headers: { Accept: "application/json" } });
+		const response = await get(this.base, { Accept: "application/json" });
 		if (!response.ok) throw new Error(`the server answers ${response.status} to GET ${this.base.pathname}`);
 		this.home = await response.json();
 		this.isReadOnly = this.home.console?.readOnly ?? false;
@@ -34,8 +36,7 @@ export class Server {
 	/** A text, such as the metrics; rejects with a sentence. */
 	async text(path) {
 		const token = this.#token;
-		const headers = token ? { Authorization: `Bearer ${token}` } : {};
-		const response = await fetch(new URL(path.slice(1), this.base), { headers });
+		const response = await get(new URL(path.slice(1), this.base), token ? { Authorization: `Bearer ${token}` } : {});
 		if (response.ok) return response.text();
 		const problem = await response.json().catch(() => ({}));
 		throw Object.assign(new Error(problem.detail ?? `status ${response.status}`), { status: response.status });
@@ -44,7 +45,7 @@ export class Server {
 	/** Whether the server can be reached and is ready: a word and a sentence. */
 	async health() {
 		try {
-			const response = await fetch(new URL("readyz", this.base));
+			const response = await get(new URL("readyz", this.base));
 			if (response.ok) return { word: "ready", detail: "" };
 			const problem = await response.json().catch(() => ({}));
 			// With an address for operators the probe is there; an answer is an answer.
@@ -69,11 +70,11 @@ export class Server {
 
 	#find(refused) {
 		if (this.#token !== undefined && this.#token !== refused) return this.#token;
-		if (refused !== undefined) sessionStorage.removeItem(REMEMBERED);
+		if (refused !== undefined) remembered("");
 		this.#asking ??= ask(refused !== undefined).then(({ token, isRemembered }) => {
 			this.#asking = undefined;
 			this.#token = token;
-			if (isRemembered) sessionStorage.setItem(REMEMBERED, token);
+			if (isRemembered) remembered(token);
 			return token;
 		});
 		return this.#asking;
@@ -93,16 +94,16 @@ function ask(wasRefused) {
 			const token = field.value.trim();
 			if (token === "") return;
 			form.removeEventListener("submit", submitted);
-			dialog.removeEventListener("cancel", stay);
+			dialog.removeEventListener("close", open);
 			field.value = "";
 			dialog.close();
 			resolve({ token, isRemembered: remember.checked });
 		};
-		const stay = (event) => event.preventDefault();
+		const open = () => dialog.showModal();
 		form.addEventListener("submit", submitted);
-		dialog.addEventListener("cancel", stay);
-		dialog.showModal();
-		field.focus();
+		// Escape closes it.
+		dialog.addEventListener("close", open);
+		open();
 	});
 }
 

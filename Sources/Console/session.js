@@ -111,14 +111,10 @@ export class SessionView {
 	}
 
 	async #open() {
-		const [head, reactors] = await Promise.all([
-			this.#server.request("GET", `/v1/sessions/${this.#id}`),
-			this.#server.reactors().catch(() => new Map()),
-		]);
-		await this.#readRuntime(true);
+		const reactors = await this.#server.reactors().catch(() => new Map());
+		const head = await this.#readHead();
 		if (this.#isClosed) return;
 		this.#reactor = reactors.get(head.reactor) ?? { name: head.reactor, pulses: [], examples: [] };
-		this.#version = head.version;
 		this.#present = head.state;
 		this.#isOpen = true;
 		this.#follow(head);
@@ -126,8 +122,24 @@ export class SessionView {
 		this.#showAll();
 	}
 
+	async #readHead() {
+		const head = await this.#server.request("GET", `/v1/sessions/${this.#id}`);
+		await this.#readRuntime(true);
+		this.#version = head.version;
+		return head;
+	}
+
+	#beginTimeline({ position, version }) {
+		this.#timeline.begin({ position, version, kept: this.#runtime.kept.from });
+	}
+
 	#follow(head) {
 		this.#session = this.#server.client.session(this.#id);
+		// Its history may be another one.
+		this.#session.onReset(() => {
+			this.#cache.clear();
+			this.#readHead().then((head) => this.#isClosed || this.#beginTimeline(head), () => {});
+		});
 		this.#session.subscribe(() => {
 			const state = this.#session.confirmed;
 			if (state !== undefined && state !== this.#present) {
@@ -146,7 +158,7 @@ export class SessionView {
 			fork: (plan, entry) => this.#forkWithout(plan, entry),
 			again: (action) => this.#sending?.use(action),
 		});
-		this.#timeline.begin({ position: head.position, version: head.version, kept: this.#runtime.kept.from });
+		this.#beginTimeline(head);
 	}
 
 	#moved(version) {
@@ -227,7 +239,7 @@ export class SessionView {
 			ended: "■ ended",
 		};
 		const detail = status.problem?.detail ?? status.why ?? status.reason ?? "";
-		const text = `${words[status.kind] ?? status.kind}${pending > 0 ? ` · ${pending} unsent` : ""}`;
+		const text = `${words[status.kind]}${pending > 0 ? ` · ${pending} unsent` : ""}`;
 		const link = this.#parts.link;
 		if (link.textContent !== text) link.textContent = text;
 		link.className = `link ${status.kind}`;
@@ -362,14 +374,18 @@ export class SessionView {
 			placeholder: "n",
 		});
 		field.addEventListener("change", () => field.value !== "" && this.#go({ ...this.#route, diff: Number(field.value) }));
-		place.replaceChildren(
-			h("div.bar",
+		// A field that is being typed in stays.
+		const route = JSON.stringify(this.#route);
+		if (place.firstChild?.dataset?.route === route) while (place.children.length > 1) place.lastChild.remove();
+		else {
+			place.replaceChildren(h("div.bar",
+				{ "data-route": route },
 				h("label.tick", "compare with version ", field),
 				button("the one before", () => this.#go({ ...this.#route, diff: "previous" })),
 				version === undefined ? "" : button("live", () => this.#go({ ...this.#route, diff: "live" })),
-			),
-			...changesTable(diff(from, to), title),
-		);
+			));
+		}
+		place.append(...changesTable(diff(from, to), title));
 	}
 
 	async #at(version) {

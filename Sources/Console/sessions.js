@@ -1,6 +1,7 @@
 // The list of sessions: a search, and as many rows as were scrolled to.
 
 import { announce, every, find, h } from "./dom.js";
+import { ID } from "./router.js";
 import { Rows } from "./rows.js";
 import { guarded, showFault } from "./values.js";
 
@@ -9,7 +10,6 @@ const PAGE = 50;
 const MOST = 100_000;
 const PATIENCE = 150;
 const REFRESH = 5_000;
-const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
 export class SessionList {
 	#server;
@@ -33,6 +33,7 @@ export class SessionList {
 			role: "listbox",
 			item: "option",
 			label: "Sessions",
+			id: (line) => line.id,
 			draw: (line, row) => this.#draw(line, row),
 			open: (line) => this.#open(line.id),
 			near: (edge) => edge === "bottom" && this.#more(),

@@ -1,6 +1,6 @@
 // The action log of a session on the screen.
 
-import { announce, button, download, h, perFrame } from "./dom.js";
+import { announce, button, download, h, perFrame, stored } from "./dom.js";
 import { caseName, details, Entries, FAMILIES, family, position, rows, subject, without } from "./entries.js";
 import { exported } from "./export.js";
 import { Rows } from "./rows.js";
@@ -17,7 +17,7 @@ export class Timeline {
 	#hooks;
 	#entries = new Entries();
 	#rows;
-	#options = { newestFirst: localStorage.getItem("reactor-order") !== "oldest", grouped: true, families: new Set(FAMILIES), find: "" };
+	#options = { newestFirst: stored("localStorage", "reactor-order") !== "oldest", grouped: true, families: new Set(FAMILIES), find: "" };
 	#list = h("div");
 	#detail = h("div.detail", { hidden: true });
 	#fault = h("div");
@@ -57,6 +57,7 @@ export class Timeline {
 			role: "listbox",
 			item: "option",
 			label: "Timeline",
+			id: (row) => row.entry,
 			draw: (row, node) => this.#drawRow(row, node),
 			moved: (row) => this.#inspect(row?.entry),
 			open: (row) => row.entry.version !== undefined && this.#hooks.open(row.entry.version),
@@ -81,11 +82,14 @@ export class Timeline {
 		return this.#rows;
 	}
 
-	/** Begins with the newest entries, and continues with those that come. */
-	begin(start) {
-		this.#kept = start.kept;
-		this.version = start.version;
-		this.#follow(start.position);
+	/** Begins with the newest entries, also anew, and continues with those that come. */
+	begin({ kept, version, position }) {
+		this.#controller.abort();
+		this.#controller = new AbortController();
+		this.#entries = new Entries();
+		this.#kept = kept;
+		this.version = version;
+		this.#follow(position);
 	}
 
 	close() {
@@ -103,10 +107,7 @@ export class Timeline {
 	}
 
 	#restart() {
-		this.#controller.abort();
-		this.#controller = new AbortController();
-		this.#entries.clear();
-		this.#follow(this.#session.position ?? this.#kept.position);
+		this.begin({ kept: this.#kept, version: this.version, position: this.#session.position ?? this.#kept.position });
 	}
 
 	async #follow(place) {
@@ -139,27 +140,32 @@ export class Timeline {
 			const { generation, number } = position(first.position);
 			const floor = position(this.#kept.position).number;
 			const start = Math.max(floor, number - PAGE);
-			let page = [];
-			let after = `${generation}.${start}`;
-			for (;;) {
-				const query = new URLSearchParams({ after, limit: "1000" });
-				const { entries, next, reset } = await this.#hooks.server.request("GET", `/v1/sessions/${this.#session.id}/log?${query}`);
-				page = page.concat(entries);
-				// The server keeps less than before: what is there begins later.
-				if (reset) this.#kept = { ...this.#kept, position: entries[0]?.position ?? this.#kept.position };
-				if (next === undefined || position(next).number >= number) break;
-				after = next;
-			}
-			const added = this.#entries.prepend(page, start === floor);
-			this.#show(this.#options.newestFirst ? 0 : added);
+			const { entries, reset } = await this.#read(`${generation}.${start}`, number);
+			// The server keeps less than before: what is there begins later.
+			if (reset) this.#kept = { ...this.#kept, position: entries[0]?.position ?? this.#kept.position };
+			this.#entries.prepend(entries, start === floor);
+			this.#show();
 		} catch (error) {
 			showFault(this.#fault, error, () => this.#older());
 		}
 		this.#isLoading = false;
 	}
 
+	/** The entries from a place on, up to a number. */
+	async #read(after, number = Infinity) {
+		const found = { entries: [] };
+		while (after !== undefined && position(after).number < number) {
+			const query = new URLSearchParams({ after, limit: "1000" });
+			const { entries, next, reset } = await this.#hooks.server.request("GET", `/v1/sessions/${this.#session.id}/log?${query}`);
+			found.entries = found.entries.concat(entries);
+			found.reset ||= reset;
+			after = next;
+		}
+		return found;
+	}
+
 	#reorder(order) {
-		localStorage.setItem("reactor-order", order);
+		stored("localStorage", "reactor-order", order);
 		this.#options.newestFirst = order === "newest";
 		this.#show();
 	}
@@ -169,12 +175,9 @@ export class Timeline {
 		this.#show();
 	}
 
-	#show(added = 0) {
+	#show() {
 		const shown = rows(this.#entries.list, this.#options);
-		// The rows that are being read stay where they are.
-		const before = this.#rows.items.length;
-		const isReading = this.#options.newestFirst && !this.#rows.isAtTop && before > 0;
-		this.#rows.show(shown, added || (isReading ? Math.max(0, shown.length - before) : 0));
+		this.#rows.show(shown);
 		const loaded = this.#entries.list.length;
 		const words = [`${shown.length} of ${loaded} loaded entries`];
 		if (!this.#entries.hasOldest) words.push("older ones on scrolling");
@@ -183,10 +186,11 @@ export class Timeline {
 		this.#newest.hidden = !this.#entries.isDetached;
 	}
 
-	#drawRow({ entry, isMember, band }, node) {
+	#drawRow({ entry, isMember, isOdd }, node) {
 		const name = family(entry.kind);
-		node.classList.add(name, `band-${band}`);
-		if (isMember) node.classList.add("member");
+		node.classList.add(name);
+		node.classList.toggle("band", isOdd);
+		node.classList.toggle("member", isMember);
 		const what = details(subject(entry));
 		node.append(
 			h("span.time", clock(entry.time)),
@@ -224,15 +228,8 @@ export class Timeline {
 			const path = `/v1/sessions/${this.#session.id}`;
 			const { kept } = await server.request("GET", `${path}/runtime`);
 			const first = await server.request("GET", `${path}?version=${kept.from.version}`);
-			let entries = [];
-			let after = kept.from.position;
-			while (after !== undefined) {
-				const query = new URLSearchParams({ after, limit: "1000" });
-				const page = await server.request("GET", `${path}/log?${query}`);
-				if (page.reset) throw new Error("The kept history moved on meanwhile.");
-				entries = entries.concat(page.entries);
-				after = page.next;
-			}
+			const { entries, reset } = await this.#read(kept.from.position);
+			if (reset) throw new Error("The kept history moved on meanwhile.");
 			const start = { ...kept.from, state: first.state, time: entries[0]?.time ?? new Date().toISOString() };
 			const name = `${this.#session.id}.ndjson`;
 			download(name, "application/x-ndjson", exported({ id: this.#session.id, reactor }, start, entries));
@@ -251,23 +248,11 @@ export function clock(time) {
 /** What happened, in words. */
 function label(entry) {
 	const name = caseName(subject(entry));
-	const content = entry.content ?? {};
-	switch (entry.kind) {
-		case "action.received":
-			return `action ${name}`;
-		case "action.rejected":
-			return `action rejected ${name}`;
-		case "mutation":
-			return name;
-		case "effect.started":
-		case "effect.ended":
-		case "effect.cancelled":
-		case "effect.skipped":
-		case "effect.failed": {
-			const word = entry.kind.slice("effect.".length);
-			return `effect ${content.id ?? (content.step === undefined ? "" : `step ${content.step}`)} ${word}`;
-		}
-		default:
-			return `${entry.kind} ${name === entry.kind ? "" : name}`;
-	}
+	const { id, step } = entry.content ?? {};
+	const [kind, word] = entry.kind.split(".");
+	if (entry.kind === "mutation") return name;
+	if (entry.kind === "action.received") return `action ${name}`;
+	if (kind === "action") return `action ${word} ${name}`;
+	if (kind === "effect") return `effect ${id ?? (step === undefined ? "" : `step ${step}`)} ${word}`;
+	return `${entry.kind} ${name === entry.kind ? "" : name}`;
 }

@@ -36,6 +36,7 @@ export class TreeView {
 			role: "tree",
 			item: "treeitem",
 			label,
+			id: (item) => item.pointer,
 			draw: (item, row) => this.#draw(item, row),
 			open: (item) => this.#toggle(item),
 			key: (event, item) => this.#key(event, item),
