@@ -52,7 +52,7 @@ export class ReactorClient {
   #unnumbered = [];
   /** @type {Map<number, Ticket>} */
   #tickets = new Map();
-  /** With the settlement of each, so that nobody is told twice. @type {Listeners<[Refusal, object | undefined]>} */
+  /** With the settlement of each, so that nobody hears of it twice. @type {Listeners<[Refusal, object | undefined]>} */
   #refusals = new Listeners();
   /** Of pages that are gone: each sends what it has, and ends. @type {Set<Driver>} */
   #orphans = new Set();
@@ -95,7 +95,7 @@ export class ReactorClient {
       },
     });
     driver.opened.then(() => {
-      this.#tellUnseen(driver, this.#refusals);
+      this.#reportUnseen(driver, this.#refusals);
       endIfEmpty();
     }, () => this.#orphans.delete(driver));
     this.#orphans.add(driver);
@@ -205,7 +205,7 @@ export class ReactorClient {
   }
 
   /** The failures of an earlier page, or of one that is gone. @param {Driver} driver @param {Listeners<[Refusal, object | undefined]>} listeners */
-  #tellUnseen(driver, listeners) {
+  #reportUnseen(driver, listeners) {
     for (const settlement of driver.machine?.outbox.settlements.values() ?? []) {
       const { ticket, session, problem } = settlement;
       const error = problem ? new ProblemError(problem) : new InDoubtError();
@@ -225,7 +225,7 @@ export class ReactorClient {
     });
     const endOthers = this.#refusals.add((...values) => own.call(...values));
     for (const driver of [this.#driver, ...this.#orphans]) {
-      driver.opened.then(() => this.#tellUnseen(driver, own), () => {});
+      driver.opened.then(() => this.#reportUnseen(driver, own), () => {});
     }
     return () => {
       end();

@@ -46,7 +46,7 @@ export class Rows {
 		return this.#items[this.#active];
 	}
 
-	/** The active row, and what is being read further down, stay: `id` tells the same row. */
+	/** The active row, and what is being read further down, stay; `id` finds them. */
 	show(items) {
 		const { id = (item) => item } = this.#options;
 		const old = this.#items;

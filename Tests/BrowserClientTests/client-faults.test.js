@@ -1,4 +1,4 @@
-// What goes wrong around the client: an outbox that is not there, listeners that leave, tokens that expire, pages
+// Faults around the client: an outbox that is not there, listeners that leave, tokens that expire, pages
 // that are gone.
 
 import assert from "node:assert/strict";
@@ -167,7 +167,7 @@ test("a pulse may have the name of what every object has", async () => {
   await client.close();
 });
 
-test("the refusals of a page that is gone are told to who listens already", async () => {
+test("the refusals of a page that is gone reach who listens already", async () => {
   const fake = new Fake();
   let adopt;
   fake.open = (found) => {
@@ -191,7 +191,7 @@ test("the refusals of a page that is gone are told to who listens already", asyn
   await ended;
 });
 
-test("a send that is in doubt after a restart is told once, also while it is not durable", async () => {
+test("a send that is in doubt after a restart is reported once, also while it is not durable", async () => {
   const fake = new Fake();
   const date = Math.floor(Date.now() / 1_000) - 24 * 3_600;
   fake.open = () =>
@@ -236,7 +236,7 @@ test("a state that was saved is shown once: who comes back later begins with the
   await client.close();
 });
 
-test("a client tells when the last bytes have come", async () => {
+test("a client reports when the last bytes have come", async () => {
   const fake = new Fake();
   const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
   const session = client.session("room");

@@ -128,7 +128,7 @@ test("saved states are bounded in their number and their sum; those that were sa
     await outbox.close();
   }));
 
-test("a line that was cut off is dropped; damage before the end is told with its place", () =>
+test("a line that was cut off is dropped; damage before the end is reported with its place", () =>
   inFolder(async (path) => {
     let outbox = fileOutbox(path);
     await outbox.open(() => {});

@@ -264,7 +264,7 @@ export class Driver {
     this.#track(
       body(controller.signal).finally(() => {
         this.#controllers.delete(id);
-        controller.abort(); // What is left of a body that was not read to its end.
+        controller.abort(); // A body that was not read to its end.
       }),
     );
   }

@@ -303,7 +303,7 @@ export class Session {
     for (const one of added) this.#overlay.push(one);
     if (!isLast) this.#overlay.sort((a, b) => a.ticket - b.ticket);
     if (!this.#hasBase) return;
-    // What only joins at the end is reduced over what is shown: else a long queue is reduced anew by each action.
+    // Actions that join at the end are reduced over the shown state: else each reduces a long queue anew.
     const isAppended = this.#isShown && isLast && !advancesBase && !left.length;
     this.state = this.#predict(isAppended ? this.state : this.#base, isAppended ? added : this.#overlay);
     this.#isShown = true;
