@@ -14,7 +14,10 @@ class Network {
   fetch = async (request, options = {}) => {
     if (!this.isOn) throw new TypeError("this client is offline");
     const controller = new AbortController();
-    const stop = () => controller.abort(options.signal?.reason);
+    const stop = () => {
+      controller.abort(options.signal?.reason);
+      this.#under.delete(controller); // The client aborts each request when it is done.
+    };
     if (options.signal?.aborted) stop();
     options.signal?.addEventListener("abort", stop);
     this.#under.add(controller);
@@ -31,7 +34,7 @@ class Network {
 
 /** The next state of the chat, as the reactor will make it: a message is shown before the server has it. */
 function predict(state, action) {
-  if (action.type !== "say") return state;
+  if (action.type !== "say" || !action.text.trim()) return state;
   const message = { number: state.count + 1, author: action.author, text: action.text };
   const messages = [...state.messages, message].slice(-100);
   return { ...state, newest: message, messages, count: message.number };

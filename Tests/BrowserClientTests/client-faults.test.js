@@ -30,8 +30,9 @@ test("without an outbox, sends and sessions fail; nothing waits for ever", async
 
 test("sends that wait for the outbox to open are bounded", async () => {
   const fake = new Fake(never);
-  let opened = () => {};
-  fake.open = () => new Promise((resolve) => opened = () => resolve([]));
+  let opened;
+  const opening = new Promise((resolve) => opened = () => resolve([]));
+  fake.open = () => opening;
   const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, outbox: fake });
   const session = client.session("room");
   for (let number = 0; number < 10_000; number++) session.submit({ number });
