@@ -407,9 +407,9 @@ public enum AdministrationChoice: String, Sendable, CaseIterable {
 
 /// Who gets the console.
 public enum ConsoleChoice: String, Sendable, CaseIterable {
-    /// This machine, if the server needs no tokens and listens on a loopback address or a Unix
-    /// socket: a request whose `Host` is `localhost`, `127.0.0.1` or `[::1]`, and that has none of
-    /// the fields `Forwarded`, `X-Forwarded-…` and `Via`.
+    /// This machine, if the server needs no tokens, listens on a loopback address or a Unix socket,
+    /// and no proxy sends it the PROXY protocol: a request whose `Host` is `localhost`, `127.0.0.1`
+    /// or `[::1]`, and that has none of the fields `Forwarded`, `X-Forwarded-…` and `Via`.
     case loopback
     /// Everybody who can reach the server.
     case on

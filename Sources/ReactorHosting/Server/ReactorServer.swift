@@ -90,8 +90,11 @@ public struct ReactorServer: Sendable {
             throw ConfigurationFailure(sentences: [Configuration.proxyProtocolRefusal])
         }
         let socket = try bind(configuration.publicAddress)
+        // A proxy that sends the PROXY protocol forwards bytes: no field says that the client is not
+        // on this machine, and the client itself chooses `Host`.
         let console = ConsoleAccess(
-            configuration.console, isLoopback: socket.isLoopback,
+            configuration.console,
+            isLoopback: socket.isLoopback && !configuration.proxyProtocol,
             authenticates: authenticator != nil)
         var operations: BoundSocket?
         if let address = configuration.operationsAddress {
