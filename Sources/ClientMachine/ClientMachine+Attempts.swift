@@ -36,6 +36,7 @@ extension ClientMachine {
             if case .create(let session) = purpose {
                 // Nobody wants it to be made any more. The sends find out whether it exists.
                 links[session]?.creation = .settled
+                changePlan(at: now)
                 continuePosting(session, at: now)
             }
             return

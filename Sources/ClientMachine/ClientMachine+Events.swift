@@ -10,13 +10,14 @@ extension ClientMachine {
             stream.live.contains(session), var link = links[session]
         else { return nil }
         let (before, isContinued) = (link.reader.confirmed, link.reader.seen != nil)
-        let isUnknown = before == nil || link.reader.isStale
         let isFirst = streams[id]?.beginEvents(of: session) ?? false
         if isFirst, !["snapshot", "reset"].contains(block.name), let position = block.position,
             link.reader.skips(to: position)
         {
             deliver(.reset(reason: "trimmed"), to: session)
         }
+        // Behind that: the block itself may follow the events that are lost.
+        let isUnknown = before == nil || link.reader.isStale
         let reading = link.reader.receive(block, demand: stream.demand)
         if link.reader.confirmed != before { link.advanceBase() }
         links[session] = link

@@ -17,7 +17,7 @@ extension ClientMachine {
         }
         let plan = StreamPlan(
             wishes, existing: streams.wanted,
-            most: streams.sharesStreams ? limits.sessionsOnStream : 1,
+            most: min(limits.sessionsOnStream, streams.mostSessions),
             targetBytes: limits.targetBytes)
         let kept = Set(plan.groups.compactMap(\.same))
         for stream in streams.wanted where !kept.contains(stream.id) {
@@ -174,14 +174,27 @@ extension ClientMachine {
                 fail(stream.id, problem)
             }
         case 404 where problem.code == "unknown_path" && stream.sessions.count > 1:
-            streams.sharesStreams = false
-            makePlan(at: now)
+            divide(stream, most: 1, at: now)
+        // C2: a limit of the server's is below this client's.
+        case 400 where problem.code == "too_many_sessions" && stream.sessions.count > 1,
+            414 where stream.sessions.count > 1, 431 where stream.sessions.count > 1:
+            divide(stream, most: stream.sessions.count / 2, at: now)
         case 404 where problem.code == "unknown_session" && stream.sessions.count == 1:
             end(stream, .unknown, problem, at: now)
         case 408, 425, 429, ..<300, 500...:
             retry(.stream(stream.id), why: problem.detail, atLeast: response.retryAfter, at: now)
         default: fail(stream.id, problem)
         }
+    }
+
+    /// The server accepts fewer sessions on one stream: others take the place of this one.
+    private mutating func divide(
+        _ stream: StreamConnection, most count: Int, at now: ClientInstant
+    ) {
+        streams.mostSessions = min(streams.mostSessions, count)
+        // Not the same stream again, though sessions of it may be over.
+        streams[stream.id]?.isWanted = false
+        makePlan(at: now)
     }
 
     /// The server has nothing more for a stream.

@@ -4,8 +4,8 @@ struct StreamTable: Sendable {
     private var lastNumber: UInt64 = 0
     /// The followed sessions, in the order in which they were.
     var followed: [SessionName] = []
-    /// Whether the server has streams of several sessions, as far as is known (C2).
-    var sharesStreams = true
+    /// The number of sessions that the server accepts on one stream, as far as is known (C2).
+    var mostSessions = Int.max
     /// The uptime at which the plan is made anew; nil: it is not.
     var planTime: Duration?
 

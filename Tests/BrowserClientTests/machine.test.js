@@ -280,6 +280,48 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);
 });
 
+test("C2: a server that accepts fewer sessions on a stream gets more streams", () => {
+  const demand = { states: true, pulses: false, activities: false };
+  const count = (stream) => stream.target.split("session=").length - 1;
+  for (const [status, code] of [[400, "too_many_sessions"], [414, ""], [431, ""]]) {
+    const client = new Client();
+    const sessions = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    for (const session of sessions) client.receive("follow", session, { demand, predicts: false, start: "present" });
+    let open = streams(client.wait(50));
+    assert.deepEqual(open.map(count), [10]);
+    while (open.some((one) => count(one) > 3)) {
+      const large = open.find((one) => count(one) > 3);
+      client.receive("streamOpened", large.id, response(status, problem(code)));
+      const outputs = client.receive("streamEnded", large.id, undefined);
+      const closed = outputs.filter(([kind]) => kind === "closeStream").map(([, id]) => id);
+      open = open.filter((one) => one !== large && !closed.includes(one.id)).concat(streams(outputs));
+    }
+    assert.deepEqual(open.map(count), [2, 2, 2, 2, 2], `${status}`);
+  }
+});
+
+test("R10: the first state behind a gap may contain what is not answered", () => {
+  const client = new Client();
+  const demand = { states: true, pulses: false, activities: false };
+  client.follow({ start: "start" });
+  const first = client.stream;
+  client.receive("streamOpened", first.id, head);
+  // Another demand: another stream is opened before the first one has brought anything.
+  client.follow({ start: "start", demand: { ...demand, activities: true } });
+  const second = client.stream;
+  assert.notEqual(second.id, first.id);
+  client.stream = first;
+  client.bytes("event: state\nid: aaaaaaaa.3\ndata: 3\n\n");
+  client.send(1);
+  assert.equal(client.shown, 4);
+  client.stream = second;
+  client.receive("streamOpened", second.id, head);
+  // The server has trimmed what was before: the effect of the send may be in it.
+  client.bytes("event: state\nid: aaaaaaaa.9\ncause: another\ndata: 9\n\n");
+  assert.equal(client.state, 9);
+  assert.equal(client.shown, 4);
+});
+
 test("C3: a stream that worked and ended cleanly is opened at once; another one after a wait", () => {
   const client = live();
   client.wait(5_000);

@@ -168,6 +168,48 @@ struct ConnectionTests {
             ])
     }
 
+    @Test(arguments: [(400, "too_many_sessions"), (414, "target_too_long"), (431, "")])
+    func `C2: a server that accepts fewer sessions on a stream gets more streams`(
+        status: Int, code: String
+    ) throws {
+        var client = try Client()
+        let names = (0..<10).map { name("s\($0)") }
+        for session in names { _ = client.receive(.follow(session, states)) }
+        var open = client.wait(.milliseconds(50)).streams
+        #expect(open.map { $0.request.target.components(of: "session=") } == [10])
+        // The server accepts three.
+        while let large = open.first(where: { $0.request.target.components(of: "session=") > 3 }) {
+            _ = client.receive(.streamOpened(large.id, ClientResponse(status)))
+            _ = client.bytes(large.id, #"{"status":\#(status),"code":"\#(code)"}"#)
+            let outputs = client.receive(.streamEnded(large.id, failure: nil))
+            open.removeAll { $0.id == large.id || outputs.closed.contains($0.id) }
+            open += outputs.streams
+        }
+        for stream in open { _ = client.head(stream.id) }
+        #expect(names.map { client.machine.status($0).link } == names.map { _ in .live })
+        let counts = open.map { $0.request.target.components(of: "session=") }
+        #expect(counts.reduce(0, +) == 10)
+        // Later ones know it.
+        _ = client.receive(.follow(name("new"), states))
+        let later = client.wait(.milliseconds(50)).streams
+        #expect(!later.isEmpty)
+        #expect(later.allSatisfy { $0.request.target.components(of: "session=") <= 3 })
+    }
+
+    @Test func `C2: a stream of which all but one are over is divided too`() throws {
+        var client = try Client()
+        let stream = try client.open(room, other)
+        _ = client.bytes(stream, "event: other/end\ndata: {\"reason\":\"deleted\"}\n\n")
+        _ = client.receive(.streamEnded(stream, failure: "reset"))
+        let again = try #require(client.wait(.seconds(1)).streams.first?.id)
+        _ = client.receive(.streamOpened(again, ClientResponse(404)))
+        _ = client.bytes(again, #"{"status":404,"code":"unknown_path"}"#)
+        #expect(
+            client.receive(.streamEnded(again, failure: nil)).streams.map(\.request.target) == [
+                "/v1/sessions/room/events?only=states"
+            ])
+    }
+
     // C3
 
     @Test func `C3: a stream that worked and ended cleanly is opened again at once`() throws {

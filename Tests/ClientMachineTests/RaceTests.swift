@@ -125,6 +125,23 @@ struct RaceTests {
         #expect(joined.machine.links[room]?.creation == .settled)
     }
 
+    @Test func `a session that is joined while it waits to be made gets its stream`() throws {
+        var client = try Client()
+        // Without it the session would be forgotten when it is left.
+        _ = client.send("1")
+        let making = Following(demand: .init(states: true), makes: "chat")
+        let creation = client.receive(.follow(room, making)).requests.first
+        _ = client.receive(.requestFailed(try #require(creation?.id), "reset"))
+        _ = client.receive(.leave(room))
+        _ = client.receive(.follow(room, Following(demand: .init(states: true))))
+        var streams: [AttemptID] = []
+        while streams.isEmpty, client.now.uptime < .seconds(60) {
+            streams = client.wait(.seconds(1)).streams.map(\.id)
+        }
+        #expect(streams.count == 1)
+        #expect(client.machine.links[room]?.creation == .settled)
+    }
+
     // MARK: Incoming
 
     @Test func `R10: a state that was read may contain what is not answered`() throws {
@@ -160,6 +177,25 @@ struct RaceTests {
         let outputs = client.event(again, "state", "aaaaaaaa.3", "3", cause: "another's")
         #expect(outputs.shown.allSatisfy { !$0.advancesBase })
         #expect(client.machine.links[room]?.reader.confirmed?.number == 3)
+    }
+
+    @Test func `R10: the first state behind a gap may contain what is not answered`() throws {
+        var client = try Client()
+        func following(_ activities: Bool) -> Following {
+            Following(
+                demand: .init(states: true, activities: activities), predicts: true, start: .start)
+        }
+        let first = try client.open(room, following: following(false))
+        // Another demand: another stream is opened before the first one has brought anything.
+        _ = client.receive(.follow(room, following(true)))
+        let second = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        _ = client.event(first, "state", "aaaaaaaa.3", "3")
+        _ = client.send("1")
+        _ = client.head(second)
+        // The server has trimmed what was before: the effect of the send may be in it.
+        let outputs = client.event(second, "state", "aaaaaaaa.9", "9", cause: "another's")
+        #expect(outputs.news == ["reset trimmed", "state@9=9"])
+        #expect(outputs.shown.allSatisfy { !$0.advancesBase })
     }
 
     @Test func `R10: an answered batch of which a replay has brought a part is held`() throws {

@@ -97,8 +97,8 @@ export class ClientMachine {
   lastStream = 0;
   /** The followed sessions, in the order in which they were. @type {Set<string>} */
   followed = new Set();
-  /** Whether the server has streams of several sessions, as far as is known (C2). */
-  sharesStreams = true;
+  /** The number of sessions that the server accepts on one stream, as far as is known (C2). */
+  mostSessions = Infinity;
   planTime = Infinity;
   /** The sessions whose shown state is held. @type {Set<string>} */
   holding = new Set();

@@ -27,7 +27,7 @@ export function makePlan(machine, now) {
     });
   }
   const existing = [...machine.streams.values()].filter((one) => one.isWanted);
-  const groups = plan(wishes, existing, machine.sharesStreams ? limits.sessionsOnStream : 1, limits.targetBytes);
+  const groups = plan(wishes, existing, Math.min(limits.sessionsOnStream, machine.mostSessions), limits.targetBytes);
   for (const stream of existing) stream.isWanted = groups.some((one) => one.same === stream);
   for (const { sessions, demand, start, same } of groups) {
     if (same) continue;
@@ -168,13 +168,14 @@ function feed(machine, session, block, stream, now) {
   if (!link?.wantsEvents || !stream.live.has(session) || !machine.streams.has(stream.id)) return undefined;
   const { reader, overlay } = link;
   const { confirmed: before, seen } = reader;
-  const isFirst = !before || reader.isStale;
   const { position } = block;
   machine.touched.add(session);
   const isBeginning = block.name === "snapshot" || block.name === "reset";
   if (stream.beginEvents(session) && !isBeginning && position && reader.skips(position)) {
     machine.deliver(session, ["reset", "trimmed"]);
   }
+  // Behind that: the block itself may follow the events that are lost.
+  const isFirst = !before || reader.isStale;
   const delivery = reader.receive(block, stream.demand);
   if (reader.confirmed !== before) link.change.advancesBase = true;
   if (!delivery) return undefined;
@@ -243,8 +244,13 @@ function refused(machine, stream, response, now) {
     const target = machine.targetOf(response.field("location"));
     if (target !== undefined && stream.redirectTo(target)) return begin(machine, purpose, now);
   }
-  if (status === 404 && problem.code === "unknown_path" && stream.sessions.length > 1) {
-    machine.sharesStreams = false;
+  const count = stream.sessions.length;
+  const hasNone = status === 404 && problem.code === "unknown_path";
+  const hasFewer = status === 400 && problem.code === "too_many_sessions" || status === 414 || status === 431;
+  if (count > 1 && (hasNone || hasFewer)) {
+    // C2: a limit of the server's is below this client's. Not the same stream again, though sessions of it may be over.
+    machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(count / 2));
+    stream.isWanted = false;
     return makePlan(machine, now);
   }
   if (status === 404 && problem.code === "unknown_session" && stream.sessions.length === 1) return end("unknown");
