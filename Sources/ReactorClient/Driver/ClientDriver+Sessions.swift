@@ -10,20 +10,23 @@ extension ClientDriver {
         canShare: (SessionHold) -> Bool, make: () -> SessionHold
     ) throws(ClientFailure) -> SessionHold {
         defer { signal() }
-        let (hold, isNew) = try desk.withLock { desk throws(ClientFailure) in
+        let (earlier, new) = try desk.withLock { desk throws(ClientFailure) in
             guard !desk.isClosing else { throw .closed }
-            if let hold = desk.sessions[session]?.hold { return (hold, false) }
+            let earlier = desk.sessions[session]?.hold
+            if earlier != nil, !desk.hasEnded(session) { return (earlier, nil as SessionHold?) }
             let hold = make()
-            // The objects that have followed it are gone, and have not left it yet.
+            // The objects that have followed it are gone and have not left it yet, or are of a
+            // session that has ended.
             if desk.sessions[session] != nil { _ = desk.decide(.leave(session), at: clock.now) }
             desk.savedStates[session] = nil
             desk.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)
             _ = desk.decide(.follow(session, following), at: clock.now)
-            return (hold, true)
+            return (earlier, hold)
         }
-        // Not under the lock, which the end of a hold needs.
-        guard isNew || canShare(hold) else { throw .followedOtherwise(session.text) }
-        return hold
+        if let new { return new }
+        // Not under the lock, which the end of a hold needs; nor does one end there.
+        guard let earlier, canShare(earlier) else { throw .followedOtherwise(session.text) }
+        return earlier
     }
 
     /// Ends the events of a session for all who share the hold; its outbox continues.

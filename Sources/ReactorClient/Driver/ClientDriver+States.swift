@@ -11,7 +11,9 @@ extension ClientDriver {
     }
 
     /// Holds the newest confirmed state of a session, until the machine says that it can be saved.
-    func remember(_ deliveries: [Delivery], of session: SessionName) {
+    func remember(
+        _ deliveries: [Delivery], of session: SessionName, _ sink: (any SessionSink)?
+    ) {
         var newest: [UInt8]?
         var hasEnded = false
         for delivery in deliveries {
@@ -24,6 +26,7 @@ extension ClientDriver {
         }
         guard newest != nil || hasEnded else { return }
         desk.withLock { desk in
+            guard desk.sessions[session]?.sink === sink else { return }
             if let newest { desk.sessions[session]?.newestState = newest }
             // Of a session that is over nothing is to be shown.
             if hasEnded {
@@ -35,9 +38,13 @@ extension ClientDriver {
     }
 
     /// Gives the newest state to the outbox.
-    func keepState(of session: SessionName, at position: StreamPosition) {
+    func keepState(
+        of session: SessionName, _ sink: (any SessionSink)?, at position: StreamPosition
+    ) {
         desk.withLock { desk in
-            guard let state = desk.sessions[session]?.newestState else { return }
+            guard let followed = desk.sessions[session], followed.sink === sink,
+                let state = followed.newestState
+            else { return }
             let saved = SavedState(position: position, state: state)
             desk.sessions[session]?.saved = saved
             // Under the lock: a session that is left at this moment saves no older one after it.

@@ -101,22 +101,24 @@ final class ClientDriver: Sendable {
         }
     }
 
-    private func perform(_ outputs: [Output]) async {
+    private func perform(_ decisions: [DriverDesk.Decision]) async {
         let isClosing = desk.withLock(\.isClosing)
         var news = SessionNews()
-        for output in outputs {
-            switch output {
+        for decision in decisions {
+            switch decision.output {
             case .persist(let number, let changes): outbox.write(number, changes)
             case .deliver(let session, let delivery):
-                if session != news.session { await deliver(news.dequeue(for: session)) }
+                if !news.isFor(session, decision.sink) {
+                    await deliver(news.dequeue(for: session, decision.sink))
+                }
                 news.deliveries.append(delivery)
             case .deliverLog(let id, let delivery): deliver(delivery, to: id)
             case .keepState(let session, let position):
-                await deliver(news.dequeue(for: session))
-                keepState(of: session, at: position)
+                await deliver(news.dequeue(for: session, decision.sink))
+                keepState(of: session, decision.sink, at: position)
             case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
             case .request, .openStream, .askForCredential, .wakeMe:
-                if !isClosing { begin(output) }
+                if !isClosing { begin(decision.output) }
             }
         }
         await deliver(news)
@@ -151,8 +153,8 @@ final class ClientDriver: Sendable {
     /// callers read contains them (R6).
     private func deliver(_ news: SessionNews) async {
         guard let session = news.session, !news.deliveries.isEmpty else { return }
-        if outbox.keepsStates { remember(news.deliveries, of: session) }
-        await desk.withLock { $0.sessions[session]?.sink }?.receive(news.deliveries)
+        if outbox.keepsStates { remember(news.deliveries, of: session, news.sink) }
+        await news.sink?.receive(news.deliveries)
         for case .outcome(let number, let outcome) in news.deliveries {
             report(outcome, of: number, in: session)
         }
@@ -187,14 +189,19 @@ final class ClientDriver: Sendable {
     }
 }
 
-/// Consecutive news of one session.
+/// Consecutive news of one session, for one typed part.
 private struct SessionNews {
     var session: SessionName?
+    var sink: (any SessionSink)?
     var deliveries: [Delivery] = []
 
-    /// Returns the news, and begins with those of another session.
-    mutating func dequeue(for next: SessionName) -> SessionNews {
-        defer { self = SessionNews(session: next) }
+    func isFor(_ other: SessionName, _ otherSink: (any SessionSink)?) -> Bool {
+        session == other && sink === otherSink
+    }
+
+    /// Returns the news, and begins with those of another session or part.
+    mutating func dequeue(for next: SessionName, _ nextSink: (any SessionSink)?) -> SessionNews {
+        defer { self = SessionNews(session: next, sink: nextSink) }
         return self
     }
 }

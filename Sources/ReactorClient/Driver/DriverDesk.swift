@@ -11,9 +11,17 @@ struct DriverDesk {
         case call(UInt64)
     }
 
+    /// An output of the machine.
+    struct Decision {
+        let output: Output
+        /// The typed part that followed the output's session then: another one may have taken its
+        /// place when the output is carried out, and is not to get the news of an earlier one.
+        let sink: (any SessionSink)?
+    }
+
     /// The work of one round of the driver.
     struct Round {
-        var outputs: [Output]
+        var outputs: [Decision]
         /// Bytes of streams that led to it.
         var bytes: Int
         /// Callers that wait until it is carried out.
@@ -31,7 +39,7 @@ struct DriverDesk {
     private var inputs: [Input] = []
     /// In the machine's order. Invariant: what an input has led to, and what the program has sent since
     /// the last round, which the outbox bounds.
-    private var outputs: [Output] = []
+    private var outputs: [Decision] = []
     private var waitingBytes = 0
     /// Callers that wait until what is decided is shown.
     private var callers: [CheckedContinuation<Void, Never>] = []
@@ -80,8 +88,20 @@ struct DriverDesk {
     /// - Returns: its outputs, which the next round carries out.
     mutating func decide(_ input: Input, at now: ClientInstant) -> [Output] {
         let new = machine.receive(input, at: now)
-        outputs += new
+        add(new)
         return new
+    }
+
+    private mutating func add(_ new: [Output]) {
+        for output in new {
+            var sink: (any SessionSink)?
+            switch output {
+            case .deliver(let session, _), .keepState(let session, _):
+                sink = sessions[session]?.sink
+            default: break
+            }
+            outputs.append(Decision(output: output, sink: sink))
+        }
     }
 
     /// Has a caller wait until the machine's decisions are carried out.
@@ -98,7 +118,7 @@ struct DriverDesk {
         var (bytes, count) = (0, 0)
         while count < inputs.count, bytes < Self.roundBytes {
             if case .streamBytes(_, let chunk) = inputs[count] { bytes += chunk.count }
-            outputs += machine.receive(inputs[count], at: now)
+            add(machine.receive(inputs[count], at: now))
             count += 1
         }
         inputs.removeFirst(count)
@@ -116,6 +136,11 @@ struct DriverDesk {
         guard waitingBytes <= Self.pauseBytes / 2 else { return [] }
         defer { paused = [] }
         return paused.compactMap { handles[.attempt($0)] ?? nil }
+    }
+
+    /// Whether no more events of the session come, as the server says.
+    func hasEnded(_ session: SessionName) -> Bool {
+        if case .ended = machine.status(session).link { true } else { false }
     }
 
     // MARK: Requests under way

@@ -105,7 +105,9 @@ where
     ) async throws(SendFailure) -> Receipt {
         let options = SendOptions(
             expects: condition.position,
-            settledMilliseconds: limit.map { Int(clamping: Int64($0 / .milliseconds(1))) })
+            settledMilliseconds: limit.map { limit in
+                Int(min(max(limit, .zero), .seconds(600)) / .milliseconds(1))
+            })
         return try await submit(actions, options).receipt()
     }
 

@@ -65,7 +65,7 @@ extension SessionCore {
         // Room for what is kept, so that only what is left out ends the stream.
         let isCut = backlog?.isCut ?? false
         let (stream, feed) = ReactorStream<Event>.make(
-            buffer: isCut ? kept.count : max(limit, kept.count + limit))
+            buffer: isCut ? kept.count : kept.count + min(limit, .max - kept.count))
         for event in kept { _ = feed.push(event) }
         if isCut, let last = kept.last {
             _ = feed.push(last)

@@ -19,7 +19,7 @@ actor SessionCore<
     /// Assignments that the confirmed state does not contain yet: the events of a record precede its
     /// state.
     private var freshPulses: [String: [UInt8]] = [:]
-    /// A `reset` has come, and its snapshot has not.
+    /// A `reset` has come, and no state after it.
     private var isResetting = false
     private(set) var isOver = false
     private var link = MachineLinkStatus.idle
@@ -58,6 +58,7 @@ actor SessionCore<
             case .shown(let change): show(change)
             case .reset(let reason):
                 isResetting = true
+                versions.forget()
                 report(.reset(reason: reason))
             case .ended(let reason): report(.ended(EndReason(reason)))
             case .status(let status): publish(status.link)
@@ -87,27 +88,34 @@ actor SessionCore<
         if isResetting || snapshot.origin == .saved { versions.forget() }
         let pulses = snapshot.pulses.flatMap(JSON.members(of:)) ?? [:]
         pulseNames.formUnion(pulses.keys)
-        guard let state = snapshot.state else { return }
-        projection.confirm(state)
-        republish()
-        freshPulses = [:]
-        guard projection.undecodable == nil, let confirmed = projection.confirmed else {
-            // Its pulses stand apart from the state, and this program may know them.
-            if isResetting, snapshot.origin == .stream {
-                for (name, value) in pulses { readers.assign(name, value) }
-                isResetting = false
-            }
-            return
+        if let state = snapshot.state {
+            projection.confirm(state)
+            republish()
+            freshPulses = [:]
         }
-        // Assignments before it may be missed. Of the first one nobody reads yet.
-        if snapshot.origin == .stream {
-            readers.present(confirmed)
-            isResetting = false
+        // Assignments before it may be missed. Of the first one nobody reads yet. A state that was read
+        // is in the place of a snapshot that was lost, or is newer than the snapshot.
+        if isResetting || (snapshot.origin == .stream && snapshot.state != nil) {
+            presentPulses(pulses)
         }
         // A saved state is not how the session stands.
-        if snapshot.origin != .saved {
-            report(.present(confirmed, Position(snapshot.position)))
+        guard snapshot.state != nil, snapshot.origin != .saved, projection.undecodable == nil,
+            let confirmed = projection.confirmed
+        else { return }
+        report(.present(confirmed, Position(snapshot.position)))
+    }
+
+    /// Shows the readers of pulses the present values.
+    ///
+    /// - Parameter pulses: for a state that this program cannot decode: they stand apart from it, and
+    ///   this program may know them.
+    private func presentPulses(_ pulses: [String: [UInt8]]) {
+        if projection.undecodable == nil, let confirmed = projection.confirmed {
+            readers.present(confirmed)
+        } else if isResetting {
+            for (name, value) in pulses { readers.assign(name, value) }
         }
+        isResetting = false
     }
 
     private func receive(_ event: StreamEvent, isConfirmed: Bool) {
@@ -119,6 +127,8 @@ actor SessionCore<
             projection.confirm(event.data)
             republish()
             if projection.undecodable == nil { state = projection.confirmed }
+            // The snapshot of the reset was lost with its connection, or none was to come.
+            if isResetting, state != nil { presentPulses([:]) }
         } else if wantsEvents {
             state = try? JSON.decode(State.self, from: event.data)
         }

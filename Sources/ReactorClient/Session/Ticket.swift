@@ -9,8 +9,6 @@ public final class Ticket: Sendable {
     private struct State {
         var newest: SendProgress?
         var readers: [ReactorStream<SendProgress>.Feed] = []
-        /// Whether anybody has asked how it goes.
-        var isWatched = false
     }
 
     private let number: TicketNumber
@@ -32,7 +30,6 @@ public final class Ticket: Sendable {
         // More than the kinds of progress that there are: no reader is too slow.
         let (stream, feed) = ReactorStream<SendProgress>.make(buffer: 16)
         let newest = state.withLock { state in
-            state.isWatched = true
             if let newest = state.newest { _ = feed.push(newest) }
             if state.newest?.isLast == true { feed.finish() } else { state.readers.append(feed) }
             return state.newest
@@ -62,18 +59,19 @@ public final class Ticket: Sendable {
     @discardableResult
     public func discard() -> Bool { driver.discard(number, of: session) }
 
-    /// - Returns: whether somebody watches.
+    /// - Returns: whether somebody reads it. A task that has stopped waiting does not.
     @discardableResult
     func report(_ progress: SendProgress) -> Bool {
         state.withLock { state in
-            guard state.newest?.isLast != true else { return state.isWatched }
+            guard state.newest?.isLast != true else { return false }
             state.newest = progress
             state.readers.removeAll { !$0.push(progress) }
+            let isRead = !state.readers.isEmpty
             if progress.isLast {
                 for reader in state.readers { reader.finish() }
                 state.readers = []
             }
-            return state.isWatched
+            return isRead
         }
     }
 }

@@ -19,16 +19,21 @@ struct VersionCount: Equatable {
         if recent.count == Self.limit { recent.removeFirst(Self.limit / 2) }
         recent.append(event)
         guard let version, let position, !position.reaches(event) else { return }
-        self.version = version + 1
-        self.position = event
+        set(version, plus: 1, at: event)
     }
 
     /// A version is known for a position.
     mutating func learn(_ known: UInt64, at base: StreamPosition) {
         if let position, position.reaches(base), version != nil { return }
         let later = recent.filter { $0.generation == base.generation && !base.reaches($0) }
-        version = known + UInt64(later.count)
-        position = later.last ?? base
+        set(known, plus: later.count, at: later.last ?? base)
+    }
+
+    /// A number that no server counts to leads to none: it comes from outside.
+    private mutating func set(_ known: UInt64, plus count: Int, at position: StreamPosition) {
+        let (sum, overflow) = known.addingReportingOverflow(UInt64(count))
+        version = overflow ? nil : sum
+        self.position = position
     }
 
     /// The events before do not continue.

@@ -103,6 +103,32 @@ struct ClientTests {
         await rig.client.close()
     }
 
+    @Test func `a session that has ended can be followed again beside its old objects`()
+        async throws
+    {
+        let rig = try Rig()
+        async let joining: RemoteReactor<Tally> = rig.client.join("room")
+        let stream = await rig.transport.open(tally(1))
+        let old = try await joining
+        var counts = Reading(await old.state(\.count))
+        // Of a server that was started again without a journal.
+        stream.event("end", at(0), #"{"reason":"unknown"}"#)
+        #expect(try await counts.next(2) == [1])
+        #expect(old.status == .ended(.unknown))
+        async let again: RemoteReactor<Tally> = rig.client.join("room")
+        let next = await rig.transport.open(tally(5), position: "bbbbbbbb.0")
+        let new = try await again
+        let shared: RemoteReactor<Tally> = try await rig.client.join("room")
+        // The old objects end nothing.
+        await old.leave()
+        var later = Reading(await shared.state(\.count))
+        next.event("state", "bbbbbbbb.1", tally(6))
+        #expect(try await later.next(2) == [5, 6])
+        #expect(new.status == .live)
+        #expect(await old.currentState.count == 1)
+        await rig.client.close()
+    }
+
     @Test func `close ends what is under way, and returns when it has ended`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room()
@@ -281,6 +307,30 @@ struct DriverDeskTests {
         #expect(resumed.count == 1)
     }
 
+    @Test func `news go to the object that followed the session when they were decided`() throws {
+        var desk = try desk()
+        let room = try #require(SessionName("room"))
+        let now = DriverClock().now
+        let following = Following(demand: .init(states: true))
+        let (before, after) = (NoSink(), NoSink())
+        desk.sessions[room] = FollowedSession(sink: before)
+        _ = desk.decide(.follow(room, following), at: now)
+        _ = desk.decide(.send(room, [Array("1".utf8)]), at: now)
+        desk.sessions[room] = nil
+        _ = desk.decide(.leave(room), at: now)
+        desk.sessions[room] = FollowedSession(sink: after)
+        _ = desk.decide(.follow(room, following), at: now)
+        var sinks: [NoSink?] = []
+        for decision in desk.nextRound(at: now)?.outputs ?? [] {
+            guard case .deliver = decision.output else { continue }
+            sinks.append(decision.sink as? NoSink)
+        }
+        let first = sinks.prefix { $0 === before }
+        #expect(!first.isEmpty)
+        #expect(sinks.last.flatMap(\.self) === after)
+        #expect(!sinks.dropFirst(first.count).contains { $0 === before })
+    }
+
     @Test func `a request that ends within the call that starts it leaves nothing`() throws {
         var desk = try desk()
         desk.begin(.call(1))
@@ -309,6 +359,23 @@ struct DriverDeskTests {
         count.count(StreamPosition("bbbbbbbb", 11))
         #expect(count.version == nil)
     }
+
+    @Test func `a version that no server counts to is none`() throws {
+        var count = VersionCount()
+        count.learn(.max, at: StreamPosition("aaaaaaaa", 1))
+        #expect(count.version == .max)
+        count.count(StreamPosition("aaaaaaaa", 2))
+        #expect(count.version == nil)
+        count.learn(.max, at: StreamPosition("aaaaaaaa", 1))
+        #expect(count.version == nil)
+        count.learn(7, at: StreamPosition("aaaaaaaa", 2))
+        #expect(count.version == 7)
+    }
+}
+
+private final class NoSink: SessionSink {
+    func receive(_ deliveries: [Delivery]) async {}
+    func finish() async {}
 }
 
 private final class Deaf: TransportReceiver {

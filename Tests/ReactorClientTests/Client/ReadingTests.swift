@@ -64,6 +64,86 @@ struct ReadingTests {
         await rig.client.close()
     }
 
+    /// A session that shows the note "old", and a reader of it.
+    private func core() async throws -> (
+        core: SessionCore<Tally.Action, Tally.State, Tally.Activity>, notes: Reading<String?>
+    ) {
+        let core = SessionCore<Tally.Action, Tally.State, Tally.Activity>(
+            Projection(), keepsEvents: false, clock: DriverClock())
+        await core.receive([
+            snapshot(1, state: tally(1, note: "old")), .shown(ShownChange(advancesBase: true)),
+        ])
+        await core.learn(1, at: StreamPosition("aaaaaaaa", 1))
+        var notes = Reading(await core.pulses(\.$note, 256))
+        #expect(try await notes.next() == "old")
+        return (core, notes)
+    }
+
+    private func snapshot(
+        _ number: UInt64, from origin: SessionSnapshot.Origin = .stream, state: String?
+    ) -> Delivery {
+        .snapshot(
+            SessionSnapshot(
+                origin, position: StreamPosition("aaaaaaaa", number),
+                state: state.map { Array($0.utf8) },
+                pulses: Array(#"{"newestNote":"of the snapshot"}"#.utf8)))
+    }
+
+    private func state(_ number: UInt64, _ state: String) -> Delivery {
+        .state(
+            StreamEvent(
+                name: "state", position: StreamPosition("aaaaaaaa", number),
+                data: Array(state.utf8)), isConfirmed: true)
+    }
+
+    @Test func `after a reset whose snapshot does not come the next state has the present values`()
+        async throws
+    {
+        var (core, notes) = try await core()
+        await core.receive([.reset(reason: "trimmed")])
+        // Versions are lost with the events.
+        #expect(await core.version == nil)
+        await core.receive([state(9, tally(9, note: "now")), state(10, tally(10, note: "now"))])
+        #expect(await core.version == nil)
+        await core.receive([.reset(reason: "trimmed"), state(11, #"{"count":"many"}"#)])
+        await core.receive([state(12, tally(12, note: "later"))])
+        await core.finish()
+        #expect(try await notes.next(3) == ["now", "later"])
+    }
+
+    @Test func `after a reset a state that was read has the present values, once`() async throws {
+        var (core, notes) = try await core()
+        // Instead of a snapshot.
+        await core.receive([
+            .reset(reason: "trimmed"), snapshot(9, from: .reading, state: tally(9, note: "read")),
+            state(10, tally(10, note: "read")),
+        ])
+        // It is newer than the snapshot, which is given without its state.
+        await core.receive([
+            snapshot(15, from: .reading, state: tally(15, note: "newer")),
+            .reset(reason: "trimmed"),
+            snapshot(12, state: nil), state(16, tally(16, note: "newer")),
+        ])
+        // Without a reset nothing is lost.
+        await core.receive([
+            snapshot(20, from: .reading, state: tally(20, note: "x")), snapshot(18, state: nil),
+        ])
+        await core.finish()
+        #expect(try await notes.next(3) == ["read", "newer"])
+    }
+
+    @Test func `a reader of events may have room for any number of them`() async throws {
+        let rig = try Rig()
+        let position = try #require(Position(at(4)))
+        async let joined: RemoteReactor<Tally> = rig.client.join("room", from: .after(position))
+        let stream = await rig.transport.stream()
+        stream.head()
+        stream.event("state", at(5), tally(1))
+        var events = Reading(await (try await joined).events(buffer: .max))
+        #expect(try await events.next().map(text) == "state 1 \(at(5))")
+        await rig.client.close()
+    }
+
     @Test func `events of the present and of changes are kept apart`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room()

@@ -174,6 +174,39 @@ struct SendingTests {
         await rig.client.close()
     }
 
+    @Test func `a refusal is kept if the task that waited has stopped waiting`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        let task = Task { try await room.send(.add(number: 5)) }
+        let post = await rig.transport.request()
+        task.cancel()
+        await #expect(throws: SendFailure.cancelled) { try await task.value }
+        post.problem(422, "not_an_action")
+        // Its end follows that of the first one.
+        let next = try room.submit(.add(number: 1))
+        await rig.transport.request().answer(200, receipt(1))
+        stream.event("state", at(1), tally(1))
+        _ = try await next.receipt()
+        var refusals = Reading(await rig.client.refusals)
+        await rig.client.close()
+        #expect(try await refusals.next()?.failure == .refused(problem(422, "not_an_action")))
+    }
+
+    @Test func `a wait for effects has the server's limit, however long it is`() async throws {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        for (limit, timeout) in [
+            (Duration.seconds(Int64.max), "600s"), (.milliseconds(2), "2ms"), (.seconds(-1), "0ms"),
+        ] {
+            let task = Task { try await room.send([.add(number: 1)], settled: limit) }
+            let post = await rig.transport.request()
+            #expect(post.target.hasSuffix("?wait=settled&timeout=\(timeout)"))
+            post.problem(403, "forbidden")
+            await #expect(throws: SendFailure.self) { try await task.value }
+        }
+        await rig.client.close()
+    }
+
     @Test func `a session that is deleted refuses sends`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room()
