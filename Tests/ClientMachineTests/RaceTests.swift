@@ -134,6 +134,9 @@ struct RaceTests {
         _ = client.receive(.requestFailed(try #require(creation?.id), "reset"))
         _ = client.receive(.leave(room))
         _ = client.receive(.follow(room, Following(demand: .init(states: true))))
+        // The plan is made before the wait is over.
+        #expect(client.wait(.milliseconds(50)).streams.isEmpty)
+        #expect(client.machine.links[room]?.creation == .due)
         var streams: [AttemptID] = []
         while streams.isEmpty, client.now.uptime < .seconds(60) {
             streams = client.wait(.seconds(1)).streams.map(\.id)
