@@ -47,8 +47,10 @@ struct StuckLoopTests {
             _ = try await posted
             ready = await probe.get("/readyz")
             while ready?.head.status == 503 { ready = await probe.get("/readyz") }
-            try await server.log.wait { $0.errors.contains("slow turn") }
-            let end = try self.line(with: "slow turn", of: server)
+            // Another turn may have been slow: the machine has other work.
+            try await server.log.wait { $0.errors.contains("case=block") }
+            let end = try self.line(with: "case=block", of: server)
+            #expect(end.contains("slow turn"), "\(end)")
             for field in ["session=\(session.id)", "case=block", "action=1", "duration_ms="] {
                 #expect(end.contains(field), "\(end)")
             }
