@@ -8,7 +8,7 @@ WORKDIR /build
 
 # SQLite goes into the binary as well: without the link to the shared library the linker takes the
 # archive. (Swift's own tools keep theirs, which has a version in its name.)
-RUN apt-get update && apt-get install -y --no-install-recommends libsqlite3-dev \
+RUN apt-get update && apt-get install -y --no-install-recommends libpq-dev libsqlite3-dev pkg-config \
     && rm -rf /var/lib/apt/lists/* && rm -f /usr/lib/*-linux-gnu/libsqlite3.so
 
 # Dependencies change less often than sources: a layer of their own.
@@ -22,6 +22,8 @@ RUN swift build -c release --product reactor-server --static-swift-stdlib -Xlink
     && install -D "$(swift build -c release --show-bin-path)/reactor-server" /out/reactor-server
 
 FROM debian:bookworm-slim
+# For a journal in PostgreSQL.
+RUN apt-get update && apt-get install -y --no-install-recommends libpq5 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /out/reactor-server /usr/local/bin/reactor-server
 
 # The journal's file. A volume outlives the container.

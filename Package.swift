@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "ReactorReplay", targets: ["ReactorReplay"]),
         .library(name: "ReactorClient", targets: ["ReactorClient"]),
         .library(name: "ReactorHosting", targets: ["ReactorHosting"] + inlined),
+        .library(name: "ReactorPostgres", targets: ["ReactorPostgres"]),
         .library(name: "ReactorTokens", targets: ["ReactorTokens"]),
         .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
         .library(name: "ReactorTracing", targets: ["ReactorTracing"]),
@@ -135,11 +136,18 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Likewise: a host without it builds and runs without libpq (ADR-0047).
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "ReactorPostgres", dependencies: ["CPostgres", "ReactorHosting", "Storage"],
+            swiftSettings: strict),
         .target(
             name: "SampleReactors", dependencies: ["Reactors", "Cyclers"], swiftSettings: strict),
         .executableTarget(
             name: "reactor-server",
-            dependencies: ["ReactorHosting", "ReactorTokens", "SampleReactors"]
+            dependencies: ["ReactorHosting", "ReactorPostgres", "ReactorTokens", "SampleReactors"]
                 + inlined.map { .target(name: $0) },
             swiftSettings: strict
         ),
@@ -215,6 +223,12 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // A PostgreSQL server for the time of a test.
+        .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: strict),
+        .testTarget(
+            name: "ReactorPostgresTests",
+            dependencies: ["ReactorPostgres", "EngineSuite", "PostgresRig", "Storage"],
+            swiftSettings: strict),
         .testTarget(
             name: "SessionsTests",
             dependencies: [
@@ -237,7 +251,8 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "CClientCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
-                "ReactorClient", "ReactorHosting", "ReactorReplay", "SampleReactors", "Storage",
+                "PostgresRig", "ReactorClient", "ReactorHosting", "ReactorReplay", "SampleReactors",
+                "Storage",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -7,7 +7,7 @@
 /// byte counts allow a reader to skip the contents without any escaping.
 ///
 /// ``RecordEncoder`` writes this form.
-enum HistoryCodec {
+package enum HistoryCodec {
     static func append(_ entry: HistoryEntry, to text: inout [UInt8]) {
         var encoder = RecordEncoder()
         encoder.begin(entry)
@@ -18,7 +18,7 @@ enum HistoryCodec {
     ///
     /// - Returns: false if `act` returned false.
     /// - Throws: ``Damage``; errors of `act`.
-    static func decode(
+    package static func decode(
         _ text: [UInt8], of key: SessionKey, _ reactor: String, act: (HistoryEntry) throws -> Bool
     ) throws -> Bool {
         var reader = Reader(text: text, key: key, reactor: reactor)

@@ -97,6 +97,15 @@ package struct RecordBatch: Sendable, Equatable {
 }
 
 // Access by entry: for tests, for tools and for journals without a file.
+extension RecordBatch {
+    /// - Precondition: the entry follows the last one.
+    package mutating func append(_ entry: HistoryEntry) {
+        var encoder = RecordEncoder()
+        encoder.begin(entry)
+        encoder.finish(in: &self)
+    }
+}
+
 extension Batch {
     /// - Precondition: no entry follows the deletion of its session.
     ///

@@ -2,7 +2,7 @@
 package enum Verdict: Sendable, Equatable {
     /// All of the batch is in the journal.
     case committed
-    /// Nothing of the parts of these sessions is in the journal; all other parts are.
+    /// The parts of these sessions were refused; all other parts are in the journal.
     case partial([SessionKey: Refusal])
     /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, each of its parts is there
     /// as a whole or not at all.
@@ -23,8 +23,9 @@ package enum Verdict: Sendable, Equatable {
     }
 }
 
-/// The reason that a journal refuses the part that a batch has of one session. Nothing of the part is
-/// in the journal: its writer has decided it upon a history that is not the journal's.
+/// The reason that a journal refuses the part that a batch has of one session. Unless it has failed,
+/// nothing of the part is in the journal: its writer has decided it upon a history that is not the
+/// journal's.
 package enum Refusal: Error, Equatable {
     /// The session's history ends here, and not at the position that the part continues.
     case endsAt(HistoryPosition)
@@ -34,16 +35,20 @@ package enum Refusal: Error, Equatable {
     case absent
     /// The part was decided upon an earlier one that is not in the journal.
     case lostLineage
+    /// The part could not be written, although others of its batch were. With `.outcomeUnknown` it may
+    /// be in the journal nevertheless.
+    case failed(JournalFailure)
 
     /// The failure of a request that was decided with the part.
     package func failure(of key: SessionKey) -> JournalFailure {
-        let reason =
-            switch self {
-            case .endsAt(let end): "its history ends at \(key.generation).\(end.text)"
-            case .exists: "it exists already"
-            case .absent: "the journal has no such generation of it"
-            case .lostLineage: "an earlier commit of it has failed"
-            }
+        let reason: String
+        switch self {
+        case .endsAt(let end): reason = "its history ends at \(key.generation).\(end.text)"
+        case .exists: reason = "it exists already"
+        case .absent: reason = "the journal has no such generation of it"
+        case .lostLineage: reason = "an earlier commit of it has failed"
+        case .failed(let failure): return failure
+        }
         return JournalFailure(
             reason: .unavailable,
             detail: "the journal refuses \(key.session) \(key.generation): \(reason)")

@@ -1,4 +1,5 @@
 internal import ReactorHosting
+internal import ReactorPostgres
 internal import ReactorTokens
 internal import SampleReactors
 
@@ -22,6 +23,6 @@ enum Main {
                     "chat", activities: ["typing"],
                     examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
                 ) { Chat() },
-            ], hasDemo: true, authenticating: JWTAuthenticator.configured)
+            ], journals: [.postgres], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }

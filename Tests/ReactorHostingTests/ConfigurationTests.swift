@@ -116,7 +116,8 @@ struct ConfigurationTests {
         ("history-bytes", "65535"), ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"),
         ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
-        ("journal", "Memory"), ("unix", ""), ("allow-origin", "a\u{7f}"),
+        ("journal", "Memory"), ("journal", "postgres"), ("journal", "mysql://h/d"), ("unix", ""),
+        ("allow-origin", "a\u{7f}"),
         ("auth", "JWT"), ("jwt-leeway", "301"), ("jwt-leeway", "-1"), ("jwt-audience", "a,,b"),
         ("jwt-claim", ""), ("allow-public", "yes"), ("allow-public", ""),
         ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
@@ -132,6 +133,19 @@ struct ConfigurationTests {
         #expect(throws: ConfigurationFailure.self) {
             try Configuration(typed: [name: text], environment: [:])
         }
+    }
+
+    @Test func `the address of a database is shown without its password`() throws {
+        let address = "postgres://ada:secret@db1,db2/reactor?schema=two&password=other"
+        let configuration = try Configuration(typed: ["journal": address], environment: [:])
+        #expect(configuration.journal == .postgres(address: address))
+        #expect(
+            "\(configuration.journal)"
+                == "postgres://ada:***@db1,db2/reactor?schema=two&password=***")
+        let refused = #expect(throws: StartFailure.self) {
+            try RunningServer.open(configuration)
+        }
+        #expect(refused?.description.contains("import ReactorPostgres") == true)
     }
 
     @Test func `a variable that resembles a setting causes a warning`() {

@@ -11,7 +11,7 @@ public struct Configuration: Sendable, Equatable {
     // derived from it (ADR-0021), in this order.
 
     /// A file of settings, which options and environment variables override. Default none. It is
-    /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:)`` only.
+    /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` only.
     public var configPath: String? = Setting.optionalText(
         "config", "file", "file of settings, which variables and options override")
 
@@ -328,7 +328,7 @@ public struct Configuration: Sendable, Equatable {
         "log-level", default: .info, "least severe line that is logged", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:)`` uses it: a program that calls
+    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         "log-format", default: .logfmt, "form of the log's lines")
@@ -358,14 +358,22 @@ public enum JournalChoice: Sendable, Equatable {
     /// An SQLite file, created if it does not exist: a 2xx response is flushed to disk. Only one
     /// process at a time can use it.
     case file(path: String)
+    /// A PostgreSQL database: `postgres://user@host/database?schema=reactor`. The program needs the
+    /// product `ReactorPostgres` and `journals: [.postgres]`. A 2xx response is as durable as a commit
+    /// of the database. Only one process at a time can use a schema.
+    case postgres(address: String)
 }
 
 extension JournalChoice: CustomStringConvertible {
-    /// `memory` or `file:<path>`, the value of `--journal`.
-    public var description: String {
+    /// `memory`, `file:<path>` or an address, without its password.
+    public var description: String { SettingValue.masked(text) }
+
+    /// The value of `--journal`.
+    var text: String {
         switch self {
         case .memory: "memory"
         case .file(let path): "file:\(path)"
+        case .postgres(let address): address
         }
     }
 
@@ -375,6 +383,8 @@ extension JournalChoice: CustomStringConvertible {
             self = .memory
         } else if text.hasPrefix("file:"), text.utf8.count > 5 {
             self = .file(path: String(text.dropFirst(5)))
+        } else if JournalEngine.isAddress(text) {
+            self = .postgres(address: text)
         } else {
             return nil
         }

@@ -163,11 +163,12 @@ extension Setting {
     ) -> JournalChoice {
         let setting = Setting(
             name: name, placeholder: name, defaultText: standard.description,
-            help: "\(help): memory, or file:PATH")
-        return setting.value(standard, expected: "memory or file:PATH") { text in
+            help: "\(help): memory, file:PATH, or postgres://ADDRESS")
+        let expected = "memory, file:PATH or postgres://ADDRESS"
+        return setting.value(standard, expected: expected) { text in
             isPrintable(text) ? JournalChoice(text) : nil
         } show: {
-            $0.description
+            $0.text
         }
     }
 

@@ -21,11 +21,14 @@ extension JournalCommand {
                 while a server uses it, or on an export of it. Reports the sessions that can't be \
                 rebuilt, with the reason (the first \(JournalRehearsal.namedLimit)), the \
                 stateVersion of each snapshot, and how long waking takes. No effect runs, no source \
-                is opened. From an export, a journal is made in the folder for temporary files and \
+                is opened. From an export or a database, a journal is made in the folder for temporary files and \
                 removed at the end. A reduce or migrate that traps ends the rehearsal, too.
                 """)
 
-        @Argument(help: "The journal's file, or an export; - reads an export from standard input.")
+        @Argument(
+            help:
+                "The journal's file or address, or an export; - reads an export from standard input."
+        )
         var file: String
 
         func run(hosting hosted: [Hosted]) throws {
@@ -38,7 +41,9 @@ extension JournalCommand {
             }
             try JournalCommand.reportFaults(of: file) {
                 let progress = ToolProgress.onTerminal("rehearsing", "sessions")
-                if try readsExport() {
+                if let database = try DatabaseJournal(file) {
+                    try database.withCopy { try rehearsal.run(on: $0, progress) }
+                } else if try readsExport() {
                     try TemporaryJournal.withImported { try rehearsal.run(on: $0, progress) }
                 } else {
                     try rehearsal.run(on: file, progress)
@@ -67,25 +72,32 @@ extension JournalCommand {
     }
 }
 
-/// A journal that is made of an export, in a folder of its own that is removed at the end.
-private enum TemporaryJournal {
+/// A journal's file in a folder of its own, which is removed at the end.
+enum TemporaryJournal {
     /// Imports the lines of standard input, and passes the journal's path.
     ///
     /// - Throws: ``JournalTextFault``, ``JournalFileFault``; errors of `act`.
     static func withImported(_ act: (String) throws -> Void) throws {
+        try withJournal { path in
+            try JournalCommand.importLines(into: path, acceptsUnmarked: false)
+            try act(path)
+        }
+    }
+
+    /// Passes a path where no file is; a journal that is made there is removed at the end.
+    static func withJournal<Value>(_ act: (String) throws -> Value) throws -> Value {
         let folder = try makeFolder()
         let path = folder + "/journal.sqlite"
         defer {
             for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
             _ = unsafe rmdir(folder)
         }
-        try JournalCommand.importLines(into: path, acceptsUnmarked: false)
-        try act(path)
+        return try act(path)
     }
 
     private static func makeFolder() throws(JournalFileFault) -> String {
         let parent = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
-        var template = Array((parent + "/reactor-rehearsal-XXXXXX").utf8CString)
+        var template = Array((parent + "/reactor-journal-XXXXXX").utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
             throw .unusable("no folder can be made in \(parent) for the export's journal")
         }

@@ -2,20 +2,21 @@ internal import ArgumentParser
 internal import Storage
 internal import Synchronization
 
-/// `reactor-server journal …`: the commands on a journal's file that need no server.
+/// `reactor-server journal …`: the commands on a journal that need no server.
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
-        abstract: "Looks into a journal's file, copies it, or turns it into text and back.",
+        abstract: "Looks into a journal, copies it, or turns it into text and back.",
         discussion: """
-            check, stats, rehearse, export and backup are safe while a server uses the file; while they \
+            A journal is a file, or the address of a database for prepare, check, stats, rehearse, \
+            export and import. check, stats, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
             compact is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
             Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Compact.self,
-            Backup.self,
+            Backup.self, Prepare.self,
         ])
 
     /// Converts an error into a sentence and exit status 1.
@@ -27,6 +28,9 @@ struct JournalCommand: ParsableCommand {
             throw ExitCode(1)
         } catch let fault as JournalTextFault {
             Standard.error("error: \(fault)\n")
+            throw ExitCode(1)
+        } catch let failure as JournalFailure {
+            Standard.error("error: \(SettingValue.masked(path)): \(failure.detail)\n")
             throw ExitCode(1)
         }
     }
@@ -50,14 +54,22 @@ struct JournalCommand: ParsableCommand {
             discussion: """
                 The file: SQLite's integrity check. The content: numbers without a gap, versions \
                 that rise by one, snapshots of existing records, valid JSON, no row without its \
-                session. The first \(JournalCheck.problemLimit) problems are printed.
+                session. Of a database the content is checked, and that its rows continue one \
+                another; a copy of it is made in the folder for temporary files and removed at the \
+                end. The first \(JournalCheck.problemLimit) problems are printed.
                 """)
 
-        @Argument(help: "The journal's file.") var file: String
+        @Argument(help: "The journal's file or address.") var file: String
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                let report = try JournalCheck(file).run(.onTerminal("checking", "sessions"))
+                let progress = ToolProgress.onTerminal("checking", "sessions")
+                let report =
+                    if let database = try DatabaseJournal(file) {
+                        try database.check(progress)
+                    } else {
+                        try JournalCheck(file).run(progress)
+                    }
                 for problem in report.problems { Standard.out(problem + "\n") }
                 let rest = report.problemCount - report.problems.count
                 if rest > 0 { Standard.out("and \(rest) more\n") }
@@ -71,12 +83,21 @@ struct JournalCommand: ParsableCommand {
 
     struct Stats: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints how much is in the file: sessions, records, bytes, by reactor.")
+            abstract: "Prints how much is in the journal: sessions, records, bytes, by reactor.",
+            discussion: """
+                Of a database a copy is made in the folder for temporary files and removed at the \
+                end; the last line is about that copy.
+                """)
 
-        @Argument(help: "The journal's file.") var file: String
+        @Argument(help: "The journal's file or address.") var file: String
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
+                if let database = try DatabaseJournal(file) {
+                    return try database.withCopy { path in
+                        Standard.out(try JournalStatistics(of: path).table)
+                    }
+                }
                 Standard.out(try JournalStatistics(of: file).table)
             }
         }
@@ -91,16 +112,23 @@ struct JournalCommand: ParsableCommand {
                 a journal from these lines.
                 """)
 
-        @Argument(help: "The journal's file.") var file: String
+        @Argument(help: "The journal's file or address.") var file: String
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                try JournalExport(file).run(.onTerminal("exporting", "sessions")) { lines in
+                let progress = ToolProgress.onTerminal("exporting", "sessions")
+                let writer = JournalTextWriter { lines in
                     guard Standard.out(lines) else {
                         Standard.error("error: standard output accepts no more\n")
                         throw ExitCode(1)
                     }
                 }
+                if let database = try DatabaseJournal(file) {
+                    try database.visit(writer, progress)
+                } else {
+                    try JournalExport(file).visit(writer, progress)
+                }
+                try writer.finish()
             }
         }
     }
@@ -111,10 +139,11 @@ struct JournalCommand: ParsableCommand {
             discussion: """
                 An existing file is not changed. Without an error the import is complete: text that \
                 was cut off, or lacks a record, is refused with the number of the line, and no file \
-                is left behind.
+                is left behind. A database is filled in one transaction, if it has no session; \
+                the text is checked before, with a file in the folder for temporary files.
                 """)
 
-        @Argument(help: "The file to make.") var file: String
+        @Argument(help: "The file to make, or the address of a database.") var file: String
 
         @Flag(
             help: ArgumentHelp(
@@ -124,6 +153,13 @@ struct JournalCommand: ParsableCommand {
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
+                if let database = try DatabaseJournal(file) {
+                    return try TemporaryJournal.withJournal { path in
+                        try JournalCommand.importLines(
+                            into: path, acceptsUnmarked: acceptUnmarked)
+                        try database.fill(from: path)
+                    }
+                }
                 try JournalCommand.importLines(into: file, acceptsUnmarked: acceptUnmarked)
             }
         }
@@ -158,6 +194,28 @@ struct JournalCommand: ParsableCommand {
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
                 try JournalBackup(file).run(to: copy, .onTerminal("copying", "pages"))
+            }
+        }
+    }
+}
+
+extension JournalCommand {
+    struct Prepare: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes the tables of a journal in a database, or brings them up to date.",
+            discussion: """
+                A server does it itself at its start if its role may. This is for those whose servers \
+                may not.
+                """)
+
+        @Argument(help: "The journal's address.") var address: String
+
+        func run() throws {
+            try JournalCommand.reportFaults(of: address) {
+                guard let database = try DatabaseJournal(address) else {
+                    throw ValidationError("the address of a database begins with postgres://")
+                }
+                try database.prepare()
             }
         }
     }

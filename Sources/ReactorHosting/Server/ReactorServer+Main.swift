@@ -32,11 +32,16 @@ extension ReactorServer {
     ///     request.
     ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
+    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres. Default
+    ///     none.
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
-        metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil
+        metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,
+        journals: [JournalEngine] = []
     ) async -> Never {
-        await main(hosting: hosted, metrics: metrics, tracer: tracer) { _ in authenticator }
+        await main(hosting: hosted, metrics: metrics, tracer: tracer, journals: journals) { _ in
+            authenticator
+        }
     }
 
     /// The same, with an authenticator that the settings determine: `--auth jwt`.
@@ -45,16 +50,18 @@ extension ReactorServer {
     ///   - hosted: The reactors, each under a different name.
     ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
+    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres. Default
+    ///     none.
     ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
     ///     program exits with 64.
     public static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil,
+        tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = [],
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         await main(
-            hosting: hosted, metrics: metrics, tracer: tracer, hasDemo: false,
+            hosting: hosted, metrics: metrics, tracer: tracer, journals: journals, hasDemo: false,
             authenticating: makeAuthenticator)
     }
 
@@ -64,12 +71,13 @@ extension ReactorServer {
     ///   reactors `chat` and `job` of SampleReactors.
     package static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil, hasDemo: Bool,
+        tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = [], hasDemo: Bool,
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         Standard.ignoreStraySignals()
         HeapTrimmer.boundRetainedMemory()
+        JournalEngine.ofProgram = journals.first
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()
@@ -87,7 +95,8 @@ extension ReactorServer {
         }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(hosted, metrics, tracer, hasDemo, makeAuthenticator)
+        let code = await serve.serve(
+            hosted, metrics, tracer, journals, hasDemo, makeAuthenticator)
         await LogOutput.standardError.flush()
         exit(code)
     }
@@ -120,7 +129,8 @@ struct ServerCommand: ParsableCommand {
 
     func serve(
         _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
-        _ hasDemo: Bool, _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
+        _ journals: [JournalEngine], _ hasDemo: Bool,
+        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
     ) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let settings: (configuration: Configuration, values: [SettingValue])
@@ -159,7 +169,7 @@ struct ServerCommand: ParsableCommand {
             : nil
         var server = ReactorServer(
             hosting: hosted, configuration: configuration, authenticator: authenticator,
-            metrics: metrics, tracer: tracer)
+            metrics: metrics, tracer: tracer, journals: journals)
         server.hasDemo = hasDemo
         return await Self.serve(server, configuration, reload)
     }

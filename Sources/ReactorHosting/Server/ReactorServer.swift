@@ -9,13 +9,14 @@ internal import Storage
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:authenticator:metrics:tracer:)`` does the same with options, environment and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:metrics:tracer:journals:)`` does the same with options, environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     private let hosted: [Hosted]
     private let configuration: Configuration
     private let authenticator: (any Authenticator)?
     private let metrics: (any MetricsSource)?
     private let tracer: (any RequestTracer)?
+    private let journals: [JournalEngine]
     /// Whether the page `/demo` is served where the console is.
     package var hasDemo = false
 
@@ -28,11 +29,13 @@ public struct ReactorServer: Sendable {
     ///     request.
     ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
+    ///   - journals: Kinds of journals beside memory and a file. Default none.
     public init(
         hosting hosted: [Hosted], configuration: Configuration = Configuration(),
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil
+        tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = []
     ) {
+        self.journals = journals
         self.metrics = metrics
         self.tracer = tracer
         self.hosted = hosted
@@ -63,7 +66,7 @@ public struct ReactorServer: Sendable {
         try await run(
             started: started, closingTime: Self.closingTime, reloading: reload
         ) { () throws(StartFailure) in
-            try RunningServer.open(configuration)
+            try RunningServer.open(configuration, journals)
         }
     }
 
@@ -215,19 +218,30 @@ struct RunningServer {
 
     private var allLoops: [EventLoop<ServerLoop>] { loops + (operations.map { [$0] } ?? []) }
 
-    static func open(_ configuration: Configuration) throws(StartFailure) -> any Journal {
+    static func open(
+        _ configuration: Configuration, _ engines: [JournalEngine] = []
+    ) throws(StartFailure) -> any Journal {
+        let retention = JournalRetention(
+            records: configuration.historyRecords, bytes: configuration.historyBytes,
+            age: configuration.historyAge.milliseconds)
         switch configuration.journal {
         case .memory: return MemoryJournal()
         case .file(let path):
             do {
-                return try FileJournal(
-                    path: path,
-                    retention: JournalRetention(
-                        records: configuration.historyRecords,
-                        bytes: configuration.historyBytes,
-                        age: configuration.historyAge.milliseconds))
+                return try FileJournal(path: path, retention: retention)
             } catch {
                 throw StartFailure(description: error.sentence(path))
+            }
+        case .postgres(let address):
+            guard let engine = engines.first else {
+                throw StartFailure(description: JournalEngine.missing)
+            }
+            do {
+                return try engine.open(address, retention)
+            } catch {
+                throw StartFailure(
+                    description: "\(configuration.journal) can't be used as a journal: "
+                        + error.detail)
             }
         }
     }

@@ -93,7 +93,7 @@ extension HistoryPosition {
 
 extension HistoryEntry {
     /// The approximate size in memory and on a wire.
-    var storedBytes: Int {
+    package var storedBytes: Int {
         events.reduce(content.count + Self.leastStoredBytes) {
             $0 + $1.data.count + $1.name.utf8.count
         }

@@ -11,7 +11,9 @@ package struct JournalCheck: Sendable {
         package var problems: [String] = []
         package var problemCount = 0
 
-        fileprivate mutating func add(_ problem: String) {
+        package init() {}
+
+        package mutating func add(_ problem: String) {
             problemCount += 1
             if problems.count < JournalCheck.problemLimit { problems.append(problem) }
         }

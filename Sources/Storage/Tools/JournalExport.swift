@@ -1,86 +1,53 @@
 internal import GRDB
 
-/// Writes a journal as text: every session with its records, snapshots, stored replies and running
-/// actions, all tombstones, and an end that marks it as complete. Safe while a server uses the
-/// file.
+/// Reads everything in a journal's file: every session with its records, snapshots, stored replies and
+/// running actions, and all tombstones. Safe while a server uses the file.
 package struct JournalExport: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
+    /// Writes the contents as text, with an end that marks it as complete.
+    ///
     /// - Parameter write: receives whole lines, about 64 KiB at a time.
     /// - Throws: ``JournalFileFault``; errors of `write`.
     package func run(
         _ progress: ToolProgress = .silent, write: @escaping ([UInt8]) throws -> Void
     ) throws {
-        var output = Output(write: write)
-        var counts = LineCounts()
+        let writer = JournalTextWriter(write: write)
+        try visit(writer, progress)
+        try writer.finish()
+    }
+
+    /// Shows the contents, as they are at one moment, to a visitor.
+    ///
+    /// - Throws: ``JournalFileFault``; errors of the visitor.
+    package func visit(
+        _ visitor: any JournalVisitor, _ progress: ToolProgress = .silent
+    ) throws {
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)
-            try output.append(JournalLine.head)
-            try walk.eachSession(progress) { session in
-                try Self.export(session, walk, &counts, &output)
-            }
+            try walk.eachSession(progress) { try Self.visit($0, walk, visitor) }
             try walk.eachTombstone { id, reactor, generation, deleted in
-                var line = JournalLine("tombstone", id)
-                line.add("reactor", reactor)
-                line.add("generation", generation)
-                line.add("deleted", deleted)
-                counts.tombstones += 1
-                try output.append(line.finished)
+                try visitor.visit(
+                    VisitedTombstone(
+                        key: SessionKey(session: id, generation: generation), reactor: reactor,
+                        deleted: deleted))
             }
         }
-        try output.append(JournalLine.end(counts))
-        try output.flush()
     }
 
-    private static func export(
-        _ session: JournalWalk.Session, _ walk: JournalWalk, _ counts: inout LineCounts,
-        _ output: inout Output
+    private static func visit(
+        _ session: JournalWalk.Session, _ walk: JournalWalk, _ visitor: any JournalVisitor
     ) throws {
-        counts.sessions += 1
         let life = session.life
-        var line = JournalLine("session", life.key.session)
-        line.add("reactor", life.reactor)
-        line.add("generation", life.key.generation)
-        line.add("created", session.created)
-        if let owner = life.owner { line.add("owner", owner) }
-        line.add("keptAfter", life.keptAfter)
-        line.add("keptVersion", life.keptVersion)
-        try output.append(line.finished)
-        try walk.eachRecord(of: session) {
-            counts.records += 1
-            try output.append(HistoryCodec.line($0))
-        }
-        try walk.eachSnapshot(of: life) {
-            counts.snapshots += 1
-            try output.append(JournalLine.snapshot($0))
-        }
-        try walk.eachAnswer(of: life) {
-            counts.answers += 1
-            try output.append(JournalLine.answer($0))
-        }
-        try walk.eachRunning(of: life) {
-            counts.running += 1
-            try output.append(JournalLine.running($0))
-        }
-    }
-
-    private struct Output {
-        let write: ([UInt8]) throws -> Void
-        private var bytes: [UInt8] = []
-
-        init(write: @escaping ([UInt8]) throws -> Void) { self.write = write }
-
-        mutating func append(_ line: [UInt8]) throws {
-            bytes += line
-            if bytes.count >= 65_536 { try flush() }
-        }
-
-        mutating func flush() throws {
-            guard !bytes.isEmpty else { return }
-            try write(bytes)
-            bytes.removeAll(keepingCapacity: true)
-        }
+        try visitor.visit(
+            VisitedSession(
+                key: life.key, reactor: life.reactor, created: session.created, owner: life.owner,
+                keptAfter: life.keptAfter, keptVersion: life.keptVersion))
+        try walk.eachRecord(of: session) { try visitor.visit($0) }
+        try walk.eachSnapshot(of: life) { try visitor.visit($0) }
+        try walk.eachAnswer(of: life) { try visitor.visit($0) }
+        try walk.eachRunning(of: life) { try visitor.visit($0) }
     }
 }

@@ -73,5 +73,5 @@ package struct ToolProgress: Sendable {
 
     package static let silent = ToolProgress { _, _ in }
 
-    func report(_ done: UInt64, of all: UInt64) { handler(done, all) }
+    package func report(_ done: UInt64, of all: UInt64) { handler(done, all) }
 }

@@ -1,0 +1,60 @@
+package import Storage
+internal import Synchronization
+
+/// A kind of journal that is a product of its own, for hosts that opt in: `journals: [.postgres]` with
+/// `import ReactorPostgres`. A host without it builds and runs without the database's library.
+public struct JournalEngine: Sendable {
+    package let open:
+        @Sendable (_ address: String, JournalRetention) throws(JournalFailure) -> any Journal
+    package let tools: any JournalTools
+
+    package init(
+        tools: any JournalTools,
+        open:
+            @escaping @Sendable (_ address: String, JournalRetention) throws(JournalFailure) ->
+            any Journal
+    ) {
+        self.tools = tools
+        self.open = open
+    }
+
+    /// Whether a text is the address of a database, and no file.
+    package static func isAddress(_ text: String) -> Bool {
+        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+    }
+
+    /// The sentence for a program that has no such engine.
+    static let missing = """
+        this program has no journal in PostgreSQL: import ReactorPostgres and pass journals: [.postgres] to \
+        ReactorServer.main
+        """
+
+    /// The engine of the program, for the commands, which are static.
+    static var ofProgram: JournalEngine? {
+        get { present.withLock { $0 } }
+        set { present.withLock { $0 = newValue } }
+    }
+
+    private static let present = Mutex<JournalEngine?>(nil)
+}
+
+/// The commands on a journal that is no file.
+package protocol JournalTools: Sendable {
+    /// Makes the tables, or brings them up to date.
+    func prepare(_ address: String) throws(JournalFailure)
+
+    /// Shows the contents, as they are at one moment, to a visitor. A server may be using them.
+    ///
+    /// - Throws: ``JournalFailure``; errors of the visitor.
+    func visit(
+        _ address: String, _ visitor: any JournalVisitor, _ progress: ToolProgress) throws
+
+    /// Calls `act` with a visitor that fills a journal without sessions. If `act` throws, nothing is
+    /// there.
+    ///
+    /// - Throws: ``JournalFailure``: also if there is a session; errors of `act`.
+    func fill(_ address: String, _ act: (any JournalVisitor) throws -> Void) throws
+
+    /// A sentence for each row that is not what its session needs, besides the contents.
+    func problems(of address: String) throws(JournalFailure) -> [String]
+}

@@ -1,0 +1,254 @@
+internal import CPostgres
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// One connection to PostgreSQL. Everything is called on one queue.
+///
+/// Design: a statement holds its queue up until it is answered, as a write to a file does, but never
+/// after its deadline. At a deadline the socket is closed: a statement that is cancelled instead may
+/// have been committed, and a wait for a standby that is cancelled succeeds with a warning. Parameters
+/// and results are binary. Statements are prepared when they are first used.
+@safe
+final class Connection {
+    private let raw: OpaquePointer
+    private var prepared: [String: String] = [:]
+    /// Whether the server has warned since the last statement began: a commit that succeeds with a
+    /// warning (a cancelled wait for the standby) has not succeeded.
+    private var hasWarned = false
+    /// The end of the time for the present statement.
+    private var deadline = ContinuousClock.now
+
+    /// Connects.
+    ///
+    /// - Parameter parameters: As libpq has them; a later one overrides an earlier one, and the address
+    ///   is the value of `dbname`. `connect_timeout` bounds the time for each host.
+    /// - Throws: ``PostgresFault``
+    init(_ parameters: [(name: String, value: String)]) throws(PostgresFault) {
+        var names = unsafe parameters.map { unsafe strdup($0.name) }
+        var values = unsafe parameters.map { unsafe strdup($0.value) }
+        unsafe names.append(nil)
+        unsafe values.append(nil)
+        defer { unsafe (names + values).forEach { unsafe free($0) } }
+        let raw = unsafe PQconnectdbParams(
+            names.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) }, 1)
+        guard let raw = unsafe raw else {
+            throw PostgresFault(message: "no memory", isBroken: true)
+        }
+        unsafe self.raw = raw
+        guard unsafe PQstatus(raw) == CONNECTION_OK, unsafe PQsetnonblocking(raw, 1) == 0 else {
+            // The object is complete: `deinit` closes the connection.
+            throw PostgresFault(
+                message: unsafe String(cString: PQerrorMessage(raw)), isBroken: true)
+        }
+        unsafe PQsetNoticeReceiver(
+            raw,
+            { context, _ in
+                guard let context = unsafe context else { return }
+                unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().hasWarned =
+                    true
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { unsafe PQfinish(raw) }
+
+    /// The process that serves this connection, as the connection says; a pooler may say another.
+    var processID: Int64 { Int64(unsafe PQbackendPID(raw)) }
+
+    // MARK: Statements
+
+    /// Executes statements without parameters and results.
+    ///
+    /// - Parameter limit: The time for an answer.
+    func execute(_ sql: String, within limit: Duration) throws(PostgresFault) {
+        begin(limit)
+        guard unsafe PQsendQuery(raw, sql) == 1 else { throw unsafe fault(nil) }
+        _ = unsafe PQclear(try result())
+    }
+
+    /// Executes one statement.
+    func run(
+        _ sql: String, _ parameters: Parameters = Parameters(), within limit: Duration
+    ) throws(PostgresFault) -> Rows {
+        begin(limit)
+        let name = try prepare(sql, parameters)
+        let isSent = unsafe parameters.bytes.withUnsafeBytes { buffer in
+            let start = buffer.baseAddress
+            let values = unsafe parameters.places.map { place -> UnsafePointer<CChar>? in
+                guard let place, let start = unsafe start else { return nil }
+                return unsafe (start + place.offset).assumingMemoryBound(to: CChar.self)
+            }
+            return unsafe PQsendQueryPrepared(
+                raw, name, Int32(values.count), values,
+                parameters.places.map { Int32($0?.count ?? 0) },
+                [Int32](repeating: 1, count: values.count), 1)
+        }
+        guard isSent == 1 else { throw unsafe fault(nil) }
+        return unsafe Rows(try result())
+    }
+
+    /// Throws if the last statement has succeeded with a warning: if it was a commit, it has not
+    /// succeeded, and its outcome is unknown.
+    func refuseWarnings() throws(PostgresFault) {
+        guard hasWarned else { return }
+        throw PostgresFault(message: "a commit ended with a warning", isBroken: true)
+    }
+
+    private func begin(_ limit: Duration) {
+        hasWarned = false
+        deadline = ContinuousClock.now + limit
+    }
+
+    private func prepare(
+        _ sql: String, _ parameters: Parameters
+    ) throws(PostgresFault) -> String {
+        if let name = prepared[sql] { return name }
+        let name = "s\(prepared.count)"
+        let isSent = unsafe PQsendPrepare(
+            raw, name, sql, Int32(parameters.types.count), parameters.types)
+        guard isSent == 1 else { throw unsafe fault(nil) }
+        _ = unsafe PQclear(try result())
+        prepared[sql] = name
+        return name
+    }
+
+    // MARK: Waiting
+
+    /// Waits for the end of what was sent.
+    private func result() throws(PostgresFault) -> OpaquePointer {
+        while unsafe PQflush(raw) == 1 {
+            let events = try wait(for: Int16(POLLIN | POLLOUT))
+            if events & Int16(POLLIN) != 0 { try read() }
+        }
+        var last: OpaquePointer?
+        var failed: PostgresFault?
+        while true {
+            while unsafe PQisBusy(raw) == 1 {
+                _ = try wait(for: Int16(POLLIN))
+                try read()
+            }
+            guard let next = unsafe PQgetResult(raw) else { break }
+            let status = unsafe PQresultStatus(next)
+            if status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK, failed == nil {
+                failed = unsafe fault(next)
+            }
+            if let last = unsafe last { unsafe PQclear(last) }
+            unsafe last = next
+        }
+        if let failed {
+            if let last = unsafe last { unsafe PQclear(last) }
+            throw failed
+        }
+        guard let last = unsafe last else { throw unsafe fault(nil) }
+        return unsafe last
+    }
+
+    private func read() throws(PostgresFault) {
+        guard unsafe PQconsumeInput(raw) == 1 else { throw unsafe fault(nil) }
+    }
+
+    private func wait(for events: Int16) throws(PostgresFault) -> Int16 {
+        while true {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else {
+                throw PostgresFault(message: "no answer in time", isBroken: true)
+            }
+            var descriptor = pollfd(fd: unsafe PQsocket(raw), events: events, revents: 0)
+            let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
+            let count = unsafe poll(&descriptor, 1, milliseconds)
+            if count > 0 { return descriptor.revents }
+            guard count == 0 || errno == EINTR else { throw unsafe fault(nil) }
+        }
+    }
+
+    private func fault(_ result: OpaquePointer?) -> PostgresFault {
+        var state: String?
+        if let result = unsafe result,
+            let text = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C")))
+        {
+            state = unsafe String(cString: text)
+        }
+        return PostgresFault(
+            state: state, message: unsafe String(cString: PQerrorMessage(raw)),
+            isBroken: unsafe PQstatus(raw) != CONNECTION_OK)
+    }
+}
+
+/// A statement or a connection has failed.
+struct PostgresFault: Error {
+    /// The SQLSTATE, if the server has said one.
+    var state: String?
+    /// The message of the server or of libpq, which have no secrets.
+    var message: String
+    /// Whether the connection is over. A statement that was under way may have been executed.
+    var isBroken: Bool
+
+    init(state: String? = nil, message: String, isBroken: Bool) {
+        self.state = state
+        self.message = message
+        // The server's process ends (57P..), the connection is broken (08...), or the server takes no
+        // writes any more, because another one does (25006).
+        let ending = state.map { $0.hasPrefix("57P") || $0.hasPrefix("08") || $0 == "25006" }
+        self.isBroken = isBroken || (ending ?? false)
+    }
+
+    /// One line.
+    var sentence: String {
+        let line = message.split(separator: "\n").first.map(String.init) ?? "an error"
+        let words = line.hasPrefix("ERROR:  ") ? String(line.dropFirst(8)) : line
+        return state.map { "\(words) (\($0))" } ?? words
+    }
+}
+
+/// The rows of a result.
+@safe
+final class Rows {
+    private let raw: OpaquePointer
+
+    fileprivate init(_ raw: OpaquePointer) { unsafe self.raw = raw }
+
+    deinit { unsafe PQclear(raw) }
+
+    var count: Int { Int(unsafe PQntuples(raw)) }
+
+    /// The number of rows that a statement without a result has changed.
+    var changed: Int { unsafe Int(String(cString: PQcmdTuples(raw))) ?? 0 }
+
+    func isNull(_ row: Int, _ column: Int) -> Bool {
+        unsafe PQgetisnull(raw, Int32(row), Int32(column)) == 1
+    }
+
+    func bytes(_ row: Int, _ column: Int) -> [UInt8] {
+        let count = unsafe PQgetlength(raw, Int32(row), Int32(column))
+        guard count > 0, let start = unsafe PQgetvalue(raw, Int32(row), Int32(column)) else {
+            return []
+        }
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// Of any integer type; 0 for NULL.
+    func integer(_ row: Int, _ column: Int) -> Int64 {
+        let count = Int(unsafe PQgetlength(raw, Int32(row), Int32(column)))
+        guard count > 0, let start = unsafe PQgetvalue(raw, Int32(row), Int32(column)) else {
+            return 0
+        }
+        let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+        let first: Int64 = unsafe bytes[0] >= 128 ? -1 : 0
+        return unsafe bytes.reduce(first) { $0 << 8 | Int64($1) }
+    }
+
+    func number(_ row: Int, _ column: Int) -> UInt64 { UInt64(max(0, integer(row, column))) }
+
+    func text(_ row: Int, _ column: Int) -> String {
+        String(decoding: bytes(row, column), as: UTF8.self)
+    }
+
+    func optionalText(_ row: Int, _ column: Int) -> String? {
+        isNull(row, column) ? nil : text(row, column)
+    }
+
+    func bool(_ row: Int, _ column: Int) -> Bool { bytes(row, column) == [1] }
+}

@@ -1,0 +1,158 @@
+internal import Synchronization
+
+/// Makes connections that may be believed.
+///
+/// Design: a connection begins with one synchronous commit of its own, and nothing that it shows is
+/// believed before: after a crash a primary shows commits that no standby has. Then it is compared with
+/// the database of the earlier connections.
+final class Connector: Sendable {
+    /// The database, as the last connection has found it.
+    struct Database: Equatable {
+        var identity: String
+        var system: String
+        var timeline: String
+        var era: Int64
+        /// Whether commits wait for a standby.
+        var isSynchronous: Bool
+        var hasPooler: Bool
+    }
+
+    /// A server process, and the time of its start: process ids are used again.
+    struct Backend: Equatable {
+        var processID: Int64
+        var started: String
+    }
+
+    let address: PostgresAddress
+    let rules: Rules
+    private let known = Mutex<Database?>(nil)
+
+    /// The time for one statement of housekeeping, connecting included.
+    static let limit = Duration.seconds(5)
+
+    init(_ address: PostgresAddress, rules: Rules = .all) {
+        self.address = address
+        self.rules = rules
+    }
+
+    /// The database of the last connection; nil before the first.
+    var database: Database? { known.withLock { $0 } }
+
+    /// - Parameter name: Says in `pg_stat_activity` what the connection is for.
+    func connect(
+        _ name: String
+    ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
+        let connection = try Connection(address.parameters)
+        try connection.execute(settings(name), within: Self.limit)
+        // Ends the statements of a node whose process has ended. Not on every system.
+        try? connection.execute(
+            "SET client_connection_check_interval = '1s'", within: Self.limit)
+        if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
+        let (database, backend) = try look(at: connection)
+        try adopt(database, connection)
+        return (connection, backend)
+    }
+
+    private func settings(_ name: String) -> String {
+        """
+        SET client_encoding = 'UTF8'; SET client_min_messages = warning;
+        SET application_name = '\(address.schema)/\(name)'; SET search_path = \(address.schema);
+        SET synchronous_commit = \(address.durability.rawValue); SET lock_timeout = '500ms';
+        SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+        SET default_transaction_isolation = 'read committed';
+        SET default_transaction_read_only = off;
+        SET plan_cache_mode = force_generic_plan; SET jit = off
+        """
+    }
+
+    private func beginWithCommit(_ connection: Connection) throws(PostgresFault) {
+        try connection.execute("UPDATE cluster SET touched = touched + 1", within: Self.limit)
+        try connection.refuseWarnings()
+    }
+
+    // MARK: Checks
+
+    /// Refuses a server that loses what it has acknowledged.
+    static func check(_ connection: Connection) throws(PostgresFault) {
+        let found = try connection.run(
+            """
+            SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
+                current_setting('fsync'), current_setting('full_page_writes')
+            """, within: limit)
+        func refuse(_ sentence: String) -> PostgresFault {
+            PostgresFault(state: refusedState, message: sentence, isBroken: false)
+        }
+        guard found.integer(0, 0) >= 150_000 else {
+            throw refuse(
+                "the server is PostgreSQL \(found.text(0, 1)), and version 15 is needed at least")
+        }
+        for (column, name) in [(2, "fsync"), (3, "full_page_writes")]
+        where found.text(0, column) != "on" {
+            throw refuse(
+                "\(name) is \(found.text(0, column)): the server would lose acknowledged commits; "
+                    + "turn it on in postgresql.conf")
+        }
+    }
+
+    /// Stands for a refusal of this program: no SQLSTATE begins with it.
+    static let refusedState = "reactor"
+
+    private func look(
+        at connection: Connection
+    ) throws(PostgresFault) -> (Database, Backend) {
+        try Self.check(connection)
+        let found = try connection.run(
+            """
+            SELECT c.identity, (SELECT system_identifier::text FROM pg_control_system()),
+                substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), c.era,
+                current_setting('synchronous_standby_names') <> '', pg_backend_pid()::bigint,
+                (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid())
+            FROM cluster c
+            """, within: Self.limit)
+        let process = found.integer(0, 5)
+        let database = Database(
+            identity: found.text(0, 0), system: found.text(0, 1), timeline: found.text(0, 2),
+            era: found.integer(0, 3), isSynchronous: found.bool(0, 4),
+            hasPooler: process != connection.processID)
+        return (database, Backend(processID: process, started: found.text(0, 6)))
+    }
+
+    /// Compares the database with that of the last connection and of the last process.
+    private func adopt(
+        _ found: Database, _ connection: Connection
+    ) throws(PostgresFault) {
+        guard rules.contains(.comparesDatabases) || database == nil else { return }
+        if let last = database, last.identity != found.identity {
+            throw PostgresFault(
+                state: Self.refusedState,
+                message: "the schema \(address.schema) has another journal than before; "
+                    + "a server that is started anew takes it", isBroken: false)
+        }
+        var found = found
+        found.era = try Era(address, connection).bringUpToDate(with: found)
+        known.withLock { $0 = found }
+    }
+
+    // MARK: A connection that was lost
+
+    /// Ends the server process of a lost connection, and waits until it is gone: what it may still
+    /// have under way is decided then.
+    static func end(
+        _ old: Backend, over connection: Connection, pause: () -> Void
+    ) {
+        var parameters = Parameters()
+        parameters.add(old.processID)
+        parameters.add(old.started)
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            // A server process that this role may not end is left to the locks of its rows.
+            let found = try? connection.run(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE pid = $1 AND backend_start::text = $2
+                """, parameters, within: limit)
+            guard let found, found.count > 0 else { return }
+            pause()
+        }
+    }
+}

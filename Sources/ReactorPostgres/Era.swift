@@ -1,0 +1,60 @@
+/// The eras of a journal: another begins when acknowledged records may have been lost, and every
+/// session then gets another generation, so that no id has two contents.
+struct Era {
+    private let address: PostgresAddress
+    private let connection: Connection
+
+    init(_ address: PostgresAddress, _ connection: Connection) {
+        self.address = address
+        self.connection = connection
+    }
+
+    /// Begins another era if the database has another timeline, or is a copy on another system.
+    ///
+    /// - Returns: the present era.
+    func bringUpToDate(with found: Connector.Database) throws(PostgresFault) -> Int64 {
+        let limit = Duration.seconds(60)
+        try connection.execute("BEGIN", within: limit)
+        let rows = try connection.run(
+            "SELECT era, timeline, system, is_synchronous FROM cluster FOR UPDATE", within: limit)
+        let (timeline, system) = (rows.text(0, 1), rows.text(0, 2))
+        var era = rows.integer(0, 0)
+        let isNew = timeline.isEmpty
+        let isSame = timeline == found.timeline && system == found.system
+        let wasSynchronous = rows.bool(0, 3)
+        guard !isSame || wasSynchronous != found.isSynchronous else {
+            try connection.execute("ROLLBACK", within: limit)
+            return era
+        }
+        if !isNew, !isSame, mayHaveLost(wasSynchronous, isSameSystem: system == found.system) {
+            era += 1
+            try connection.execute(
+                """
+                UPDATE sessions SET generation =
+                    substr(md5(random()::text || clock_timestamp()::text || id), 1, 8)
+                WHERE deleted IS NULL
+                """, within: .seconds(600))
+        }
+        var parameters = Parameters()
+        parameters.add(era)
+        parameters.add(found.timeline)
+        parameters.add(found.system)
+        parameters.add(found.isSynchronous ? 1 as Int64 : 0)
+        _ = try connection.run(
+            """
+            UPDATE cluster SET era = $1, timeline = $2, system = $3, is_synchronous = $4 = 1
+            """, parameters, within: limit)
+        try connection.execute("COMMIT", within: limit)
+        try connection.refuseWarnings()
+        return era
+    }
+
+    private func mayHaveLost(_ wasSynchronous: Bool, isSameSystem: Bool) -> Bool {
+        switch address.failover {
+        case .safe: false
+        case .reset: true
+        // A copy on another system was restored from a backup.
+        case .auto: !(wasSynchronous && isSameSystem)
+        }
+    }
+}

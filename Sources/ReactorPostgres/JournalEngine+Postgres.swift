@@ -1,0 +1,41 @@
+public import ReactorHosting
+internal import Storage
+
+extension JournalEngine {
+    /// A journal in PostgreSQL 15 or later: `--journal postgres://user@host/database?schema=reactor`.
+    ///
+    /// ```swift
+    /// import ReactorHosting
+    /// import ReactorPostgres
+    ///
+    /// await ReactorServer.main(hosting: […], journals: [.postgres])
+    /// ```
+    ///
+    /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`).
+    public static let postgres = JournalEngine(tools: PostgresTools()) {
+        (address, retention) throws(JournalFailure) in
+        try PostgresJournal(try PostgresAddress(journal: address), retention: retention)
+    }
+}
+
+struct PostgresTools: JournalTools {
+    func prepare(_ address: String) throws(JournalFailure) {
+        try PostgresContents.prepare(try PostgresAddress(journal: address))
+    }
+
+    func visit(
+        _ address: String, _ visitor: any JournalVisitor, _ progress: ToolProgress
+    ) throws {
+        try PostgresContents(try PostgresAddress(journal: address)).visit(visitor, progress)
+    }
+
+    func fill(_ address: String, _ act: (any JournalVisitor) throws -> Void) throws {
+        let filler = try PostgresFiller(try PostgresAddress(journal: address))
+        try act(filler)
+        try filler.finish()
+    }
+
+    func problems(of address: String) throws(JournalFailure) -> [String] {
+        try PostgresContents(try PostgresAddress(journal: address)).rowProblems()
+    }
+}

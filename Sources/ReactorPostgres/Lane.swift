@@ -1,0 +1,263 @@
+internal import Dispatch
+internal import Storage
+internal import Synchronization
+
+/// The connection that writes, with one statement under way at a time.
+///
+/// Design: a statement that was sent and not answered is decided by the places of its rows alone. It is
+/// handed in again, over another connection, until a row stands at each place: its own, or another's.
+/// Its own are recognised by writer and number, never by the position. Until then nobody hears that
+/// nothing was applied.
+///
+/// Everything is called on one queue.
+final class Lane: @unchecked Sendable {
+    private let connector: Connector
+    /// Random, so that no two processes have the same.
+    private let writer = Int64.random(in: 1 ... .max)
+    private var present: (connection: Connection, backend: Connector.Backend)?
+    /// The server process of a connection that was lost with a statement under way.
+    private var lost: Connector.Backend?
+    /// Since when there has been no connection, and the fault of the last attempt.
+    private let absence = Mutex<(since: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
+
+    /// How long one statement may take before its connection is given up, and it is handed in again.
+    private static let statementLimit = Duration.seconds(5)
+    /// How long a part waits for a row that somebody else has locked.
+    private static let lockLimit = Duration.seconds(2)
+    /// The parts of one statement.
+    private static let partLimit = 1_024
+    /// The approximate bytes of one statement.
+    private static let byteLimit = 8_388_608
+
+    init(_ connector: Connector) { self.connector = connector }
+
+    /// The fault of the last attempt to connect; nil while there is a connection.
+    var absentBecause: PostgresFault? { absence.withLock { $0?.fault } }
+
+    var absentSince: ContinuousClock.Instant? { absence.withLock { $0?.since } }
+
+    // MARK: The connection
+
+    /// Connects if there is no connection; ends what the last one may have under way.
+    func connect() throws(PostgresFault) -> Connection {
+        if let present { return present.connection }
+        do throws(PostgresFault) {
+            let fresh = try connector.connect("writer")
+            if let lost {
+                Connector.end(lost, over: fresh.connection) { Self.wait(.milliseconds(20)) }
+            }
+            lost = nil
+            present = fresh
+            absence.withLock { $0 = nil }
+            return fresh.connection
+        } catch {
+            var fault = error
+            // Nothing was handed in, whatever the reason: the same again, later.
+            if fault.state != Connector.refusedState { fault.isBroken = true }
+            absence.withLock { $0 = ($0?.since ?? ContinuousClock.now, fault) }
+            throw fault
+        }
+    }
+
+    /// Whether the connection is alive; if there is none, tries to connect.
+    func probe() {
+        do throws(PostgresFault) {
+            let connection = try connect()
+            _ = try connection.run("SELECT 1", within: Connector.limit)
+        } catch {
+            drop()
+        }
+    }
+
+    func close() { present = nil }
+
+    private func drop() {
+        if let backend = present?.backend { lost = backend }
+        present = nil
+    }
+
+    private static func wait(_ time: Duration) {
+        let semaphore = DispatchSemaphore(value: 0)
+        _ = semaphore.wait(timeout: .now() + time / .seconds(1))
+    }
+
+    // MARK: A wave
+
+    /// Decides the parts of a wave: each is committed or refused.
+    ///
+    /// - Parameter deadline: When those that are not decided are given up.
+    func decide(_ wave: [Part], until deadline: ContinuousClock.Instant) {
+        var waiting = Self.statements(wave)
+        var pause = Duration.milliseconds(50)
+        let lockDeadline = min(deadline, ContinuousClock.now + Self.lockLimit)
+        var isFirst = true
+        while let parts = waiting.popLast() {
+            guard isFirst || mayGoOn(until: deadline) else {
+                return giveUp(parts + waiting.flatMap(\.self), Self.tooLate)
+            }
+            isFirst = false
+            do throws(PostgresFault) {
+                try decideOnce(parts, until: deadline)
+                pause = .milliseconds(50)
+            } catch {
+                if error.isBroken {
+                    drop()
+                    guard connector.rules.contains(.handsInAgain) else {
+                        for part in parts { part.mayBeWritten = false }
+                        return giveUp(parts + waiting.flatMap(\.self), error)
+                    }
+                    guard mayGoOn(until: deadline) else {
+                        giveUp(parts + waiting.flatMap(\.self), error)
+                        return
+                    }
+                    waiting.append(parts)
+                    Self.wait(min(pause, deadline - ContinuousClock.now))
+                    pause = min(.seconds(1), pause * 2)
+                } else {
+                    let isUndecided = parts.contains { $0.mayBeWritten }
+                    let isOver = !mayGoOn(
+                        until: error.isLock && !isUndecided ? lockDeadline : deadline)
+                    switch error.remedy {
+                    case .split where parts.count > 1:
+                        let half = parts.count / 2
+                        // Those that nobody holds up go first.
+                        waiting.insert(Array(parts[half...]), at: 0)
+                        waiting.append(Array(parts[..<half]))
+                    case .split where !error.isLock && !isUndecided, .fail where !isUndecided,
+                        .fail where error.state == Connector.refusedState:
+                        giveUp(parts, error)
+                    default:
+                        guard !isOver else {
+                            giveUp(parts, error)
+                            continue
+                        }
+                        // A part alone that waits for a lock: the others go first.
+                        waiting.insert(parts, at: 0)
+                        if waiting.count == 1 { Self.wait(.milliseconds(50)) }
+                    }
+                }
+            }
+        }
+    }
+
+    private static let tooLate = PostgresFault(message: "no answer in time", isBroken: true)
+
+    private func mayGoOn(until deadline: ContinuousClock.Instant) -> Bool {
+        ContinuousClock.now < deadline
+    }
+
+    private static func statements(_ wave: [Part]) -> [[Part]] {
+        var (all, bytes) = ([[Part]](), byteLimit)
+        for part in wave {
+            if bytes >= byteLimit || all[all.count - 1].count >= partLimit {
+                all.append([])
+                bytes = 0
+            }
+            all[all.count - 1].append(part)
+            bytes += part.bytes
+        }
+        return all.reversed()
+    }
+
+    private func decideOnce(
+        _ parts: [Part], until deadline: ContinuousClock.Instant
+    ) throws(PostgresFault) {
+        let era = connector.database?.era
+        let connection = try connect()
+        if era != connector.database?.era {
+            // A part that was decided upon a history that may be lost is void.
+            for part in parts where part.after != nil && part.outcome == .open {
+                part.outcome = .refused(part.mayBeWritten ? Self.unknown("another era") : .absent)
+            }
+        }
+        let left = deadline - ContinuousClock.now
+        let limit = max(.milliseconds(100), min(Self.statementLimit, left))
+        let append = Append(
+            connection: connection, writer: writer, rules: connector.rules, limit: limit)
+        let open = parts.filter { $0.outcome == .open }
+        guard !open.isEmpty else { return }
+        var rest: [(part: Part, seen: Append.Seen?)]
+        do throws(PostgresFault) {
+            rest = try append.send(open)
+        } catch {
+            if error.isBroken { for part in open { part.mayBeWritten = true } }
+            throw error
+        }
+        rest.removeAll { part, seen in
+            guard !part.mayBeWritten, let refusal = Self.refusal(of: part, seen) else {
+                return false
+            }
+            part.outcome = .refused(refusal)
+            return true
+        }
+        guard !rest.isEmpty else { return }
+        try decideByRow(rest.map(\.part), append)
+    }
+
+    /// Decides parts that may be in the database, or that another's row has come before meanwhile.
+    private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
+        let found = try append.look(for: parts)
+        for (part, (isThere, seen)) in zip(parts, found) {
+            if isThere {
+                part.outcome = .committed
+            } else if part.mayBeWritten, part.runs.isEmpty || seen == nil {
+                // Without records there is no row to recognise; and with another generation the row may
+                // be there under that.
+                part.outcome = .refused(Self.unknown("it was not answered"))
+            } else {
+                part.outcome = .refused(
+                    Self.refusal(of: part, seen) ?? .endsAt(seen?.end ?? HistoryPosition(0)))
+            }
+        }
+    }
+
+    /// The reason that a part was not let in, by the end of its session; nil if that is no reason.
+    private static func refusal(of part: Part, _ seen: Append.Seen?) -> Refusal? {
+        guard let after = part.after else { return .exists }
+        guard let seen, !seen.isDeleted, let end = seen.end else { return .absent }
+        return end == after ? nil : .endsAt(end)
+    }
+
+    private static func unknown(_ reason: String) -> Refusal {
+        .failed(JournalFailure(reason: .outcomeUnknown, detail: "PostgreSQL: \(reason)"))
+    }
+
+    private func giveUp(_ parts: [Part], _ fault: PostgresFault) {
+        for part in parts where part.outcome == .open {
+            var failure = JournalFailure(fault)
+            if part.mayBeWritten { failure.reason = .outcomeUnknown }
+            part.outcome = .refused(.failed(failure))
+        }
+    }
+}
+
+extension PostgresFault {
+    /// The next attempt after a statement that was answered with an error: nothing of it has happened.
+    fileprivate enum Remedy {
+        /// The same again.
+        case again
+        /// Half of it again, to find the part that is the cause.
+        case split
+        /// Nothing helps.
+        case fail
+    }
+
+    /// Whether somebody else holds a row.
+    fileprivate var isLock: Bool { state == "55P03" }
+
+    fileprivate var remedy: Remedy {
+        guard let state else { return .again }
+        if state == "40001" || state == "40P01" { return .again }
+        // A lock; data that PostgreSQL does not take; a limit of the program.
+        if isLock || ["22", "23", "54"].contains(state.prefix(2)) { return .split }
+        return .fail
+    }
+}
+
+extension JournalFailure {
+    init(_ fault: PostgresFault) {
+        self.init(
+            reason: fault.state == "53100" ? .full : .unavailable,
+            detail: "PostgreSQL: \(fault.sentence)")
+    }
+}

@@ -1,0 +1,223 @@
+internal import Storage
+
+/// The newest generation of a session, as the tables have it.
+struct Life {
+    let row: Int64
+    let key: SessionKey
+    let reactor: String
+    let created: Int64
+    let owner: String?
+    let isDeleted: Bool
+    let end: HistoryEnd
+    let keptAfter: UInt64
+    let keptVersion: UInt64
+
+    static let limit = Duration.seconds(10)
+
+    static let columns = """
+        s.session, s.generation, s.reactor, s.owner, s.deleted IS NOT NULL, s.kept_number,
+        s.kept_version, r.number, r.part, r.version, s.id, s.created
+        """
+
+    static let newest = """
+        LEFT JOIN LATERAL (
+            SELECT number, part, version FROM runs WHERE session = s.session
+            ORDER BY after_number DESC, after_part DESC LIMIT 1) r ON true
+        """
+
+    /// - Parameter found: Has ``columns``.
+    init(_ found: Rows, _ index: Int) {
+        row = found.integer(index, 0)
+        key = SessionKey(session: found.text(index, 10), generation: found.text(index, 1))
+        reactor = found.text(index, 2)
+        owner = found.optionalText(index, 3)
+        isDeleted = found.bool(index, 4)
+        keptAfter = found.number(index, 5)
+        keptVersion = found.number(index, 6)
+        created = found.integer(index, 11)
+        // A deleted session may have no rows any more.
+        guard !found.isNull(index, 7) else {
+            end = HistoryEnd()
+            return
+        }
+        let position = HistoryPosition(column: found.integer(index, 7), found.integer(index, 8))
+        end = HistoryEnd(position, version: found.number(index, 9))
+    }
+
+    /// Nil if there never was a session with this id, or it is forgotten.
+    static func find(_ id: String, _ connection: Connection) throws(PostgresFault) -> Life? {
+        var parameters = Parameters()
+        parameters.add(id)
+        let found = try connection.run(byID, parameters, within: limit)
+        return found.count > 0 ? Life(found, 0) : nil
+    }
+
+    static let byID = "SELECT \(columns) FROM sessions s \(newest) WHERE s.id = $1"
+
+    /// Nil if the session has another generation, or has ended.
+    static func find(
+        _ key: SessionKey, _ connection: Connection
+    ) throws(PostgresFault) -> Life? {
+        guard let life = try find(key.session, connection), life.key == key, !life.isDeleted else {
+            return nil
+        }
+        return life
+    }
+
+    // MARK: Loading
+
+    func load(_ connection: Connection) throws -> SavedSession {
+        var saved = SavedSession(key: key, reactor: reactor, isDeleted: isDeleted)
+        guard !isDeleted else { return saved }
+        saved.owner = owner
+        saved.end = end
+        saved.keptAfter = keptAfter
+        saved.keptVersion = keptVersion
+        saved.snapshot = try snapshot(at: .max, connection)
+        var (newest, mutations) = (saved.snapshot?.lastAction ?? 0, [HistoryEntry]())
+        let start = HistoryPosition(max(saved.snapshot?.number ?? 0, keptAfter))
+        try each(after: start, through: .max, connection) { record in
+            newest = max(newest, record.action)
+            if record.kind == .mutation {
+                mutations.append(record)
+                mutations[mutations.count - 1].events = []
+            }
+            return true
+        }
+        saved.mutations = mutations
+        saved.running = try running(connection)
+        saved.lastAction = max(newest, saved.running.last?.action ?? 0)
+        saved.hasStoredAnswers =
+            try connection.run(Self.anyAnswer, only(row), within: Self.limit).count > 0
+        return saved
+    }
+
+    static let anyAnswer = "SELECT 1 FROM answers WHERE session = $1 LIMIT 1"
+
+    func snapshot(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Snapshot? {
+        var parameters = only(row)
+        parameters.add(version)
+        let found = try connection.run(Self.snapshotAt, parameters, within: Self.limit)
+        return found.count > 0 ? snapshot(found, 0) : nil
+    }
+
+    static let snapshotAt = """
+        SELECT number, version, last_action, state_version, time, state FROM snapshots
+        WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
+        """
+
+    func snapshots(_ connection: Connection) throws(PostgresFault) -> [Snapshot] {
+        let found = try connection.run(
+            """
+            SELECT number, version, last_action, state_version, time, state FROM snapshots
+            WHERE session = $1 ORDER BY version, number
+            """, only(row), within: Self.limit)
+        return (0..<found.count).map { snapshot(found, $0) }
+    }
+
+    private func snapshot(_ found: Rows, _ index: Int) -> Snapshot {
+        Snapshot(
+            session: key.session, generation: key.generation, number: found.number(index, 0),
+            version: found.number(index, 1), lastAction: found.number(index, 2),
+            stateVersion: Int(found.integer(index, 3)), state: found.bytes(index, 5),
+            time: found.integer(index, 4))
+    }
+
+    func answers(_ connection: Connection) throws(PostgresFault) -> [StoredAnswer] {
+        let found = try connection.run(
+            "SELECT key, digest, status, time, body FROM answers WHERE session = $1 ORDER BY key",
+            only(row), within: Self.limit)
+        return (0..<found.count).map { index in
+            StoredAnswer(
+                session: key.session, generation: key.generation, key: found.text(index, 0),
+                bodyDigest: found.bytes(index, 1), status: Int(found.integer(index, 2)),
+                body: found.bytes(index, 4), time: found.integer(index, 3))
+        }
+    }
+
+    func running(_ connection: Connection) throws(PostgresFault) -> [RunningAction] {
+        let found = try connection.run(Self.runningActions, only(row), within: Self.limit)
+        return (0..<found.count).map { index in
+            RunningAction(
+                session: key.session, generation: key.generation, action: found.number(index, 0),
+                content: found.bytes(index, 1), subject: found.optionalText(index, 3),
+                begun: Int(clamping: found.integer(index, 2)))
+        }
+    }
+
+    static let runningActions =
+        "SELECT action, content, begun, subject FROM running WHERE session = $1 ORDER BY action"
+
+    // MARK: Records
+
+    /// Calls `act` with the entries after a position, in order, until it returns false.
+    ///
+    /// A run may begin before the position and end behind it, so the reading begins with the last run
+    /// that continues a position at or before it.
+    ///
+    /// - Parameter start: nil: before the first one, which may be the creation.
+    func each(
+        after start: HistoryPosition?, through last: UInt64, _ connection: Connection,
+        _ act: (HistoryEntry) throws -> Bool
+    ) throws {
+        var from = start?.column ?? Schema.beginning
+        var statement = Self.firstSlice
+        while true {
+            var parameters = only(row)
+            parameters.add(from.number)
+            parameters.add(from.part)
+            parameters.add(last)
+            let found = try connection.run(statement, parameters, within: Self.limit)
+            // Between two statements the next rows may be trimmed.
+            guard found.count > 0, statement == Self.firstSlice || found.continues(from) else {
+                return
+            }
+            for index in 0..<found.count {
+                let goesOn = try HistoryCodec.decode(found.bytes(index, 2), of: key, reactor) {
+                    record in
+                    if let start, record.position <= start { return true }
+                    return try record.number <= last && act(record)
+                }
+                guard goesOn else { return }
+            }
+            guard found.count == Self.sliceRows else { return }
+            from = (found.integer(found.count - 1, 0), found.integer(found.count - 1, 1))
+            statement = Self.nextSlice
+        }
+    }
+
+    private static let sliceRows = 64
+
+    static let firstSlice = """
+        SELECT r.number, r.part, r.lines, r.after_number, r.after_part FROM (
+            SELECT coalesce(f.after_number, -1) AS an, coalesce(f.after_part, 0) AS ap
+            FROM (SELECT 1) one LEFT JOIN LATERAL (
+                SELECT after_number, after_part FROM runs
+                WHERE session = $1 AND (after_number, after_part) <= ($2, $3)
+                ORDER BY after_number DESC, after_part DESC LIMIT 1) f ON true) b
+        CROSS JOIN LATERAL (
+            SELECT number, part, lines, after_number, after_part FROM runs
+            WHERE session = $1 AND (after_number, after_part) >= (b.an, b.ap)
+                AND after_number < $4
+            ORDER BY after_number, after_part LIMIT \(sliceRows)) r
+        """
+
+    static let nextSlice = """
+        SELECT number, part, lines, after_number, after_part FROM runs WHERE session = $1
+            AND (after_number, after_part) >= ($2, $3)
+            AND after_number < $4 ORDER BY after_number, after_part LIMIT \(sliceRows)
+        """
+
+    private func only(_ row: Int64) -> Parameters {
+        var parameters = Parameters()
+        parameters.add(row)
+        return parameters
+    }
+}
+
+extension Rows {
+    /// Whether the first row of a slice continues a position.
+    fileprivate func continues(_ from: (number: Int64, part: Int64)) -> Bool {
+        (integer(0, 3), integer(0, 4)) == (from.number, from.part)
+    }
+}

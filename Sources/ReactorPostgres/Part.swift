@@ -1,0 +1,86 @@
+internal import Storage
+
+/// The data that consecutive batches of a group have of one generation of a session: they go in as a whole or
+/// not at all.
+final class Part {
+    enum Outcome: Equatable {
+        case open
+        case committed
+        case refused(Refusal)
+    }
+
+    let key: SessionKey
+    /// See `RecordBatch.lineage`.
+    let lineage: UInt64
+    /// The position that the part continues; nil if it begins with the session's creation.
+    let after: HistoryPosition?
+    /// Recognises the part in the database, together with the writer: the number of its first batch.
+    let number: Int64
+    /// The position of its last record or note, or `after`.
+    private(set) var end: HistoryPosition
+    private(set) var runs: [RecordBatch] = []
+    private(set) var snapshots: [SnapshotKey: Snapshot] = [:]
+    private(set) var answers: [String: StoredAnswer] = [:]
+    /// By the action's number; nil: it has ended.
+    private(set) var actions: [UInt64: RunningAction?] = [:]
+
+    var outcome = Outcome.open
+    /// Whether it was sent, and not answered: it may be in the database.
+    var mayBeWritten = false
+
+    struct SnapshotKey: Hashable {
+        var version: UInt64
+        var number: UInt64
+    }
+
+    init(
+        _ key: SessionKey, after: HistoryPosition?, lineage: UInt64, number: Int64
+    ) {
+        self.key = key
+        self.after = after
+        self.lineage = lineage
+        self.number = number
+        end = after ?? HistoryPosition(0)
+    }
+
+    /// When the session was deleted, if the part ends with its deletion.
+    var deleted: Int64? { runs.last?.deleted }
+
+    /// The place in the database: the key of its first row.
+    var place: (number: Int64, part: Int64) { after?.column ?? Schema.beginning }
+
+    /// Whether it is more than records that continue a session.
+    var needsWholeStatement: Bool {
+        runs.isEmpty || after == nil || deleted != nil || !snapshots.isEmpty || !answers.isEmpty
+            || !actions.isEmpty
+    }
+
+    /// - Precondition: the run continues the part.
+    func append(_ run: RecordBatch) {
+        end = run.last
+        if let last = runs.last, !last.isFull, last.deleted == nil {
+            runs[runs.count - 1].append(run)
+        } else {
+            runs.append(run)
+        }
+    }
+
+    func append(_ snapshot: Snapshot) {
+        let key = SnapshotKey(version: snapshot.version, number: snapshot.number)
+        snapshots[key] = snapshot
+    }
+
+    func append(_ answer: StoredAnswer) { answers[answer.key] = answer }
+
+    func append(_ action: RunningAction) { actions[action.action] = .some(action) }
+
+    func append(_ action: SettledAction) { actions[action.action] = .some(nil) }
+
+    /// The approximate number of bytes to send.
+    var bytes: Int {
+        runs.reduce(128) { $0 + $1.text.count + 64 }
+            + snapshots.values.reduce(0) { $0 + $1.state.count }
+            + answers.values.reduce(0) { $0 + $1.body.count }
+            + actions.values.reduce(0) { $0 + ($1?.content.count ?? 0) }
+    }
+}

@@ -1,0 +1,86 @@
+/// Where a journal is: the address of a database, as libpq reads it, and settings of the journal.
+///
+/// `postgres://user@host1,host2/database?schema=reactor&durability=on&failover=auto`; all other
+/// settings are libpq's. Design: libpq reads the address itself, so that its hosts, files of passwords,
+/// services, certificates and variables work as everywhere.
+package struct PostgresAddress: Sendable, Equatable {
+    /// The flushes that a commit waits for.
+    package enum Durability: String, Sendable, CaseIterable {
+        /// The flush of the log, here and by the synchronous standbys, if there are any. The default.
+        case on
+        /// Also until the standbys show it to readers.
+        case remoteApply = "remote_apply"
+    }
+
+    /// The reading of another timeline of the database: a standby was promoted.
+    package enum Failover: String, Sendable, CaseIterable {
+        /// Nothing is lost if commits have waited for a standby; else as with `reset`. The default.
+        case auto
+        /// Nothing is lost.
+        case safe
+        /// Acknowledged records may be lost: every session gets another generation.
+        case reset
+    }
+
+    /// The address for libpq. It may contain a password.
+    let connection: String
+    package let schema: String
+    package let durability: Durability
+    package let failover: Failover
+
+    /// A part of an address that cannot be used.
+    package struct Fault: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// - Throws: ``Fault``: a sentence about the address, without its password.
+    package init(_ text: String) throws(Fault) {
+        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
+            throw Fault(description: "the address of a database begins with postgres://")
+        }
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var (own, others) = ([Substring: String](), [Substring]())
+        for item in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if Self.names.contains(pair[0]) {
+                own[pair[0]] = pair.count > 1 ? String(pair[1]) : ""
+            } else {
+                others.append(item)
+            }
+        }
+        connection =
+            String(parts[0]) + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
+        schema = own["schema"] ?? "reactor"
+        guard Schema.isValid(name: schema) else {
+            throw Fault(
+                description:
+                    "schema=\(schema): up to 63 lower case letters, digits and underscores "
+                    + "are expected, beginning with no digit")
+        }
+        durability = try Self.choice("durability", own, .on)
+        failover = try Self.choice("failover", own, .auto)
+    }
+
+    private static let names: Set<Substring> = ["schema", "durability", "failover"]
+
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: Substring, _ given: [Substring: String], _ standard: Choice
+    ) throws(Fault) -> Choice {
+        guard let text = given[name] else { return standard }
+        guard let choice = Choice(rawValue: text) else {
+            let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Fault(description: "\(name)=\(text): one of \(words) is expected")
+        }
+        return choice
+    }
+
+    /// For libpq. What the address says comes later, and wins.
+    var parameters: [(name: String, value: String)] {
+        [
+            ("target_session_attrs", "read-write"), ("connect_timeout", "3"),
+            ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+            ("keepalives_count", "3"), ("fallback_application_name", "reactor-server"),
+            ("dbname", connection),
+        ]
+    }
+}

@@ -1,0 +1,216 @@
+internal import Dispatch
+internal import Storage
+internal import Synchronization
+
+/// Reads a journal in PostgreSQL, over connections of its own.
+///
+/// A read is one statement, or several that see one moment.
+final class PostgresArchive: Archive {
+    private let readers: [Reader]
+    private let next = Atomic<Int>(0)
+
+    /// More connections would compete with the loops for the processors.
+    private static let connections = 2
+
+    init(_ connector: Connector) {
+        readers = (0..<Self.connections).map { _ in Reader(connector) }
+    }
+
+    func close() async {
+        for reader in readers { await reader.close() }
+    }
+
+    private func read<Value: Sendable>(
+        _ answer: @escaping Answer<Value>,
+        _ act: @escaping @Sendable (Connection) throws -> Value
+    ) {
+        let index = next.wrappingAdd(1, ordering: .relaxed).newValue
+        readers[Int(UInt(bitPattern: index) % UInt(readers.count))].read(answer, act)
+    }
+
+    // MARK: Reads
+
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
+        read(answer) { connection in
+            guard let life = try Life.find(session, connection) else { return nil }
+            var head = SavedHead(key: life.key, reactor: life.reactor, isDeleted: life.isDeleted)
+            guard !life.isDeleted else { return head }
+            head.owner = life.owner
+            head.end = life.end
+            head.keptAfter = life.keptAfter
+            head.keptVersion = life.keptVersion
+            return head
+        }
+    }
+
+    func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
+        read(answer) { connection in
+            try connection.atOneMoment {
+                try Life.find(session, connection)?.load(connection)
+            }
+        }
+    }
+
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        read(answer) { connection in
+            guard let life = try Life.find(session, connection) else { return [] }
+            var (found, bytes) = ([HistoryEntry](), 0)
+            try life.each(after: start, through: last, connection) { record in
+                bytes += record.storedBytes
+                guard found.isEmpty || bytes <= limitBytes else { return false }
+                found.append(record)
+                return true
+            }
+            return found
+        }
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        read(answer) { connection in
+            try Life.find(session, connection)?.snapshot(at: version, connection)
+        }
+    }
+
+    func storedAnswer(
+        of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
+    ) {
+        read(answer) { connection in
+            var parameters = Parameters()
+            parameters.add(session.session)
+            parameters.add(session.generation)
+            parameters.add(key)
+            let found = try connection.run(Self.answer, parameters, within: Life.limit)
+            guard found.count > 0 else { return nil }
+            return StoredAnswer(
+                session: session.session, generation: session.generation, key: key,
+                bodyDigest: found.bytes(0, 0), status: Int(found.integer(0, 1)),
+                body: found.bytes(0, 3), time: found.integer(0, 2))
+        }
+    }
+
+    static let answer = """
+        SELECT digest, status, time, body FROM answers JOIN sessions s USING (session)
+        WHERE s.id = $1 AND s.generation = $2 AND s.deleted IS NULL AND key = $3
+        """
+
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+        read(answer) { connection in
+            var parameters = Parameters()
+            parameters.add(range.after ?? "")
+            parameters.add(range.prefix)
+            parameters.add(range.prefix + "\u{10FFFF}")
+            parameters.add(Int64(range.limit))
+            if let reactor = range.reactor { parameters.add(reactor) }
+            let found = try connection.run(
+                range.reactor == nil ? Self.page : Self.pageOfReactor, parameters,
+                within: Life.limit)
+            return (0..<found.count).map { index in
+                let life = Life(found, index)
+                return SavedLine(
+                    session: life.key.session, reactor: life.reactor,
+                    generation: life.key.generation, lastNumber: life.end.number,
+                    lastVersion: life.end.version)
+            }
+        }
+    }
+
+    static let page = page(where: "")
+    static let pageOfReactor = page(where: "AND reactor = $5")
+
+    private static func page(where condition: String) -> String {
+        """
+        SELECT \(Life.columns)
+        FROM (SELECT * FROM sessions
+            WHERE id > $1 AND id >= $2 AND id < $3 AND deleted IS NULL \(condition)
+            ORDER BY id LIMIT $4) s
+        \(Life.newest)
+        ORDER BY s.id
+        """
+    }
+}
+
+/// One connection that reads, on its own queue.
+private final class Reader: @unchecked Sendable {
+    private let connector: Connector
+    private let queue = DispatchQueue(label: "journal.postgres.reader")
+    /// On the queue.
+    private var connection: Connection?
+    /// The last attempt to connect, if it has failed. On the queue.
+    private var failed: (at: ContinuousClock.Instant, fault: PostgresFault)?
+
+    init(_ connector: Connector) { self.connector = connector }
+
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                connection = nil
+                continuation.resume()
+            }
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ answer: @escaping ArchiveAnswer<Value>,
+        _ act: @escaping @Sendable (Connection) throws -> Value
+    ) {
+        queue.async { [self] in
+            answer(Result { try attempt(act) }.mapError { JournalFailure(reading: $0) })
+        }
+    }
+
+    /// A connection that was lost between two reads is no failure.
+    private func attempt<Value>(_ act: (Connection) throws -> Value) throws -> Value {
+        let isNew = connection == nil
+        do {
+            let present = try connection ?? connect()
+            connection = present
+            return try act(present)
+        } catch let fault as PostgresFault {
+            // In any case: the next read must not find a transaction that is open.
+            connection = nil
+            guard fault.isBroken, !isNew else { throw fault }
+            return try attempt(act)
+        } catch {
+            connection = nil
+            throw error
+        }
+    }
+
+    /// For a second nobody waits again for a database that does not answer.
+    private func connect() throws(PostgresFault) -> Connection {
+        if let failed, ContinuousClock.now - failed.at < .seconds(1) { throw failed.fault }
+        do throws(PostgresFault) {
+            let fresh = try connector.connect("reader").connection
+            failed = nil
+            return fresh
+        } catch {
+            failed = (ContinuousClock.now, error)
+            throw error
+        }
+    }
+}
+
+extension Connection {
+    /// Several statements that see the database at one moment.
+    func atOneMoment<Value>(_ act: () throws -> Value) throws -> Value {
+        try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", within: Life.limit)
+        let value = try act()
+        try execute("COMMIT", within: Life.limit)
+        return value
+    }
+}
+
+extension JournalFailure {
+    fileprivate init(reading error: any Error) {
+        if let fault = error as? PostgresFault {
+            self.init(fault)
+        } else {
+            self.init(reason: .unavailable, detail: "the journal's records: \(error)")
+        }
+    }
+}

@@ -1,0 +1,254 @@
+internal import Dispatch
+internal import Storage
+internal import Synchronization
+
+/// Retention: trims sessions, and removes what is over.
+///
+/// Design: it has a connection of its own, so that it delays no commit, and works in small
+/// transactions. Of several processes one works at a time.
+final class Sweeper: @unchecked Sendable {
+    private let connector: Connector
+    private let retention: JournalRetention
+    private let now: @Sendable () -> Int64
+    private let queue = DispatchQueue(label: "journal.postgres.sweeper", qos: .utility)
+    private let growth: Mutex<Growth>
+
+    // On the queue.
+    private var connection: Connection?
+    private var isClosed = false
+    /// Where the examination of all sessions continues.
+    private var nextLook: Int64 = 0
+    private var looks = 0
+
+    /// Deleted sessions are remembered for a while; statements that began before the deletion may still
+    /// be under way, so their rows stay for a moment as well. In seconds.
+    private let removalDelay: Double
+
+    init(
+        _ connector: Connector, _ retention: JournalRetention,
+        _ now: @escaping @Sendable () -> Int64
+    ) {
+        self.connector = connector
+        self.retention = retention
+        self.now = now
+        removalDelay = Double(min(60_000, retention.age)) / 1_000
+        growth = Mutex(Growth(retention))
+    }
+
+    /// Records what was written.
+    func record(_ plan: GroupPlan) {
+        growth.withLock { growth in
+            for part in plan.waves.joined() where part.outcome == .committed { growth.add(part) }
+        }
+    }
+
+    func begin(every pause: Duration) {
+        queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
+            guard let self, !isClosed else { return }
+            work()
+            begin(every: pause)
+        }
+    }
+
+    /// Does everything that is due.
+    func sweep() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                work()
+                continuation.resume()
+            }
+        }
+    }
+
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                isClosed = true
+                connection = nil
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: On the queue
+
+    private func work() {
+        guard !isClosed else { return }
+        do throws(PostgresFault) {
+            if connection == nil { connection = try connector.connect("retention").connection }
+            guard let connection else { return }
+            looks += 1
+            try adoptSettings(connection)
+            // Many small transactions; what is left then is for the next second.
+            var left = 100
+            while left > 0, try step(connection) { left -= 1 }
+        } catch {
+            connection = nil
+        }
+    }
+
+    /// Commits may wait for a standby from now on, or no more: another connection finds out.
+    private func adoptSettings(_ connection: Connection) throws(PostgresFault) {
+        let isSynchronous = try connection.run(
+            "SELECT current_setting('synchronous_standby_names') <> ''", within: Connector.limit
+        ).bool(0, 0)
+        guard isSynchronous != connector.database?.isSynchronous else { return }
+        self.connection = try connector.connect("retention").connection
+    }
+
+    /// - Returns: whether there is more to do at once.
+    private func step(_ connection: Connection) throws(PostgresFault) -> Bool {
+        try connection.execute("BEGIN", within: Connector.limit)
+        var parameters = Parameters()
+        parameters.add("reactor \(connector.address.schema) retention")
+        let isAlone = try connection.run(
+            "SELECT pg_try_advisory_xact_lock(hashtext($1))", parameters, within: Connector.limit
+        ).bool(0, 0)
+        var isMore = false
+        if isAlone {
+            isMore = try removeAnswers(connection)
+            isMore = try forgetDeleted(connection) || isMore
+            isMore = try removeOver(connection) || isMore
+            isMore = try trimSome(connection) || isMore
+        }
+        try connection.execute("COMMIT", within: Connector.limit)
+        return isMore
+    }
+
+    private func removeAnswers(_ connection: Connection) throws(PostgresFault) -> Bool {
+        var parameters = Parameters()
+        parameters.add(now() - retention.answers)
+        parameters.add(Int64(retention.stepRows))
+        return try connection.run(
+            """
+            DELETE FROM answers WHERE (session, key) IN (
+                SELECT session, key FROM answers WHERE time < $1 ORDER BY time LIMIT $2)
+            """, parameters, within: Life.limit
+        ).changed >= retention.stepRows
+    }
+
+    /// Forgets the ids of deleted sessions, if they are too old or too many.
+    private func forgetDeleted(_ connection: Connection) throws(PostgresFault) -> Bool {
+        var parameters = Parameters()
+        parameters.add(now() - retention.age)
+        parameters.add(Int64(retention.stepRows))
+        var changed = try connection.run(
+            """
+            DELETE FROM sessions WHERE session IN (
+                SELECT session FROM sessions WHERE deleted < $1 ORDER BY deleted LIMIT $2)
+                AND deleted IS NOT NULL
+            """, parameters, within: Life.limit
+        ).changed
+        // Counting reads as many rows of an index as may stay, so not each second.
+        if looks % 60 == 1 {
+            parameters = Parameters()
+            parameters.add(Int64(retention.tombstones))
+            parameters.add(Int64(retention.stepRows))
+            changed += try connection.run(
+                """
+                DELETE FROM sessions WHERE session IN (
+                    SELECT session FROM sessions WHERE deleted IS NOT NULL
+                    ORDER BY deleted DESC OFFSET $1 LIMIT $2) AND deleted IS NOT NULL
+                """, parameters, within: Life.limit
+            ).changed
+        }
+        return changed >= retention.stepRows
+    }
+
+    /// Removes the rows of deleted sessions; the newest run last, which stands for their end.
+    private func removeOver(_ connection: Connection) throws(PostgresFault) -> Bool {
+        var parameters = Parameters()
+        parameters.add(Int64(removalDelay * 1_000))
+        let found = try connection.run(
+            """
+            SELECT session FROM removals
+            WHERE queued <= clock_timestamp() - $1 * interval '1 ms' ORDER BY session LIMIT 1
+            """, parameters, within: Connector.limit)
+        guard found.count > 0 else { return false }
+        for statement in Self.removals {
+            var parameters = Parameters()
+            parameters.add(found.integer(0, 0))
+            parameters.add(Int64(retention.stepRows))
+            let changed = try connection.run(statement, parameters, within: Life.limit).changed
+            guard changed < retention.stepRows else { return true }
+        }
+        var row = Parameters()
+        row.add(found.integer(0, 0))
+        _ = try connection.run(
+            "DELETE FROM removals WHERE session = $1", row, within: Connector.limit)
+        return true
+    }
+
+    private static let removals = [
+        ("snapshots", "version, number"), ("answers", "key"), ("running", "action"),
+        ("runs", "after_number, after_part"),
+    ].map { table, key in
+        """
+        DELETE FROM \(table) WHERE session = $1 AND (\(key)) IN (
+            SELECT \(key) FROM \(table) WHERE session = $1 ORDER BY \(key) LIMIT $2)
+        """
+    }
+
+    // MARK: Trimming
+
+    /// Sessions that have grown, and then the next few of all: records may expire without a commit.
+    private func trimSome(_ connection: Connection) throws(PostgresFault) -> Bool {
+        if let key = growth.withLock({ $0.crowded.first }) {
+            guard let life = try Life.find(key, connection) else {
+                growth.withLock { $0.done(key) }
+                return true
+            }
+            let isDone = try trim(life).run(connection)
+            if isDone { growth.withLock { $0.done(key) } }
+            return true
+        }
+        var parameters = Parameters()
+        parameters.add(nextLook)
+        let found = try connection.run(
+            """
+            SELECT \(Life.columns) FROM (
+                SELECT * FROM sessions WHERE session > $1 AND deleted IS NULL
+                ORDER BY session LIMIT 16) s
+            \(Life.newest) ORDER BY s.session
+            """, parameters, within: Life.limit)
+        for index in 0..<found.count {
+            let life = Life(found, index)
+            guard try trim(life).run(connection) else { return true }
+            nextLook = life.row
+        }
+        if found.count < 16 { nextLook = 0 }
+        return false
+    }
+
+    private func trim(_ life: Life) -> Trim { Trim(life: life, retention: retention, now: now()) }
+}
+
+/// The growth of sessions since they were last trimmed.
+private struct Growth {
+    private var grown: [SessionKey: (records: Int, bytes: Int)] = [:]
+    private(set) var crowded: Set<SessionKey> = []
+    private let records: Int
+    private let bytes: Int
+
+    /// Beyond it all is forgotten: the examination of all sessions finds those that it missed.
+    private static let limit = 20_000
+
+    init(_ retention: JournalRetention) {
+        records = max(1, retention.records / 8)
+        bytes = max(1, retention.bytes / 8)
+    }
+
+    mutating func add(_ part: Part) {
+        if grown.count >= Self.limit { grown.removeAll(keepingCapacity: true) }
+        let more = part.runs.reduce(0) { $0 + $1.count }
+        let (soFar, soFarBytes) = grown[part.key] ?? (0, 0)
+        let sum = (records: soFar + more, bytes: soFarBytes + part.bytes)
+        grown[part.key] = sum
+        if sum.records >= records || sum.bytes >= bytes, crowded.count < Self.limit {
+            crowded.insert(part.key)
+            grown[part.key] = nil
+        }
+    }
+
+    mutating func done(_ key: SessionKey) { crowded.remove(key) }
+}

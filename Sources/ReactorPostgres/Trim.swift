@@ -1,0 +1,150 @@
+internal import Storage
+
+/// Trims one session to the limits of retention, up to a snapshot.
+///
+/// Invariant: every kept version can be rebuilt, the newest snapshot and the newest run stay. The kept
+/// history starts at the snapshot even before the last row is removed.
+struct Trim {
+    let life: Life
+    let retention: JournalRetention
+    let now: Int64
+
+    private struct TrimPoint {
+        var number: Int64 = 0
+        var version: Int64 = 0
+    }
+
+    /// - Returns: whether nothing is left to remove.
+    func run(_ connection: Connection) throws(PostgresFault) -> Bool {
+        try weigh(connection)
+        let cuts = [try cutByAge(connection), try cutByBytes(connection)]
+        // An earlier step may have moved the start of the kept history, and left rows.
+        let kept = TrimPoint(
+            number: Int64(clamping: life.keptAfter), version: Int64(clamping: life.keptVersion))
+        let cut = cuts.compactMap(\.self).reduce(kept) { $0.number < $1.number ? $1 : $0 }
+        guard cut.number > 0 else { return true }
+        var parameters = Parameters()
+        parameters.add(life.row)
+        parameters.add(cut.number)
+        parameters.add(cut.version)
+        let moved = try connection.run(
+            """
+            UPDATE sessions SET kept_number = $2, kept_version = $3
+            WHERE session = $1 AND kept_number < $2
+            """, parameters, within: Life.limit
+        ).changed
+        if moved > 0 {
+            _ = try connection.run(
+                "DELETE FROM snapshots WHERE session = $1 AND version <= $3 AND number < $2",
+                parameters, within: Life.limit)
+        }
+        var rows = Parameters()
+        rows.add(life.row)
+        rows.add(min(cut.number, Int64(clamping: max(life.end.number, 1)) - 1))
+        rows.add(Int64(retention.stepRows))
+        // A row that begins before the cut and continues after it stays whole.
+        return try connection.run(Self.removal, rows, within: Life.limit).changed
+            < retention.stepRows
+    }
+
+    static let removal = """
+        DELETE FROM runs WHERE session = $1 AND (after_number, after_part) IN (
+            SELECT after_number, after_part FROM (
+                SELECT after_number, after_part, number FROM runs WHERE session = $1
+                ORDER BY after_number, after_part LIMIT $3) r
+            WHERE number <= $2)
+        """
+
+    // MARK: Where to cut
+
+    /// The newest snapshot before which everything is too old, or too far back.
+    private func cutByAge(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
+        let newest = Int64(clamping: life.end.number)
+        var parameters = Parameters()
+        parameters.add(life.row)
+        parameters.add(newest - min(newest, Int64(retention.records)))
+        parameters.add(now - retention.age)
+        return try cut(
+            """
+            SELECT number, version FROM snapshots
+            WHERE session = $1 AND (number <= $2 OR time < $3)
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, parameters, connection)
+    }
+
+    /// The oldest snapshot whose later data are within the limit, or else the newest.
+    private func cutByBytes(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
+        var parameters = Parameters()
+        parameters.add(life.row)
+        let found = try connection.run(
+            """
+            SELECT coalesce(max(s.bytes), 0), coalesce(min(s.bytes), 0), (
+                SELECT coalesce(sum(octet_length(lines)), 0)::bigint FROM runs
+                WHERE session = $1 AND after_number >= coalesce(max(s.number), -1))
+            FROM snapshots s WHERE s.session = $1
+            """, parameters, within: Life.limit)
+        let all = found.integer(0, 0) + found.integer(0, 2)
+        let trimmed = life.keptAfter > 0 ? found.integer(0, 1) : 0
+        let limit = Int64(retention.bytes)
+        guard all - trimmed > limit + limit / 8 else { return nil }
+        parameters.add(all - limit)
+        let fits = try cut(
+            """
+            SELECT number, version FROM snapshots WHERE session = $1 AND bytes >= $2
+            ORDER BY version, number LIMIT 1
+            """, parameters, connection)
+        if let fits { return fits }
+        return try newest(connection)
+    }
+
+    private func newest(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
+        var parameters = Parameters()
+        parameters.add(life.row)
+        return try cut(
+            """
+            SELECT number, version FROM snapshots WHERE session = $1
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, parameters, connection)
+    }
+
+    private func cut(
+        _ sql: String, _ parameters: Parameters, _ connection: Connection
+    ) throws(PostgresFault) -> TrimPoint? {
+        let found = try connection.run(sql, parameters, within: Life.limit)
+        guard found.count > 0 else { return nil }
+        return TrimPoint(number: found.integer(0, 0), version: found.integer(0, 1))
+    }
+
+    // MARK: Bytes
+
+    /// Counts the bytes up to each new snapshot: those up to the snapshot before it, the runs since,
+    /// and its own.
+    private func weigh(_ connection: Connection) throws(PostgresFault) {
+        var parameters = Parameters()
+        parameters.add(life.row)
+        let found = try connection.run(
+            """
+            SELECT version, number FROM snapshots WHERE session = $1 AND bytes IS NULL
+            ORDER BY version, number LIMIT 64
+            """, parameters, within: Life.limit)
+        for index in 0..<found.count {
+            var parameters = Parameters()
+            parameters.add(life.row)
+            parameters.add(found.integer(index, 0))
+            parameters.add(found.integer(index, 1))
+            _ = try connection.run(Self.weighing, parameters, within: Life.limit)
+        }
+    }
+
+    static let weighing = """
+        UPDATE snapshots s SET bytes = octet_length(s.state) + coalesce(b.bytes, 0) + (
+            SELECT coalesce(sum(octet_length(lines)), 0)::bigint FROM runs
+            WHERE session = $1 AND after_number >= coalesce(b.number, -1)
+                AND after_number < $3)
+        FROM (SELECT 1) one LEFT JOIN LATERAL (
+            SELECT bytes, number FROM snapshots
+            WHERE session = $1 AND (version, number) < ($2, $3)
+            ORDER BY version DESC, number DESC LIMIT 1) b ON true
+        WHERE s.session = $1 AND s.version = $2 AND s.number = $3
+        """
+}

@@ -1,0 +1,126 @@
+import Foundation
+import PostgresRig
+import Testing
+
+@Suite("A server on PostgreSQL", .timeLimit(.minutes(15)))
+struct PostgresTests {
+    /// A database of its own, because it is ended and started again.
+    private func withDatabase(
+        _ body: (PostgresServer, [String]) async throws -> Void
+    ) async throws {
+        try await Turnstile.servers.pass {
+            let database = try PostgresServer()
+            try await body(database, ["--journal", database.address("reactor")])
+        }
+    }
+
+    /// Posts an alert with a key, again and again until it is acknowledged: a machine that holds the test
+    /// up may make the pause longer than the server waits.
+    private func alert(_ message: String, _ session: SessionHandle) async throws -> Int? {
+        var request = Request.json(
+            "POST", "\(session.path)/actions", #"{"type":"alert","message":"\#(message)"}"#)
+        request.fields.append(("Idempotency-Key", message))
+        while true {
+            let response = try await session.client.send(request)
+            if response.status == 200 { return try response.json["version"]?.integer }
+            guard [503, 504, 409].contains(response.status) else {
+                throw UnexpectedAnswer(response: response)
+            }
+        }
+    }
+
+    private func messages(_ session: SessionHandle, count: Int) async throws -> [String] {
+        let stream = try await session.open(
+            "pulses?after=\(session.created)", [("Accept", "text/event-stream")])
+        return try await stream.next(count).map(\.data)
+    }
+
+    @Test func `sessions and streams continue after kill -9`() async throws {
+        try await withDatabase { _, options in
+            let first = try await ServerProcess.start(.server, options)
+            #expect(first.log.present.output.contains("(journal: postgres://postgres@"))
+            let ready = try await first.client().get("/readyz")
+            #expect(try ready.json["journal"]?.string == "postgres")
+            let session = try await first.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            try await session.alert("a")
+            let seen = try await stream.next()
+            try await session.alert("b")
+            let last = try await session.alert("c")
+            let before = try await session.read()
+            try await first.murder()
+
+            let second = try await ServerProcess.start(.server, options)
+            let again = session.on(second)
+            #expect(try await again.read() == before)
+            let resumed = try await again.open("pulses", [("Last-Event-ID", seen.id)])
+            #expect(try await resumed.next(2).map(\.data) == [#""b""#, #""c""#])
+            let next = try await again.alert("d")
+            #expect(next.number == last.number + 1)
+            #expect(try await resumed.next().data == #""d""#)
+            try await second.murder()
+        }
+    }
+
+    /// Actions are posted one after the other, and none is lost, doubled or refused.
+    @Test func `a database that restarts, and connections that are ended, are a pause`()
+        async throws
+    {
+        try await withDatabase { database, options in
+            let server = try await ServerProcess.start(.server, options)
+            let session = try await server.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            var sent: [String] = []
+            for number in 0..<60 {
+                async let version = alert("m\(number)", session)
+                switch number % 20 {
+                case 3, 7, 11: try database.endConnections(to: "reactor")
+                case 15: try database.stop(number < 40 ? "fast" : "immediate")
+                default: break
+                }
+                if number % 20 == 15 { try database.start() }
+                #expect(try await version == number + 1)
+                sent.append("\"m\(number)\"")
+            }
+            #expect(try await stream.next(60).map(\.data) == sent)
+            #expect(try await messages(session, count: 60) == sent)
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+            // Everything is in the tables, in order.
+            let check = try await ServerProcess.run(
+                .server, ["journal", "check", database.address("reactor")])
+            #expect(check.output == "1 sessions, 121 records and notes: 0 problems\n")
+            #expect(check.exit == .code(0))
+        }
+    }
+
+    @Test func `a file moves into a database, and the ids of clients continue`() async throws {
+        try await withDatabase { database, options in
+            let folder = TemporaryFolder()
+            let path = folder.path + "/journal.sqlite"
+            let first = try await ServerProcess.start(.server, ["--journal", "file:" + path])
+            let session = try await first.client().session("alerts")
+            let stream = try await session.follow("pulses")
+            try await session.alert("a")
+            let seen = try await stream.next()
+            try await session.alert("b")
+            try await first.murder()
+            let program = ServerProcess.Program.server.path
+            let moved = try await Tool.run(
+                "bash",
+                [
+                    "-euo", "pipefail", "-c",
+                    "\(program) journal export \(path) | \(program) journal import \"$1\"", "move",
+                    database.address("reactor"),
+                ])
+            #expect(moved.exit == .code(0))
+            let second = try await ServerProcess.start(.server, options)
+            let resumed = try await session.on(second).open(
+                "pulses", [("Last-Event-ID", seen.id)])
+            #expect(try await resumed.next().data == #""b""#)
+            try await session.on(second).alert("c")
+            #expect(try await resumed.next().data == #""c""#)
+            try await second.murder()
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import Foundation
+internal import Synchronization
+
+/// A PostgreSQL server of its own for the tests, in a temporary folder, without a network: it listens
+/// on a socket there. It does not run as root, so the tests start it as another user if they do.
+package final class PostgresServer: Sendable {
+    /// For tests that leave the server's settings alone.
+    package static let shared = Result { try PostgresServer() }
+
+    package let folder: String
+    private let schemas = Atomic<Int>(0)
+
+    /// Where `initdb` and `pg_ctl` are: Debian has a folder for each version; else they are in `PATH`.
+    private static let programs: String = {
+        let versions = (15...30).reversed().map { "/usr/lib/postgresql/\($0)/bin/" }
+        return versions.first { FileManager.default.isExecutableFile(atPath: $0 + "initdb") } ?? ""
+    }()
+
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    package init() throws {
+        folder = "/tmp/reactor-postgres-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        if geteuid() == 0 { try Self.run(["chown", "postgres", folder]) }
+        try run("initdb", ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "-N"])
+        let folder = folder
+        Self.started.withLock { $0.append(folder) }
+        _ = Self.stopsAtExit
+        try start()
+    }
+
+    private static let started = Mutex<[String]>([])
+
+    private static let stopsAtExit: Bool = {
+        atexit {
+            for folder in PostgresServer.started.withLock({ $0 }) {
+                try? PostgresServer.run(
+                    PostgresServer.asUser(
+                        "pg_ctl", ["-D", "\(folder)/data", "stop", "-m", "immediate"]))
+                try? FileManager.default.removeItem(atPath: folder)
+            }
+        }
+        return true
+    }()
+
+    package func start() throws {
+        try run(
+            "pg_ctl",
+            [
+                "-D", "\(folder)/data", "-w", "-t", "600", "-l", "\(folder)/log", "start", "-o",
+                "-k \(folder) -c listen_addresses='' -c max_connections=400",
+            ])
+    }
+
+    /// Ends the server: `smart`, `fast` or `immediate`, which is a crash.
+    package func stop(_ mode: String) throws {
+        try run("pg_ctl", ["-D", "\(folder)/data", "-w", "-t", "600", "stop", "-m", mode])
+    }
+
+    /// - Parameter folder: The folder of the socket; default: the server's own.
+    package func address(_ schema: String, by folder: String? = nil) -> String {
+        "postgres://postgres@/postgres?host=\(folder ?? self.folder)&schema=\(schema)"
+    }
+
+    /// A name that no other test has.
+    package func newSchema() -> String {
+        "s\(schemas.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+
+    /// Ends the connections to a schema, in the middle of their statements.
+    package func endConnections(to schema: String) throws {
+        try run(
+            "psql",
+            [
+                "-h", folder, "-U", "postgres", "-c",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    + "WHERE application_name LIKE '\(schema)/%'",
+            ])
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws {
+        try Self.run(Self.asUser(program, arguments))
+    }
+
+    private static func asUser(_ program: String, _ arguments: [String]) -> [String] {
+        let user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
+        return (geteuid() == 0 ? user : []) + [programs + program] + arguments
+    }
+
+    private static func run(_ words: [String]) throws {
+        let process = Process()
+        // Without the descriptors by which Foundation notices the end of a child: the server, which
+        // is a child of that child, would hold them open.
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments =
+            ["-c", "for fd in {3..255}; do eval \"exec $fd>&-\"; done; exec \"$@\"", "run"] + words
+        process.currentDirectoryURL = URL(fileURLWithPath: "/tmp")
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "\(words) ended with \(process.terminationStatus)")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import EngineSuite
+import PostgresRig
+import Storage
+import Testing
+
+@testable import ReactorPostgres
+
+@Suite("Plans of statements in PostgreSQL", .timeLimit(.minutes(15)))
+struct PostgresPlanTests {
+    /// Every statement of a commit and of a read finds its rows by an index, whatever is in the tables.
+    @Test func `no statement reads a whole table`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        await journal.close()
+        let connection = try server.connection()
+        try connection.execute(
+            """
+            SET search_path = \(schema); SET plan_cache_mode = force_generic_plan; SET jit = off;
+            INSERT INTO sessions(session, id, reactor, generation, created, deleted)
+                SELECT n, 's' || n, 'alerts', 'g1', 0, CASE WHEN n % 3 = 0 THEN n END
+                FROM generate_series(1, 20000) n;
+            INSERT INTO runs SELECT n / 3 + 1, n % 3, 4294967295, n % 3 + 1, 4294967295, 1, 1, 1, 1, ''
+                FROM generate_series(1, 59997) n;
+            INSERT INTO snapshots SELECT n / 3 + 1, n % 3, n % 3, 0, 0, n, NULL, ''
+                FROM generate_series(1, 59997) n;
+            INSERT INTO answers SELECT n / 3 + 1, 'k' || n, '', 200, n, ''
+                FROM generate_series(1, 59997) n;
+            INSERT INTO running SELECT n / 3 + 1, n, '', 1, NULL FROM generate_series(1, 59997) n;
+            ANALYZE
+            """, within: .seconds(600))
+        let integer = "bigint", text = "text"
+        let integers = "bigint[]", texts = "text[]", blobs = "bytea[]"
+        let places = [integers, texts, texts, integers, integers, integers]
+        let runs = Array(repeating: integers, count: 8) + [blobs]
+        let new = [integers, texts, texts, texts, integers, texts, integers, integers, integers]
+        let others =
+            Array(repeating: integers, count: 6) + [blobs]
+            + [integers, texts, blobs, integers, integers, blobs]
+            + [integers, integers, blobs, integers, texts] + [integers, integers]
+        let statements: [(String, [String])] = [
+            (Append.plain, [integer] + places + runs),
+            (Append.whole, [integer] + places + runs + new + others),
+            (Append.looking, places),
+            (Life.byID, [text]), (Life.snapshotAt, [integer, integer]),
+            (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),
+            (Life.firstSlice, [integer, integer, integer, integer]),
+            (Life.nextSlice, [integer, integer, integer, integer]),
+            (PostgresArchive.answer, [text, text, text]),
+            (PostgresArchive.page, [text, text, text, integer]),
+            (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
+            (Trim.removal, [integer, integer, integer]),
+            (Trim.weighing, [integer, integer, integer]),
+        ]
+        for (index, (sql, types)) in statements.enumerated() {
+            try connection.execute(
+                "PREPARE p\(index)(\(types.joined(separator: ", "))) AS \(sql)",
+                within: .seconds(600))
+            let nothing = types.map { _ in "NULL" }.joined(separator: ", ")
+            let plan = try connection.run(
+                "EXPLAIN EXECUTE p\(index)(\(nothing))", within: .seconds(600))
+            let lines = (0..<plan.count).map { plan.text($0, 0) }
+            #expect(!lines.contains { $0.contains("Seq Scan") }, "\(sql)\n\(lines)")
+            #expect(lines.contains { $0.contains("Index") }, "\(sql)\n\(lines)")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import EngineSuite
+import PostgresRig
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorPostgres
+
+@Suite("Retention in PostgreSQL", .timeLimit(.minutes(15)))
+struct PostgresRetentionTests {
+    private final class Rig {
+        let server: PostgresServer
+        let schema: String
+        let time = Clock()
+        let journal: PostgresJournal
+
+        init(_ retention: JournalRetention) throws {
+            server = try PostgresServer.shared.get()
+            schema = server.newSchema()
+            let clock = time
+            journal = try PostgresJournal(
+                PostgresAddress(server, schema), retention: retention,
+                now: { clock.now.withLock { $0 } }, looksEvery: nil)
+        }
+
+        func count(_ table: String) throws -> Int64 {
+            try server.query("SELECT count(*) FROM \(schema).\(table)").integer(0, 0)
+        }
+    }
+
+    private final class Clock: Sendable { let now = Mutex<Int64>(2_000_000) }
+
+    private static func retention(records: Int = 100_000, bytes: Int = 1 << 28) -> JournalRetention
+    {
+        var retention = JournalRetention(records: records, bytes: bytes, age: 1_000_000_000)
+        retention.stepRows = 7
+        return retention
+    }
+
+    /// A session with a snapshot at every tenth record.
+    private func write(_ count: UInt64, to rig: Rig, content: String? = nil) async {
+        #expect(await rig.journal.verdict(on: .created("s")) == .committed)
+        for number in 1..<(count + 1) {
+            var batch = Batch(records: [.mutation("s", number, content: content)])
+            if number.isMultiple(of: 10) { batch.snapshots = [.of("s", number, time: 2_000_000)] }
+            #expect(await rig.journal.verdict(on: batch) == .committed)
+        }
+    }
+
+    @Test func `old records are trimmed up to a snapshot`() async throws {
+        let rig = try Rig(Self.retention(records: 25))
+        await write(64, to: rig)
+        await rig.journal.keepHouse()
+        let head = try #require(try await rig.journal.head("s"))
+        #expect(head.keptAfter == 30)
+        #expect(head.keptVersion == 30)
+        #expect(head.end == HistoryEnd(number: 64, version: 64))
+        #expect(try await rig.journal.records("s").map(\.number) == Array(31...64))
+        #expect(try rig.count("runs") == 34)
+        #expect(try rig.count("snapshots") == 4)
+        let saved = try #require(try await rig.journal.load("s"))
+        #expect(saved.snapshot?.number == 60)
+        #expect(saved.mutations.map(\.number) == [61, 62, 63, 64])
+        // It continues where it was.
+        #expect(await rig.journal.verdict(on: .mutation("s", 65)) == .committed)
+        await rig.journal.close()
+    }
+
+    @Test func `records beyond the bytes are trimmed up to a snapshot`() async throws {
+        let rig = try Rig(Self.retention(bytes: 20_000))
+        await write(64, to: rig, content: "\"\(String(repeating: "x", count: 1_000))\"")
+        await rig.journal.keepHouse()
+        let kept = try #require(try await rig.journal.head("s")).keptAfter
+        #expect((40...50).contains(kept))
+        #expect(try await rig.journal.records("s").map(\.number) == Array(kept + 1...64))
+        await rig.journal.close()
+    }
+
+    @Test func `records expire by age, and the newest stay`() async throws {
+        let rig = try Rig(Self.retention())
+        await write(20, to: rig)
+        await rig.journal.keepHouse()
+        #expect(try await rig.journal.head("s")?.keptAfter == 0)
+        rig.time.now.withLock { $0 += 1_000_000_001 }
+        await rig.journal.keepHouse()
+        #expect(try await rig.journal.head("s")?.keptAfter == 20)
+        #expect(try await rig.journal.head("s")?.end.number == 20)
+        #expect(try await rig.journal.load("s")?.snapshot?.number == 20)
+        #expect(await rig.journal.verdict(on: .mutation("s", 21)) == .committed)
+        await rig.journal.close()
+    }
+
+    @Test func `answers expire`() async throws {
+        let rig = try Rig(Self.retention())
+        var batch = Batch(records: [.created("s")])
+        batch.answers = (0..<20).map { .of("s", "k\($0)", time: 2_000_000) }
+        batch.answers.append(.of("s", "late", time: 2_000_001))
+        #expect(await rig.journal.verdict(on: batch) == .committed)
+        await rig.journal.keepHouse()
+        #expect(try rig.count("answers") == 21)
+        rig.time.now.withLock { $0 += 90_000_001 }
+        await rig.journal.keepHouse()
+        #expect(try rig.count("answers") == 1)
+        #expect(try await rig.journal.answer("s", "late") != nil)
+        await rig.journal.close()
+    }
+
+    @Test func `rows of a deleted session are removed, and its id is remembered`() async throws {
+        let rig = try Rig(Self.retention())
+        await write(40, to: rig)
+        #expect(await rig.journal.verdict(on: .created("t")) == .committed)
+        #expect(
+            await rig.journal.verdict(on: .deleted("s", 41, time: 2_000_000)) == .committed)
+        // A statement that began before may be under way for a moment.
+        await rig.journal.keepHouse()
+        #expect(try rig.count("runs") == 42 + 1)
+        try rig.server.execute("UPDATE \(rig.schema).removals SET queued = queued - interval '1 h'")
+        await rig.journal.keepHouse()
+        #expect(try rig.count("runs") == 1)
+        #expect(try rig.count("snapshots") == 0)
+        #expect(try rig.count("removals") == 0)
+        #expect(try await rig.journal.head("s")?.isDeleted == true)
+        #expect(try await rig.journal.load("s")?.isDeleted == true)
+        let late = Batch(records: [.mutation("s", 42)])
+        #expect(await rig.journal.verdict(on: late) == .partial([.of("s"): .absent]))
+        rig.time.now.withLock { $0 += 1_000_000_001 }
+        await rig.journal.keepHouse()
+        #expect(try await rig.journal.head("s") == nil)
+        #expect(try await rig.journal.head("t") != nil)
+        await rig.journal.close()
+    }
+
+    @Test func `the number of deleted sessions that are remembered is bounded`() async throws {
+        var retention = Self.retention()
+        retention.tombstones = 5
+        let rig = try Rig(retention)
+        let ids = (0..<9).map { "s\($0)" }
+        #expect(
+            await rig.journal.verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
+        for (index, id) in ids.enumerated() {
+            let end = HistoryEntry.deleted(id, 1, time: 2_000_000 + Int64(index))
+            #expect(await rig.journal.verdict(on: end) == .committed)
+        }
+        await rig.journal.keepHouse()
+        #expect(try await rig.journal.head("s3") == nil)
+        #expect(try await rig.journal.head("s4")?.isDeleted == true)
+        #expect(try rig.count("sessions") == 5)
+        await rig.journal.close()
+    }
+}

@@ -1,0 +1,193 @@
+import EngineSuite
+import PostgresRig
+import Storage
+import Testing
+
+@testable import ReactorPostgres
+
+/// Each rule is tried with it, and without it: a trial that does not notice that a rule is missing
+/// proves nothing.
+@Suite("The rules of a journal in PostgreSQL", .timeLimit(.minutes(15)))
+struct RuleTests {
+    private typealias Trial = (Rules) async throws -> Bool
+
+    private func check(_ rule: Rules, _ holds: Trial) async throws {
+        #expect(try await holds(.all))
+        #expect(try await !holds(Rules.all.subtracting(rule)))
+    }
+
+    /// A server whose settings a trial may change.
+    private static let own = Result { try PostgresServer() }
+
+    @Test func `a batch that was not answered is handed in again until it is decided`() async throws
+    {
+        try await check(.handsInAgain) { rules in
+            let server = try PostgresServer.shared.get()
+            let (schema, relay) = (server.newSchema(), try PostgresRelay(to: server))
+            let journal = try PostgresJournal(
+                PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
+                rules: rules, looksEvery: nil)
+            #expect(await journal.verdict(on: .created("s")) == .committed)
+            // The first use of a statement prepares it.
+            #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
+            relay.become(.swallowingAnswers)
+            let pending = Pending(Batch(records: [.mutation("s", 2)]), in: journal)
+            await relay.untilSwallowed()
+            relay.become(.passing)
+            relay.cut()
+            let verdict = await pending.value
+            let isThere = try await journal.records("s").map(\.number) == [1, 2]
+            await journal.close()
+            #expect(isThere)
+            return verdict == .committed
+        }
+    }
+
+    @Test func `a row at the position of a batch may be another's`() async throws {
+        try await check(.recognisesItsOwn) { rules in
+            let server = try PostgresServer.shared.get()
+            let (schema, relay) = (server.newSchema(), try PostgresRelay(to: server))
+            let journal = try PostgresJournal(
+                PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
+                rules: rules, looksEvery: nil)
+            let other = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+            #expect(await journal.verdict(on: .created("s")) == .committed)
+            relay.become(.swallowingRequests)
+            let pending = Pending(
+                Batch(records: [.mutation("s", 1, content: "1")]), in: journal)
+            await relay.untilSwallowed()
+            #expect(await other.verdict(on: .mutation("s", 1, content: "2")) == .committed)
+            relay.become(.passing)
+            relay.cut()
+            let verdict = await pending.value
+            let contents = try await other.records("s").map { $0.content }
+            #expect(contents == [Array("2".utf8)])
+            await journal.close()
+            await other.close()
+            return verdict == .partial([.of("s"): .endsAt(HistoryPosition(1))])
+        }
+    }
+
+    @Test func `a schema with another journal is not written to`() async throws {
+        try await check(.comparesDatabases) { rules in
+            let server = try PostgresServer.shared.get()
+            let schema = server.newSchema()
+            let address = try PostgresAddress(server, schema)
+            let journal = try PostgresJournal(
+                address, commitLimit: .seconds(600), rules: rules, looksEvery: nil)
+            #expect(await journal.verdict(on: .created("s")) == .committed)
+            try server.execute("DROP SCHEMA \(schema) CASCADE")
+            let other = try PostgresJournal(address, looksEvery: nil)
+            #expect(await other.verdict(on: .created("s")) == .committed)
+            try server.cutConnections(to: schema)
+            let verdict = await journal.verdict(on: .mutation("s", 1))
+            let count = try await other.records("s").count
+            await journal.close()
+            await other.close()
+            guard case .failed = verdict else { return false }
+            return count == 0
+        }
+    }
+
+    @Test func `another timeline gives every session another generation`() async throws {
+        try await check(.comparesDatabases) { rules in
+            let server = try PostgresServer.shared.get()
+            let schema = server.newSchema()
+            let journal = try PostgresJournal(
+                PostgresAddress(server, schema), commitLimit: .seconds(600), rules: rules,
+                looksEvery: nil)
+            #expect(await journal.verdict(on: .created("s")) == .committed)
+            // As if this server were the standby that was promoted.
+            try server.execute("UPDATE \(schema).cluster SET timeline = '0000000A'")
+            try server.cutConnections(to: schema)
+            let verdict = await journal.verdict(on: .mutation("s", 1))
+            let generation = try await journal.head("s")?.key.generation
+            await journal.close()
+            guard verdict != .committed else { return false }
+            #expect(generation?.utf8.count == 8)
+            return true
+        }
+    }
+
+    @Test func `nothing is believed before a synchronous commit`() async throws {
+        for rule in [Rules.beginsWithCommit, .heedsWarnings] {
+            try await check(rule) { rules in try await isPatient(rules) }
+        }
+    }
+
+    /// Whether a commit is not believed whose wait for a standby was cancelled: there is none.
+    private func isPatient(_ rules: Rules) async throws -> Bool {
+        let server = try Self.own.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), rules: rules,
+            looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        // The connections of this test find nothing new, and so write nothing.
+        try server.execute("UPDATE \(schema).cluster SET is_synchronous = true")
+        try server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.execute("SELECT pg_reload_conf()")
+        defer {
+            try? server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            try? server.execute("SELECT pg_reload_conf()")
+        }
+        let waiting =
+            "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
+            + "AND application_name = '\(schema)/writer'"
+        let pending = Pending(Batch(records: [.mutation("s", 1)]), in: journal)
+        var found = try server.query(waiting)
+        while found.count == 0 { found = try server.query(waiting) }
+        let first = found.integer(0, 0)
+        _ = try server.query("SELECT pg_cancel_backend(\(first))")
+        // Either it is believed, or another connection waits for the standby.
+        while pending.present == nil {
+            let found = try server.query(waiting)
+            if (0..<found.count).contains(where: { found.integer($0, 0) != first }) { break }
+        }
+        let isPatient = pending.present == nil
+        try server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        try server.execute("SELECT pg_reload_conf()")
+        #expect(await pending.value == .committed)
+        #expect(try await journal.records("s").map(\.number) == [1])
+        await journal.close()
+        return isPatient
+    }
+
+    /// Two runs of different lengths continue one position: one of them is refused. The other is not
+    /// visible yet when the statement begins.
+    @Test(arguments: [true, false])
+    func `the key is the position that a run continues`(_ isKeyedByStart: Bool) async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        if !isKeyedByStart {
+            try server.execute(
+                """
+                ALTER TABLE \(schema).runs DROP CONSTRAINT runs_pkey;
+                ALTER TABLE \(schema).runs ADD PRIMARY KEY (session, number, part)
+                """)
+        }
+        let other = try server.connection()
+        try other.execute(
+            """
+            BEGIN; INSERT INTO \(schema).runs
+            SELECT session, 0, 4294967295, 2, 4294967295, 2, 2, 1, 1, ''
+            FROM \(schema).sessions WHERE id = 's'
+            """, within: .seconds(600))
+        let pending = Pending(Batch(records: [.mutation("s", 1)]), in: journal)
+        let waiting =
+            "SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM "
+            + "pg_stat_activity WHERE application_name = '\(schema)/writer')"
+        while pending.present == nil, try server.query(waiting).count == 0 {}
+        try other.execute("COMMIT", within: .seconds(600))
+        let verdict = await pending.value
+        if isKeyedByStart {
+            #expect(verdict == .partial([.of("s"): .endsAt(HistoryPosition(2))]))
+        } else {
+            #expect(verdict == .committed, "two rows continue one position")
+        }
+        await journal.close()
+    }
+}
