@@ -97,8 +97,9 @@ package final class PostgresServer: Sendable {
         // Without the descriptors by which Foundation notices the end of a child: the server, which
         // is a child of that child, would hold them open.
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments =
-            ["-c", "for fd in {3..255}; do eval \"exec $fd>&-\"; done; exec \"$@\"", "run"] + words
+        let closing =
+            "for f in /proc/self/fd/*; do f=${f##*/}; [ $f -lt 3 ] || eval \"exec $f>&-\"; done"
+        process.arguments = ["-c", "\(closing); exec \"$@\"", "run"] + words
         process.currentDirectoryURL = URL(fileURLWithPath: "/tmp")
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
