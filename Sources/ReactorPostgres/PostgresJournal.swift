@@ -164,6 +164,16 @@ package final class PostgresJournal: Journal {
     /// Trims and removes everything that is due, as it happens once a second.
     package func keepHouse() async { await sweeper.sweep() }
 
+    /// Looks whether the database answers, as it happens once a second.
+    package func look() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                lookNow()
+                continuation.resume()
+            }
+        }
+    }
+
     // MARK: On the queue
 
     private func writeNext() {
@@ -184,10 +194,14 @@ package final class PostgresJournal: Journal {
     private func look(every pause: Duration) {
         queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
             guard let self, !book.withLock({ $0.isClosed }) else { return }
-            lane.probe()
-            if lane.absentSince == nil { book.withLock { $0.broken = nil } }
+            lookNow()
             look(every: pause)
         }
+    }
+
+    private func lookNow() {
+        lane.probe()
+        if lane.absentSince == nil { book.withLock { $0.broken = nil } }
     }
 
     private func write(_ group: [Waiting]) {
