@@ -79,11 +79,14 @@ let package = Package(
         .target(name: "CCrash"),
         .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
 
+        // Pure: who the members are, and where a session's home is.
+        .target(name: "Cluster", swiftSettings: strict),
+
         // Floors 4 and 3.
         .target(
             name: "Storage",
             dependencies: [
-                "JSONCoding", "CCrash",
+                "JSONCoding", "CCrash", "Cluster",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -207,6 +210,9 @@ let package = Package(
             dependencies: ["ReactorClient", "ClientMachine", "Reactors", "TestRandomness"],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
+        .testTarget(
+            name: "ClusterTests", dependencies: ["Cluster", "TestRandomness"],
+            swiftSettings: strict),
         // What every journal promises, as one table of tests for all engines.
         .target(
             name: "EngineSuite", dependencies: ["Storage", "TestRandomness"],

@@ -112,6 +112,8 @@ package struct SavedSession: Sendable, Equatable {
     package var running: [RunningAction]
     /// Whether there may be stored replies to requests with an `Idempotency-Key`.
     package var hasStoredAnswers: Bool
+    /// Counts the changes of the session's owner; 0 for a journal without owners.
+    package var epoch: Int64 = 0
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
         self.key = key

@@ -53,6 +53,9 @@ package protocol Journal: Sendable {
 
     /// The work of the previous process when it ended. Default: none.
     var interrupted: [InterruptedWork] { get }
+
+    /// Who decides on sessions; nil, the default, if this process owns them all.
+    var ownership: (any Ownership)? { get }
 }
 
 extension Journal {
@@ -63,6 +66,8 @@ extension Journal {
     package var interrupted: [InterruptedWork] { [] }
 
     package var figures: JournalMetrics? { nil }
+
+    package var ownership: (any Ownership)? { nil }
 
     package func ownedSessions() throws(JournalFailure) -> [String: Int] { [:] }
 

@@ -13,6 +13,9 @@ package struct RecordBatch: Sendable, Equatable {
     /// where another process writes: its records may end where rolled back ones had ended. 0: decided
     /// upon nothing that may still be on its way.
     package let lineage: UInt64
+    /// The epoch of the ownership under which the batch was decided; 0 for a journal without owners,
+    /// and for the creation of a session, whose creator is its first owner.
+    package var epoch: Int64 = 0
     package private(set) var text: [UInt8] = []
     package private(set) var count = 0
     package private(set) var first = HistoryPosition(0)

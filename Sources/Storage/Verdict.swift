@@ -61,6 +61,8 @@ package struct ExpectedEnd: Sendable, Equatable {
     package var position: HistoryPosition
     /// See ``RecordBatch/lineage``.
     package var lineage: UInt64
+    /// See ``RecordBatch/epoch``.
+    package var epoch: Int64 = 0
 
     package init(_ key: SessionKey, at position: HistoryPosition, lineage: UInt64) {
         self.key = key

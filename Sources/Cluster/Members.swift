@@ -1,0 +1,25 @@
+/// The members of a cluster, as one node sees them at one moment.
+package struct Members: Sendable, Equatable {
+    /// This node.
+    package var own: Member
+    /// The other nodes that have been heard of within a lease, by the database's clock.
+    package var others: [Member]
+    /// Counts the losses of the database's history.
+    package var era: Int64
+    /// Whether this node was itself heard of within a lease. Otherwise it may have been declared gone:
+    /// it claims nothing, and its effects are cancelled.
+    package var isHeard: Bool
+
+    package init(own: Member, others: [Member] = [], era: Int64 = 1, isHeard: Bool = true) {
+        self.own = own
+        self.others = others
+        self.era = era
+        self.isHeard = isHeard
+    }
+
+    package var isAlone: Bool { others.isEmpty }
+
+    package subscript(node: Node) -> Member? {
+        node == own.node ? own : others.first { $0.node == node }
+    }
+}

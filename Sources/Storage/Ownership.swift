@@ -1,0 +1,96 @@
+package import Cluster
+
+/// Who decides on sessions, where several nodes write to one journal.
+///
+/// Design: a session's owner is a column of its row, with an epoch that counts changes of owner. The
+/// owner is claimed when the session wakes and given up when it sleeps. Appends name the epoch, so
+/// those of a deposed owner are refused. The chain of records alone keeps the history right; ownership
+/// keeps effects and sources from running twice.
+///
+/// Invariants: every reply comes exactly once, on any thread, never from inside the call.
+package protocol Ownership: Sendable {
+    /// The members as of the last beat.
+    var members: Members { get }
+
+    /// Makes this node the owner of a session, and loads the session behind the claim.
+    ///
+    /// A session that another member owns is left to it, unless `deposed` names that owner.
+    ///
+    /// - Parameter deposed: An owner that is known to be gone or silent; nil: claim only what has no
+    ///   owner, or an owner that is no member.
+    func claim(
+        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>)
+
+    /// Gives up sessions. A session that this node no longer owns at this epoch is skipped.
+    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>)
+
+    /// Returns those of the sessions whose newest position, generation or owner is no longer the
+    /// expected one, as of a moment after the call.
+    func confirm(
+        _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
+
+    /// Calls `changed` after each beat that shows other members, another era, or sessions of this node
+    /// that have another owner. One caller.
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
+}
+
+/// The result of a claim.
+package enum Claim: Sendable, Equatable {
+    /// This node owns the session. ``SavedSession/epoch`` is the epoch of its ownership.
+    case owned(SavedSession)
+    /// Another member owns it.
+    case elsewhere(Node)
+    /// There never was a session with this id.
+    case nothing
+    /// It was deleted.
+    case ended
+}
+
+/// A session that this node owns.
+package struct OwnedSession: Sendable, Hashable {
+    package var key: SessionKey
+    package var epoch: Int64
+
+    package init(_ key: SessionKey, epoch: Int64) {
+        self.key = key
+        self.epoch = epoch
+    }
+}
+
+/// The end of a session as this node has it in memory.
+package struct Confirmation: Sendable, Equatable {
+    package var key: SessionKey
+    package var position: HistoryPosition
+    /// The epoch if this node owns the session; nil for a copy.
+    package var epoch: Int64?
+
+    package init(_ key: SessionKey, at position: HistoryPosition, epoch: Int64? = nil) {
+        self.key = key
+        self.position = position
+        self.epoch = epoch
+    }
+}
+
+/// The present end of a session that is no longer as this node has it.
+package struct Change: Sendable, Equatable {
+    /// Nil: there is no such session, or it was deleted.
+    package var head: SavedHead?
+    package var owner: Node?
+
+    package init(head: SavedHead?, owner: Node?) {
+        self.head = head
+        self.owner = owner
+    }
+}
+
+/// The news of a beat.
+package struct OwnershipChange: Sendable, Equatable {
+    package var members: Members
+    /// Sessions of this node that have another owner by now.
+    package var deposed: [OwnedSession]
+
+    package init(members: Members, deposed: [OwnedSession] = []) {
+        self.members = members
+        self.deposed = deposed
+    }
+}
