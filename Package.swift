@@ -95,7 +95,7 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "Reactors", "Cyclers", "JSONCoding", "Wire", "Storage",
+                "Reactors", "Cyclers", "JSONCoding", "Wire", "Storage", "Cluster",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict
@@ -109,7 +109,7 @@ let package = Package(
             name: "ReactorHosting",
             dependencies: [
                 "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
-                "CPages", "CMalloc",
+                "Cluster", "CPages", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -240,7 +240,7 @@ let package = Package(
             dependencies: [
                 "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
                 "ClientMachine", "EngineSuite", "JSONCoding", "Wire", "TestRandomness",
-                "TestStreams",
+                "TestStreams", "Cluster",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
@@ -323,7 +323,8 @@ if Context.environment["REACTOR_FUZZING"] != nil {
     let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
     let plain: Set = ["CCrash", "CEpoll", "CMalloc", "CPages"]
     let needed = plain.union([
-        "Reactors", "Cyclers", "Wire", "JSONCoding", "Storage", "Sessions", "SampleReactors",
+        "Reactors", "Cyclers", "Wire", "JSONCoding", "Cluster", "Storage", "Sessions",
+        "SampleReactors",
         "TestRandomness", "WireFeeds",
         // For the claims of tokens.
         "ReactorTokens", "ReactorHosting", "Sockets",

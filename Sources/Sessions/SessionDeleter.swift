@@ -36,7 +36,8 @@ struct SessionDeleter {
         SessionLoader(table: table).load(id) { loaded in
             switch loaded {
             case .quarantined, .unreadable: delete(id, then: act)
-            case .session, .ended, .nothing, .noRoom, .notInMemory: act(.overtaken(loaded))
+            case .session, .ended, .nothing, .noRoom, .notInMemory, .elsewhere:
+                act(.overtaken(loaded))
             }
         }
     }

@@ -39,7 +39,8 @@ extension SessionTable {
             let isItsOwn = head?.key == session.key && head?.isDeleted == false
             return .awake(session, isItsOwn ? head : nil)
         case .notInMemory: break
-        case .ended, .nothing, .quarantined, .unreadable, .noRoom: return .absent(found)
+        case .ended, .nothing, .quarantined, .unreadable, .noRoom, .elsewhere:
+            return .absent(found)
         }
         guard let head else { return .absent(.nothing) }
         guard !head.isDeleted else { return .absent(.ended) }

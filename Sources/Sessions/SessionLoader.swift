@@ -28,7 +28,7 @@ struct SessionLoader {
         load(id) { loaded in
             switch loaded {
             case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
-            case .session, .ended, .nothing, .notInMemory, .quarantined: break
+            case .session, .ended, .nothing, .notInMemory, .quarantined, .elsewhere: break
             }
         }
     }

@@ -1,3 +1,4 @@
+package import Cluster
 package import Storage
 
 /// The result of looking for a session.
@@ -12,6 +13,8 @@ package enum SessionLookup {
     case quarantined(RecoveryFault)
     /// The journal cannot be read.
     case unreadable(JournalFailure)
+    /// Another node decides on the session.
+    case elsewhere(Member)
     /// The session is in the journal, and memory holds the maximal number of sessions.
     case noRoom
 }

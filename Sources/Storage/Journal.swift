@@ -90,8 +90,10 @@ package struct JournalFailure: Error, Sendable, Equatable {
         case full
         /// Any other failure of the medium: HTTP 503.
         case unavailable
+        /// Another process decides on the session: HTTP 503.
+        case moved
         /// The commit failed so late that its records may be in the journal nevertheless, once:
-        /// HTTP 504. In the other two cases they are not.
+        /// HTTP 504. In all other cases they are not.
         case outcomeUnknown
     }
 

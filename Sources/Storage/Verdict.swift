@@ -1,3 +1,5 @@
+package import Cluster
+
 /// The result of a commit.
 package enum Verdict: Sendable, Equatable {
     /// All of the batch is in the journal.
@@ -33,6 +35,9 @@ package enum Refusal: Error, Equatable {
     case exists
     /// No session of this generation is alive.
     case absent
+    /// Another process owns the session, or owned it since the part was decided; nil: it is not known
+    /// which one.
+    case moved(Node?)
     /// The part was decided upon an earlier one that is not in the journal.
     case lostLineage
     /// The part could not be written, although others of its batch were. With `.outcomeUnknown` it may
@@ -46,6 +51,9 @@ package enum Refusal: Error, Equatable {
         case .endsAt(let end): reason = "its history ends at \(key.generation).\(end.text)"
         case .exists: reason = "it exists already"
         case .absent: reason = "the journal has no such generation of it"
+        case .moved:
+            return JournalFailure(
+                reason: .moved, detail: "another node decides on the session \(key.session)")
         case .lostLineage: reason = "an earlier commit of it has failed"
         case .failed(let failure): return failure
         }

@@ -10,7 +10,7 @@ enum DeleteSession: SessionEndpoint {
         // It cannot be read whose it is.
         case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)
         case .quarantined, .unreadable: deleteUnread(target, on: connection)
-        case .session, .ended, .nothing, .noRoom, .notInMemory:
+        case .session, .ended, .nothing, .noRoom, .notInMemory, .elsewhere:
             try target.session().end(for: connection.id.token)
         }
         return nil

@@ -31,6 +31,7 @@ extension StreamEndpoint {
         case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))
         case .unreadable(let failure): return .endedStream(.unreadable(failure))
         case .noRoom: return .endedStream(.noRoomForSession)
+        case .elsewhere: return .endedStream(.moved(target.id.text))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text)
         }
         try request.requireAccepted(

@@ -72,6 +72,7 @@ private struct JointChooser: Sendable {
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
         case .noRoom: return .problem(RelayProblem(.noRoomForSession))
+        case .elsewhere: return .problem(RelayProblem(.moved(id.text)))
         }
     }
 

@@ -80,7 +80,7 @@ struct SessionTarget {
             return isHidden(reactor: session.registration.name, owner: session.owner)
         case .quarantined: return needsReactor || needsOwner
         case .ended: return needsOwner
-        case .nothing, .notInMemory, .unreadable, .noRoom: return false
+        case .nothing, .notInMemory, .unreadable, .noRoom, .elsewhere: return false
         }
     }
 
@@ -107,6 +107,7 @@ struct SessionTarget {
         case .unreadable(let failure): throw .unreadable(failure)
         case .noRoom: throw .noRoomForSession
         case .notInMemory: throw .noRoomForSession
+        case .elsewhere: throw .moved(id.text)
         }
     }
 }

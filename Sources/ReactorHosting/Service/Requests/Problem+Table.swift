@@ -89,6 +89,10 @@ extension Problem {
             self.init(
                 503, "journal_unavailable", "nothing was applied: \(failure.detail)",
                 fields: [("Retry-After", "1")])
+        case .moved:
+            self.init(
+                503, "moved", "nothing was applied: \(failure.detail)",
+                fields: [("Retry-After", "1")])
         case .outcomeUnknown:
             self.init(
                 504, "outcome_unknown",
@@ -101,6 +105,13 @@ extension Problem {
     static func unreadable(_ failure: JournalFailure) -> Problem {
         Problem(
             503, "journal_unreadable", "the journal cannot be read: \(failure.detail)",
+            fields: [("Retry-After", "1")])
+    }
+
+    /// Why without the node's address: it is no business of clients.
+    static func moved(_ id: String) -> Problem {
+        Problem(
+            503, "moved", "nothing was applied: another node decides on the session \(id)",
             fields: [("Retry-After", "1")])
     }
 
