@@ -117,16 +117,16 @@ final class CommitPipeline {
         case steps([Step])
         /// The end of a session that is not in memory. It is not part of a step: its failure does not
         /// fail the commits of other sessions.
-        case deletion(SessionID, SessionKey)
+        case deletion(SessionID, OwnedSession)
 
         var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
     }
 
     /// Submits the end of a session that is not in memory.
     func submit(
-        _ batch: Batch, deleting id: SessionID, _ key: SessionKey, in table: SessionTable
+        _ batch: Batch, deleting id: SessionID, _ session: OwnedSession, in table: SessionTable
     ) {
-        submit(batch, .deletion(id, key), table)
+        submit(batch, .deletion(id, session), table)
     }
 
     private func submit(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
@@ -152,8 +152,9 @@ final class CommitPipeline {
         let batch: [Step]
         switch flight {
         case .steps(let steps): batch = steps
-        case .deletion(let id, let key):
-            return SessionDeleter(table: table).batchEnded(id, verdict.failure(of: key))
+        case .deletion(let id, let session):
+            return SessionDeleter(table: table).batchEnded(
+                id, session, verdict.failure(of: session.key))
         }
         switch verdict {
         case .committed: for step in batch where !step.isRolledBack { commit(step) }

@@ -121,6 +121,7 @@ final class Eviction {
 
     /// - Precondition: the session is at rest, and saved.
     private func evict(_ session: Session, from table: SessionTable) {
+        table.claims?.release(session)
         session.fallAsleep()
         countEvicted()
         if session.streams.isEmpty { table.forget(session) }

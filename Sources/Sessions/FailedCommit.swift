@@ -8,6 +8,9 @@ internal import Storage
 struct FailedCommit {
     let session: Session
     let failure: JournalFailure
+    /// Whether the journal has ended a step of the session. If not, those that are under way may be
+    /// in the journal.
+    var isVerdict = true
 
     private var history: History { session.history }
 
@@ -29,6 +32,16 @@ struct FailedCommit {
     func rollBack(from step: Step) {
         let rolledBack = session.uncommitted.removeAll(from: step)
         guard !rolledBack.isEmpty else { return }
+        rollBack(rolledBack)
+    }
+
+    /// Another node owns the session, or may own it: nothing of it is decided here any more.
+    func depose() {
+        guard let first = session.uncommitted.first else { return rollBack([]) }
+        rollBack(from: first)
+    }
+
+    private func rollBack(_ rolledBack: [Step]) {
         // The record numbers of the failed steps are used again.
         session.table.shown = nil
         // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
@@ -45,12 +58,13 @@ struct FailedCommit {
             session.table.commits.withdraw(step)
             step.endTraces(failure.detail)
             session.keys?.rollBack(step)
+            let failed = FailedCommit(session: session, failure: failure(of: step))
             for reply in step.replies where !step.endsWait(reply) {
-                fail(reply, wasNeverCreated: wasNeverCreated)
+                failed.fail(reply, wasNeverCreated: wasNeverCreated)
             }
         }
         failWaits(rolledBack)
-        session.report(.commitFailed(failure.detail))
+        if !rolledBack.isEmpty { session.report(.commitFailed(failure.detail)) }
         // The waiting actions are cancelled. They have to be resumed to end; their results are
         // discarded, because their Cycler was replaced.
         for step in rolledBack {
@@ -60,10 +74,17 @@ struct FailedCommit {
             // Other references to the session may remain: its sources must end now.
             session.cancelTasks()
             session.fallAsleepAtOnce()
-            return session.table.remove(
-                session, mayExist: failure.reason == .outcomeUnknown)
+            let mayExist = rolledBack.contains {
+                $0.creates && failure(of: $0).reason == .outcomeUnknown
+            }
+            return session.table.remove(session, mayExist: mayExist)
         }
         invalidate()
+    }
+
+    private func failure(of step: Step) -> JournalFailure {
+        guard !isVerdict, !step.isGathering else { return failure }
+        return JournalFailure(reason: .outcomeUnknown, detail: failure.detail)
     }
 
     /// Rolls the machine back to the committed version and cancels all effects: the machine's list of
@@ -90,6 +111,13 @@ struct FailedCommit {
         for stream in session.streams.all {
             for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
         }
+        guard failure.reason != .moved else {
+            table.claims?.countDeposed()
+            table.reopenings.remove(session.id)
+            session.leaveMemory()
+            return session.abandonReaders()
+        }
+        table.claims?.release(session)
         session.leaveMemory()
         guard !session.streams.isEmpty || listens else { return table.forget(session) }
         guard listens else { return }
@@ -126,12 +154,16 @@ struct FailedCommit {
     /// requests whose own actions were rolled back have failed.
     private func failWaits(_ rolledBack: [Step]) {
         for wait in rolledBack.flatMap(\.waited) + session.waits.removeAll() {
-            guard !rolledBack.contains(where: { $0 === wait.step }) else {
-                answer(wait.token)
+            if let step = rolledBack.first(where: { $0 === wait.step }) {
+                FailedCommit(session: session, failure: failure(of: step)).answer(wait.token)
                 continue
             }
             session.keys?.endWaiting(wait.token)
             session.table.output.reply(session.content(wait.answer), to: wait.token)
         }
     }
+}
+
+extension JournalFailure {
+    static func moved(_ key: SessionKey) -> JournalFailure { Refusal.moved(nil).failure(of: key) }
 }

@@ -29,6 +29,9 @@ extension String {
 /// The parent's commit failed: the action has changed nothing.
 struct ParentCommitFailed: Error {}
 
+/// Another node decides on the parent's session: the action has changed nothing.
+struct ParentElsewhere: Error {}
+
 /// A task that waits for one answer. If the waiter is released without an answer (a loop has
 /// stopped, a journal is closed), it resumes the task with false.
 private final class Waiter: Sendable {
@@ -65,8 +68,9 @@ extension CyclerMachine {
                         guard case .session(let session) = found, session.isRunning,
                             let machine = session.machine as? CyclerMachine<C>
                         else {
-                            fault.withLock { $0 = CyclerParentMissing() }
-                            return
+                            var absence: any Error = CyclerParentMissing()
+                            if case .elsewhere = found { absence = ParentElsewhere() }
+                            return fault.withLock { [absence] in $0 = absence }
                         }
                         var receipt = Receipt()
                         let error = session.receive(by: subject) {

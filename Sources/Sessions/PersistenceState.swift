@@ -13,6 +13,8 @@ final class PersistenceState {
     private(set) var keptAfter: UInt64
     private(set) var keptVersion: UInt64
     private(set) var hasStoredAnswers: Bool
+    /// The epoch of this node's ownership; 0 for a journal without owners.
+    var epoch: Int64
     /// The number of reads of the archive that are under way. The session stays in memory meanwhile.
     var archiveReads = 0
     /// The tokens of requests that are answered from the archive.
@@ -31,6 +33,7 @@ final class PersistenceState {
         keptAfter = saved?.keptAfter ?? 0
         keptVersion = saved?.keptVersion ?? 0
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
+        epoch = saved?.epoch ?? 0
     }
 
     /// Takes the values of a session that wakes.
@@ -39,6 +42,7 @@ final class PersistenceState {
         keptAfter = saved.keptAfter
         keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
+        epoch = saved.epoch
         hasCommitted = false
     }
     // MARK: Snapshots

@@ -24,6 +24,9 @@ extension Session {
 
     var isEnding: Bool { if case .ending = life { true } else { false } }
 
+    /// Whether this node's ownership is not a later one than that of `epoch`.
+    func ownsSince(_ epoch: Int64) -> Bool { persistence.map { $0.epoch <= epoch } ?? false }
+
     var hasEnded: Bool { if case .ended = life { true } else { false } }
 
     var isAsleep: Bool { life.isAsleep }

@@ -94,6 +94,9 @@ extension Session {
 
     /// Whether no work is under way and every subscriber has got everything.
     ///
+    /// Among several nodes, a session that is read is never at rest: asleep, it may be continued by another
+    /// node, and its subscribers would not get the events.
+    ///
     /// A session that listens to sources is never at rest: their elements would be lost. A session
     /// whose sources have all ended can be at rest, and opens them again when it wakes.
     var isAtRest: Bool {
@@ -101,7 +104,7 @@ extension Session {
             return false
         }
         return uncommitted.isEmpty && waits.isEmpty && tasks.isIdle && machine.isQuiet
-            && streams.isAtRest
+            && (table.claims == nil ? streams.isAtRest : streams.isEmpty)
     }
 
     /// Whether the newest snapshot is of the newest record.

@@ -175,6 +175,8 @@ package final class Session {
     /// - Parameter owner: The authenticated client; nil if there is none.
     func create(for token: UInt64, owner: String?) {
         self.owner = owner
+        // Before the step, whose later ones are decided by the first owner.
+        if table.claims != nil { persistence?.epoch = 1 }
         let step = step()
         step.creates = true
         if keepsRecords {

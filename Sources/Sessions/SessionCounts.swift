@@ -29,6 +29,9 @@ package struct SessionCounts: Sendable {
     package var turns = TimeHistogram()
     /// Steps in each batch.
     package var batches = SizeHistogram()
+    package var claims = ClaimCounts()
+    /// Sessions that this node owns; 0 for a journal without owners.
+    package var owned = 0
 
     package init() {}
 
@@ -43,6 +46,8 @@ package struct SessionCounts: Sendable {
         resets.merge(other.resets) { $0 + $1 }
         turns.add(other.turns)
         batches.add(other.batches)
+        claims.add(other.claims)
+        owned += other.owned
     }
 }
 
@@ -70,6 +75,10 @@ extension SessionTable {
         counts.waitingReads = background.count
         counts.runningEffects = effects.running
         counts.turns = turns.times
+        if let claims {
+            counts.claims = claims.counts
+            counts.owned = awakeCount
+        }
         return counts
     }
 }

@@ -13,20 +13,40 @@ struct SessionDeleter {
     func delete(_ id: SessionID, then act: @escaping (DeletionOutcome) -> Void) {
         guard !table.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
         guard table.operations.addDeleter(act, of: id) else { return }
-        table.ask { archive, answer in
-            archive.head(of: id.text, answer)
-        } then: { result in
-            switch result {
-            case .failure(let failure): finish(id, .unreadable(failure))
-            case .success(nil):
-                table.asleep(id)?.abandonReaders()
-                finish(id, .overtaken(.nothing))
-            case .success(let head?) where head.isDeleted:
-                recordEnd(of: id)
-                finish(id, .overtaken(.ended))
-            case .success(let head?): commitEnd(of: id, head)
+        if let claims = table.claims {
+            claims.claim(id, in: table) { claim in
+                switch claim {
+                case .failure(let failure): finish(id, .unreadable(failure))
+                case .success(.nothing): finishMissing(id)
+                case .success(.ended): finishEnded(id)
+                case .success(.elsewhere(let node)):
+                    finish(id, .overtaken(.elsewhere(claims.member(node))))
+                case .success(.owned(let saved)):
+                    commitEnd(of: id, SavedHead(saved), epoch: saved.epoch)
+                }
+            }
+        } else {
+            table.ask { archive, answer in
+                archive.head(of: id.text, answer)
+            } then: { result in
+                switch result {
+                case .failure(let failure): finish(id, .unreadable(failure))
+                case .success(nil): finishMissing(id)
+                case .success(let head?) where head.isDeleted: finishEnded(id)
+                case .success(let head?): commitEnd(of: id, head, epoch: 0)
+                }
             }
         }
+    }
+
+    private func finishMissing(_ id: SessionID) {
+        table.asleep(id)?.abandonReaders()
+        finish(id, .overtaken(.nothing))
+    }
+
+    private func finishEnded(_ id: SessionID) {
+        recordEnd(of: id)
+        finish(id, .overtaken(.ended))
     }
 
     /// Another request is loading the session just now.
@@ -42,26 +62,29 @@ struct SessionDeleter {
         }
     }
 
-    private func commitEnd(of id: SessionID, _ head: SavedHead) {
+    private func commitEnd(of id: SessionID, _ head: SavedHead, epoch: Int64) {
         let end = HistoryEntry(
             session: head.key.session, reactor: head.reactor, generation: head.key.generation,
             head: .init(
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: table.time))
         table.operations.setOwner(head.owner, of: id)
-        let batch = Batch(
+        var batch = Batch(
             records: [end], after: [head.key: head.end.position],
             lineage: table.sessions.nextIncarnation())
-        table.commits.submit(batch, deleting: id, head.key, in: table)
+        for index in batch.runs.indices { batch.runs[index].epoch = epoch }
+        table.commits.submit(
+            batch, deleting: id, OwnedSession(head.key, epoch: epoch), in: table)
     }
 
     /// The journal has ended the batch of a deletion.
-    func batchEnded(_ id: SessionID, _ failure: JournalFailure?) {
+    func batchEnded(_ id: SessionID, _ session: OwnedSession, _ failure: JournalFailure?) {
         guard let failure else {
             if let owner = table.operations.owner(of: id) { table.services.owners?.remove(owner) }
             recordEnd(of: id)
             return finish(id, .deleted)
         }
+        if failure.reason != .moved { table.claims?.release(session) }
         // The end may be written all the same: the next request reads the journal again.
         table.absent.removeFault(of: id)
         finish(id, .failed(failure))
@@ -93,5 +116,15 @@ struct SessionDeleter {
                 SessionLoader(table: table).load(id, then: act)
             }
         }
+    }
+}
+
+extension SavedHead {
+    fileprivate init(_ saved: SavedSession) {
+        self.init(key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
+        owner = saved.owner
+        end = saved.end
+        keptAfter = saved.keptAfter
+        keptVersion = saved.keptVersion
     }
 }

@@ -8,15 +8,23 @@ struct SessionLoader {
     /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
     func load(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
         guard table.operations.addFollower(act, of: id) else { return }
-        table.ask { archive, answer in
-            archive.load(id.text, answer)
-        } then: { result in
-            // Otherwise the table has stopped meanwhile: nothing would end the session again.
-            guard table.operations.isLoading(id) else { return }
-            let loaded = table.present(id) ?? insert(id, result)
-            let callers = table.operations.remove(id)?.followers ?? []
-            for act in callers { act(table.present(id) ?? loaded) }
+        if let claims = table.claims {
+            claims.claim(id, in: table) { claim in finish(id) { insert(id, claim, claims) } }
+        } else {
+            table.ask { archive, answer in
+                archive.load(id.text, answer)
+            } then: { result in
+                finish(id) { insert(id, result) }
+            }
         }
+    }
+
+    private func finish(_ id: SessionID, _ insert: () -> SessionLookup) {
+        // Otherwise the table has stopped meanwhile: nothing would end the session again.
+        guard table.operations.isLoading(id) else { return }
+        let loaded = table.present(id) ?? insert()
+        let callers = table.operations.remove(id)?.followers ?? []
+        for act in callers { act(table.present(id) ?? loaded) }
     }
 
     /// Loads a session whose sources have to be opened again, after a commit that failed. While the
@@ -33,6 +41,31 @@ struct SessionLoader {
         }
     }
 
+    /// Makes a claimed session a session of the table.
+    private func insert(
+        _ id: SessionID, _ claim: Result<Claim, JournalFailure>, _ claims: SessionClaims
+    ) -> SessionLookup {
+        switch claim {
+        case .failure(let failure): return .unreadable(failure)
+        case .success(.nothing): return insert(id, .success(nil))
+        case .success(.ended): return insertEnded(id)
+        case .success(.elsewhere(let node)): return .elsewhere(claims.member(node))
+        case .success(.owned(let saved)):
+            // The lease may have ended since the claim.
+            let found =
+                claims.isHeard ? insert(id, .success(saved)) : .unreadable(.notHeard)
+            if case .session = found { return found }
+            claims.release(OwnedSession(saved.key, epoch: saved.epoch))
+            return found
+        }
+    }
+
+    private func insertEnded(_ id: SessionID) -> SessionLookup {
+        table.asleep(id)?.abandonReaders()
+        table.rememberEnded(id)
+        return .ended
+    }
+
     /// Makes the session that the journal has a session of the table.
     private func insert(
         _ id: SessionID, _ result: Result<SavedSession?, JournalFailure>
@@ -43,11 +76,7 @@ struct SessionLoader {
             table.asleep(id)?.abandonReaders()
             return .nothing
         case .success(let saved?):
-            guard !saved.isDeleted else {
-                table.asleep(id)?.abandonReaders()
-                table.rememberEnded(id)
-                return .ended
-            }
+            guard !saved.isDeleted else { return insertEnded(id) }
             guard table.eviction.makeRoom(in: table) else { return .noRoom }
             do {
                 let session = try restore(id, saved)

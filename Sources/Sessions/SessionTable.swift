@@ -1,3 +1,4 @@
+internal import Cluster
 package import Storage
 
 /// The sessions of one loop.
@@ -23,6 +24,8 @@ package final class SessionTable {
     let turns: TurnMeter
     let effects = EffectTally()
     let commits: CommitPipeline
+    /// Nil if this process owns every session.
+    let claims: SessionClaims?
     /// Reads of the journal by streams.
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
@@ -40,6 +43,7 @@ package final class SessionTable {
         turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
+        claims = journal.ownership.map(SessionClaims.init)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
         relays = StreamRelays(hop: hop)
     }
@@ -69,7 +73,8 @@ package final class SessionTable {
         if let session = sessions[id] {
             return session.isAsleep ? .notInMemory : .session(session)
         }
-        if operations.isDeleting(id) { return .notInMemory }
+        // Another node may have created the session anew, or be able to rebuild it.
+        if operations.isDeleting(id) || claims != nil { return .notInMemory }
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
@@ -177,6 +182,7 @@ package final class SessionTable {
     package func tick() -> Bool {
         eviction.beginTick()
         reopenings.tickBegan()
+        claims?.tickBegan()
         shown = nil
         return continueTick()
     }
@@ -202,10 +208,44 @@ package final class SessionTable {
         return true
     }
 
+    // MARK: Ownership
+
+    /// The sessions that this node owns. It examines every session.
+    package var owned: [OwnedSession] {
+        sessions.all.compactMap { session in
+            guard session.isAwake, let epoch = session.persistence?.epoch, epoch > 0 else {
+                return nil
+            }
+            return OwnedSession(session.key, epoch: epoch)
+        }
+    }
+
+    /// Handles the news of a beat: sessions of this node have another owner, or may have one.
+    package func ownershipChanged(_ change: OwnershipChange) {
+        guard change.members.isHeard else {
+            for session in Array(sessions.all) { depose(session) }
+            return
+        }
+        for owned in change.deposed {
+            guard let id = SessionID(owned.key.session), let session = sessions[id],
+                session.key == owned.key, session.ownsSince(owned.epoch)
+            else { continue }
+            depose(session)
+        }
+    }
+
+    private func depose(_ session: Session) {
+        guard session.isAwake else { return }
+        FailedCommit(session: session, failure: .moved(session.key), isVerdict: false).depose()
+    }
+
     // MARK: Commits
 
     /// Submits the steps of this round to the journal, as one batch. Called once a round.
-    package func commit() { commits.commit(in: self) }
+    package func commit() {
+        commits.commit(in: self)
+        claims?.flush(in: self)
+    }
 
     /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
     /// ended everything that was submitted, with success or without.
@@ -228,6 +268,7 @@ package final class SessionTable {
         shown = nil
         eviction.removeCandidates()
         operations.removeAll()
+        claims?.removeAll()
         background.removeAll()
         relays.removeAll()
         commits.complete()

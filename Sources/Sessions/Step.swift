@@ -60,6 +60,8 @@ final class Step {
         if part.runs.isEmpty, !part.isEmpty {
             part.expected.append(ExpectedEnd(session.key, at: start, lineage: lineage))
         }
+        // A creation has no owner before it.
+        if !creates, let epoch = session.persistence?.epoch, epoch > 0 { part.setEpoch(epoch) }
         return part
     }
 
@@ -93,5 +95,13 @@ final class Step {
         // The Cyclers have ended; a task that is never resumed would never end.
         for case .carryOn(let resume) in effects { resume(session) }
         effects = []
+    }
+}
+
+extension Batch {
+    /// Sets the epoch of the ownership under which the part of one session was decided.
+    fileprivate mutating func setEpoch(_ epoch: Int64) {
+        for index in runs.indices { runs[index].epoch = epoch }
+        for index in expected.indices { expected[index].epoch = epoch }
     }
 }

@@ -213,6 +213,11 @@ struct RunningServer {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
         peers.introduce(allLoops)
+        journal.ownership?.watch { change in
+            for index in 0..<peers.count {
+                peers.enqueue(on: index) { $0.sessions.ownershipChanged(change) }
+            }
+        }
         service.watch.start()
     }
 

@@ -20,11 +20,13 @@ final class Rig {
     /// - Parameters:
     ///   - slow: every commit waits for the test.
     ///   - journal: of another rig, whose process has ended.
+    ///   - node: the process is one of several.
     ///   - last: that rig, if the same clients continue.
     ///   - registrations: reactors that sessions in the journal may have.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
-        rules: ScriptedEnds.Rules = .all, journal: ScriptedJournal? = nil, after last: Rig? = nil,
+        rules: ScriptedEnds.Rules = .all, journal: ScriptedJournal? = nil,
+        node: ScriptedNode? = nil, after last: Rig? = nil,
         registrations: [Registration] = [], retention: Retention = Retention(),
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
@@ -36,7 +38,7 @@ final class Rig {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
         self.journal =
-            journal ?? last?.journal
+            journal ?? node?.cluster.journal ?? last?.journal
             ?? ScriptedJournal(
                 isImmediate: !slow, keepsRecords: keepsRecords, answers: answers,
                 rules: rules)
@@ -52,7 +54,7 @@ final class Rig {
         let inbox = inbox
         let clock = clock
         table = SessionTable(
-            journal: self.journal, limits: limits, registrations: registrations,
+            journal: node ?? self.journal, limits: limits, registrations: registrations,
             services: LoopServices(
                 now: { clock.milliseconds }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(

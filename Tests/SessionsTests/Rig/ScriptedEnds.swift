@@ -24,7 +24,7 @@ struct ScriptedEnds {
         var isDeleted = false
     }
 
-    private struct Lineage: Hashable {
+    struct Lineage: Hashable {
         var key: SessionKey
         var number: UInt64
     }
@@ -52,6 +52,9 @@ struct ScriptedEnds {
     }
 
     mutating func forgetLineages() { lost = [] }
+
+    /// Several processes number their lineages independently.
+    mutating func exchangeLost(_ other: inout Set<Lineage>) { swap(&lost, &other) }
 
     func refusals(_ batch: Batch, _ rules: Rules) -> [SessionKey: Refusal] {
         var refused: [SessionKey: Refusal] = [:]

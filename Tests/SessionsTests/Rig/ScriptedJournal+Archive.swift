@@ -19,14 +19,21 @@ extension ScriptedJournal: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(.load, answer) { book in
-            guard var saved = Self.saved(session, book) else { return nil }
-            book.spoiled[saved.key]?.spoil(&saved)
-            return saved
-        }
+        read(.load, answer) { Self.loaded(session, $0) }
     }
 
-    private static func saved(_ session: String, _ book: Book) -> SavedSession? {
+    /// Loads a session at once, as it can be read.
+    func loaded(_ session: String) -> SavedSession? {
+        book.withLock { Self.loaded(session, $0) }
+    }
+
+    private static func loaded(_ session: String, _ book: Book) -> SavedSession? {
+        guard var saved = saved(session, book) else { return nil }
+        book.spoiled[saved.key]?.spoil(&saved)
+        return saved
+    }
+
+    static func saved(_ session: String, _ book: Book) -> SavedSession? {
         let all = book.records.filter { $0.session == session }
         guard let created = all.last(where: { $0.kind == .created }) else { return nil }
         guard !book.removed.forgotten.contains(created.key) else { return nil }

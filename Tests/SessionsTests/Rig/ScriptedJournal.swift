@@ -148,6 +148,25 @@ final class ScriptedJournal: Journal {
         if let (ended, verdict) = ending { ended(verdict) }
     }
 
+    /// Carries out a batch of one of several processes.
+    ///
+    /// - Parameters:
+    ///   - fenced: its parts that are refused for another reason.
+    ///   - lost: the process's lineages of which a part was refused.
+    func write(
+        _ batch: Batch, without fenced: [SessionKey: Refusal],
+        _ lost: inout Set<ScriptedEnds.Lineage>
+    ) -> Verdict {
+        book.withLock { book in
+            book.ends.exchangeLost(&lost)
+            defer { book.ends.exchangeLost(&lost) }
+            book.ends.lose(batch.only(fenced))
+            var refused = book.keepContinuing(batch.removing(fenced), rules)
+            refused.merge(fenced) { _, fenced in fenced }
+            return Verdict(refusing: refused)
+        }
+    }
+
     /// Writes the oldest pending batch; calling the result reports its end. Readers see the records
     /// before their session knows of them.
     func writeNext() -> () -> Void {

@@ -1,0 +1,146 @@
+internal import Cluster
+internal import Storage
+
+/// Claims sessions for this node, and gives them up. Exists only if several nodes write to the journal.
+///
+/// Design: a session is claimed when it is loaded, and given up when it leaves memory: some at a time,
+/// in one call for each round.
+///
+/// Invariant: a session that is being given up is claimed again only after that. Otherwise the journal
+/// might carry out the claim first, and the session would run here and belong to nobody.
+final class SessionClaims {
+    private let ownership: any Ownership
+    /// Sessions to give up with the next call.
+    private var released: [OwnedSession] = []
+    /// The sessions of the call that is under way, and those of `released`.
+    private var leaving: Set<String> = []
+    /// Sessions whose release has failed; it is repeated with the next tick.
+    private var failed: [String: OwnedSession] = [:]
+    private var isReleasing = false
+    /// Claims that wait until their session is given up. A session has one at a time: that of its
+    /// ``PendingOperations/Operation``.
+    private var waiting: [String: () -> Void] = [:]
+    private(set) var counts = ClaimCounts()
+
+    /// The most sessions that wait to be given up. The others stay with this node until it is asked for
+    /// them, or ends.
+    private static let releaseLimit = 100_000
+    private static let callLimit = 1_000
+
+    init(_ ownership: any Ownership) { self.ownership = ownership }
+
+    /// Whether this node may own sessions.
+    var isHeard: Bool { ownership.members.isHeard }
+
+    /// The node, as others reach it. A node that the last beat did not show has no address.
+    func member(_ node: Node) -> Member {
+        ownership.members[node] ?? Member(node: node, address: "", loops: 0)
+    }
+
+    // MARK: Claiming
+
+    /// Makes this node the owner of a session. Calls `act` later, on the loop of the table.
+    func claim(
+        _ id: SessionID, in table: SessionTable,
+        then act: @escaping (Result<Claim, JournalFailure>) -> Void
+    ) {
+        guard !leaving.contains(id.text) else {
+            waiting[id.text] = { [self, unowned table] in claim(id, in: table, then: act) }
+            return
+        }
+        failed[id.text] = nil
+        let (hop, bound) = (table.services.hop, LoopBound(act))
+        guard isHeard else {
+            _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
+            return
+        }
+        ownership.claim(id.text, deposing: nil) { result in
+            _ = hop { table in
+                table.claims?.count(result)
+                bound.open(on: table)(result)
+            }
+        }
+    }
+
+    private func count(_ result: Result<Claim, JournalFailure>) {
+        switch result {
+        case .success(.owned): counts.owned += 1
+        case .success(.elsewhere): counts.elsewhere += 1
+        case .success(.nothing), .success(.ended), .failure: break
+        }
+    }
+
+    func countDeposed() { counts.deposed += 1 }
+
+    // MARK: Giving up
+
+    /// Gives up a session that leaves memory, unless it was never created.
+    func release(_ session: Session) {
+        guard let epoch = session.persistence?.epoch, epoch > 0 else { return }
+        release(OwnedSession(session.key, epoch: epoch))
+    }
+
+    func release(_ session: OwnedSession) {
+        guard leaving.count < Self.releaseLimit else { return }
+        released.append(session)
+        leaving.insert(session.key.session)
+    }
+
+    /// Gives up the sessions that left memory in this round.
+    func flush(in table: SessionTable) {
+        guard !released.isEmpty, !isReleasing else { return }
+        isReleasing = true
+        let call = Array(released.prefix(Self.callLimit))
+        released.removeFirst(call.count)
+        let hop = table.services.hop
+        ownership.release(call) { result in
+            _ = hop { table in table.claims?.ended(call, result) }
+        }
+    }
+
+    private func ended(_ call: [OwnedSession], _ result: Result<Void, JournalFailure>) {
+        isReleasing = false
+        var late: [() -> Void] = []
+        for session in call {
+            let id = session.key.session
+            leaving.remove(id)
+            if let claim = waiting.removeValue(forKey: id) {
+                late.append(claim)
+            } else if case .failure = result, failed.count < Self.releaseLimit {
+                failed[id] = session
+            }
+        }
+        for claim in late { claim() }
+    }
+
+    func tickBegan() {
+        for session in failed.values { release(session) }
+        failed = [:]
+    }
+
+    func removeAll() {
+        (released, leaving, failed, waiting) = ([], [], [:], [:])
+    }
+}
+
+/// What has become of claims.
+package struct ClaimCounts: Sendable, Equatable {
+    /// Sessions that this node has become the owner of.
+    package var owned: UInt64 = 0
+    /// Sessions that another node owned.
+    package var elsewhere: UInt64 = 0
+    /// Sessions that this node owned and that had another owner before it gave them up.
+    package var deposed: UInt64 = 0
+
+    package mutating func add(_ other: ClaimCounts) {
+        owned += other.owned
+        elsewhere += other.elsewhere
+        deposed += other.deposed
+    }
+}
+
+extension JournalFailure {
+    /// The members may have declared this node gone.
+    static let notHeard = JournalFailure(
+        reason: .unavailable, detail: "no beat of this node has reached the database in time")
+}

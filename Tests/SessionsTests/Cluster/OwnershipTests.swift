@@ -1,0 +1,227 @@
+import Cluster
+import Reactors
+import Sessions
+import Storage
+import TestStreams
+import Testing
+
+@Suite("A session is decided by the node that owns it", .timeLimit(.minutes(5)))
+struct OwnershipTests {
+    private func two(isImmediate: Bool = true) throws -> ClusterRig {
+        ClusterRig(2, [try .ledger()], isImmediate: isImmediate)
+    }
+
+    private func word(_ found: SessionLookup) -> String {
+        switch found {
+        case .session(let session): "session \(session.version)"
+        case .elsewhere(let member): "elsewhere \(member.node.number)"
+        case .unreadable(let failure): "unreadable \(failure.detail)"
+        case .ended: "ended"
+        case .nothing: "nothing"
+        default: "\(found)"
+        }
+    }
+
+    /// Ticks until the sessions that nobody uses are asleep.
+    private func sleep(_ rigs: ClusterRig, _ index: Int) {
+        for _ in 0..<12 {
+            rigs[index].table.tick()
+            rigs.settle()
+        }
+    }
+
+    @Test func `a node that wakes a session claims it, and another is referred to the owner`()
+        throws
+    {
+        let rigs = try two()
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        #expect(try word(rigs.find("s", at: 1)) == "elsewhere 1")
+        #expect(try word(rigs.find("t", at: 1)) == "nothing")
+        let session = try rigs[0].session("s")
+        #expect(try rigs.post(Post.set(1), to: session, at: 0) == "received v1 n1")
+    }
+
+    @Test func `a session that falls asleep belongs to nobody, and continues on another node`()
+        throws
+    {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        sleep(rigs, 0)
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        let other = try rigs.wake("s", at: 1)
+        #expect(try rigs.post(Post.set(2), to: other, at: 1) == "received v2 n2")
+        #expect(try word(rigs.find("s", at: 0)) == "elsewhere 2")
+    }
+
+    @Test func `a session that is being given up is claimed only after that`() throws {
+        let rigs = try two()
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        for _ in 0..<12 where rigs.nodes[0].counts[.release] == nil {
+            rigs[0].table.tick()
+            rigs[0].endRound()
+            if rigs.nodes[0].counts[.release] == nil { rigs.settle() }
+        }
+        #expect(rigs.nodes[0].counts[.release] == 1)
+        var found: SessionLookup?
+        rigs[0].table.wake(try #require(SessionID("s"))) { found = $0 }
+        rigs.run()
+        #expect(rigs.nodes[0].counts[.claim] == nil, "the release has no result yet")
+        rigs.settle()
+        guard case .session? = found else { throw Rig.NoSession(id: "s") }
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[0].node)
+    }
+
+    @Test func `a deposed owner's commit is refused, and the session leaves its memory`() throws {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        let late = try rigs[0].act(Post.set(1), on: session)
+        rigs.expire(0)
+        let other = try {
+            rigs.nodes[1].beat()
+            var found: SessionLookup?
+            rigs[1].table.wake(try #require(SessionID("s"))) { found = $0 }
+            rigs[1].drainInbox()
+            guard case .session(let session)? = found else { throw Rig.NoSession(id: "s") }
+            return session
+        }()
+        let accepted = try rigs[1].act(Post.set(2), on: other)
+        rigs.settle()
+        #expect(rigs[1].line(accepted) == "received v1 n1")
+        #expect(rigs[0].line(late) == "failed moved v0 n0")
+        #expect(rigs[0].table.count == 0)
+        #expect(rigs.cluster.journal.kept.count { $0.kind == .mutation } == 1)
+        #expect(rigs[0].table.counts.claims.deposed == 1)
+    }
+
+    @Test func `what a deposed owner has sent has an unknown outcome, and the rest was not applied`()
+        throws
+    {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        let sent = try rigs[0].act(Post.set(1), on: session)
+        let gathered = try rigs[0].post(Post.set(2), to: session)
+        rigs.expire(0)
+        let other = try #require(
+            { () -> Session? in
+                var found: SessionLookup?
+                if let id = SessionID("s") { rigs[1].table.wake(id) { found = $0 } }
+                rigs[1].drainInbox()
+                if case .session(let session)? = found { return session }
+                return nil
+            }())
+        rigs.beat(0)
+        #expect(rigs[0].line(sent) == "failed outcomeUnknown v0 n0")
+        #expect(rigs[0].line(gathered) == "failed moved v0 n0")
+        rigs.settle()
+        #expect(other.version == 0)
+        #expect(rigs.cluster.journal.kept.count { $0.kind == .mutation } == 0)
+    }
+
+    @Test func `a node whose lease is over decides nothing until it is heard again`() throws {
+        let rigs = try two()
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.expire(0)
+        rigs.beat(0, joins: false)
+        #expect(rigs[0].table.count == 0)
+        #expect(try word(rigs.find("s", at: 0)).hasPrefix("unreadable"))
+        rigs.beat(0)
+        #expect(try word(rigs.find("s", at: 0)) == "session 0")
+    }
+
+    @Test func `a claim whose result arrives after the lease is over begins nothing`() throws {
+        let rigs = try two()
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        sleep(rigs, 0)
+        rigs.nodes[0].setImmediate(false)
+        var found: SessionLookup?
+        rigs[0].table.wake(try #require(SessionID("s"))) { found = $0 }
+        rigs.nodes[0].carryOut(0)
+        rigs.expire(0)
+        rigs.beat(0, joins: false)
+        rigs.settle()
+        #expect(try word(#require(found)).hasPrefix("unreadable"))
+        #expect(rigs[0].table.count == 0)
+        #expect(rigs.cluster.owner(of: "s") == nil, "it is given up again")
+    }
+
+    @Test func `two nodes that create one session get one, and one refusal`() throws {
+        let rigs = try two(isImmediate: false)
+        let first = rigs[0].nextToken()
+        let second = rigs[1].nextToken()
+        let id = try #require(SessionID("s"))
+        try rigs[0].table.create(id, .ledger(), for: first)
+        try rigs[1].table.create(id, .ledger(), for: second)
+        rigs.settle()
+        #expect(rigs[0].line(first) == "created v0 n0")
+        #expect(rigs[1].line(second).hasPrefix("failed"))
+        #expect(rigs[1].table.count == 0)
+        #expect(try word(rigs.find("s", at: 1)) == "elsewhere 1")
+    }
+
+    @Test func `effects of a deposed owner are cancelled`() async throws {
+        let gate = Gate()
+        let registration = try Registration.of("worker") { Worker(gate: gate) }
+        let rigs = ClusterRig(2, [registration])
+        let session = try rigs[0].create("s", registration)
+        rigs.settle()
+        _ = try rigs.post(Post.start("x"), to: session, at: 0)
+        #expect(rigs[0].table.counts.runningEffects == ["worker": 1])
+        rigs.expire(0)
+        _ = try rigs.wake("s", at: 1)
+        rigs.beat(0)
+        #expect(rigs[0].table.counts.runningEffects["worker"] ?? 0 == 0)
+        #expect(rigs[0].table.count == 0)
+        gate.open()
+    }
+
+    @Test func `a session that cannot be rebuilt is given up, and deleted by its owner alone`()
+        throws
+    {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        let key = SessionKey(session: "s", generation: session.generation.text)
+        sleep(rigs, 0)
+        rigs.cluster.journal.spoil(key, .undecodable)
+        guard case .quarantined = try rigs.find("s", at: 0) else {
+            throw Rig.NoSession(id: "s")
+        }
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        var outcome: DeletionOutcome?
+        rigs[1].table.delete(session.id) { outcome = $0 }
+        rigs.settle()
+        guard case .deleted? = outcome else { throw Rig.NoSession(id: "s") }
+        #expect(try word(rigs.find("s", at: 0)) == "ended")
+    }
+
+    @Test func `a session that was deleted on another node has ended here`() throws {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        let token = rigs[0].end(session)
+        rigs.settle()
+        #expect(rigs[0].line(token).hasPrefix("ended"))
+        #expect(try word(rigs.find("s", at: 1)) == "ended")
+        #expect(try word(rigs.find("s", at: 0)) == "ended")
+    }
+
+    @Test func `without owners nothing is claimed`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        #expect(rig.journal.keptBatch.runs.allSatisfy { $0.epoch == 0 })
+        #expect(rig.table.owned == [])
+    }
+}

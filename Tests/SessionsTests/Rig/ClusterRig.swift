@@ -1,0 +1,85 @@
+import Cluster
+import Sessions
+import Storage
+import Testing
+
+/// A cluster in one process: several tables on one scripted database.
+struct ClusterRig {
+    let cluster: ScriptedCluster
+    private(set) var nodes: [ScriptedNode]
+    private(set) var rigs: [Rig]
+
+    init(
+        _ count: Int, _ registrations: [Registration], isImmediate: Bool = true,
+        hasFence: Bool = true
+    ) {
+        cluster = ScriptedCluster(hasFence: hasFence)
+        nodes = []
+        rigs = []
+        for number in 1...count {
+            let node = ScriptedNode(Int64(number), of: cluster, isImmediate: isImmediate)
+            nodes.append(node)
+            rigs.append(Rig(node: node, registrations: registrations, snapshotEvery: 4))
+        }
+        for index in nodes.indices {
+            let inbox = rigs[index].inbox
+            nodes[index].watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
+            nodes[index].beat()
+        }
+        run()
+    }
+
+    subscript(index: Int) -> Rig { rigs[index] }
+
+    /// Runs all jobs and ends all rounds, until nothing is left to do.
+    func run() {
+        repeat {
+            for rig in rigs {
+                rig.drainInbox()
+                rig.endRound()
+            }
+        } while rigs.contains { !$0.inbox.isEmpty }
+    }
+
+    /// Carries out all statements of all nodes, and what follows from them.
+    func settle() {
+        run()
+        while nodes.contains(where: { $0.waitingCount > 0 }) {
+            for node in nodes { node.settle() }
+            run()
+        }
+    }
+
+    func find(_ id: String, at index: Int) throws -> SessionLookup {
+        let name = try #require(SessionID(id))
+        var found: SessionLookup?
+        rigs[index].table.wake(name) { found = $0 }
+        settle()
+        return try #require(found)
+    }
+
+    func wake(_ id: String, at index: Int) throws -> Session {
+        guard case .session(let session) = try find(id, at: index) else {
+            throw Rig.NoSession(id: id)
+        }
+        return session
+    }
+
+    /// Posts, and returns the answer.
+    func post(_ body: String, to session: Session, at index: Int) throws -> String {
+        let token = try rigs[index].post(body, to: session)
+        settle()
+        return rigs[index].line(token)
+    }
+
+    /// The lease of the node is over, by the database's clock alone.
+    func expire(_ index: Int) { cluster.leave(nodes[index].node) }
+
+    /// A beat of the node reaches the database, and it hears of the others.
+    func beat(_ index: Int, joins: Bool = true) {
+        if joins { cluster.join(nodes[index].node) }
+        nodes[index].beat(owning: rigs[index].table.owned)
+        rigs[index].drainInbox()
+        rigs[index].endRound()
+    }
+}

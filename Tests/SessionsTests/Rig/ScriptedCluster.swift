@@ -1,0 +1,150 @@
+import Cluster
+import Storage
+import Synchronization
+
+/// The database of several processes: one journal, and a row with the owner of each session.
+final class ScriptedCluster: Sendable {
+    struct Ownership {
+        var owner: Node?
+        var epoch: Int64
+    }
+
+    fileprivate struct Book {
+        var owners: [String: Ownership] = [:]
+        /// The nodes that are members.
+        var members: [Node: Member] = [:]
+        var lost: [Node: Set<ScriptedEnds.Lineage>] = [:]
+        /// The number of claims that made a node the owner.
+        var claims = 0
+        var refusedMoved = 0
+    }
+
+    let journal: ScriptedJournal
+    /// False breaks the law: the parts of deposed owners are let in if they continue the records.
+    private let hasFence: Bool
+    private let book = Mutex(Book())
+
+    init(hasFence: Bool = true) {
+        journal = ScriptedJournal(isImmediate: true, answers: true)
+        self.hasFence = hasFence
+    }
+
+    // MARK: Members
+
+    func join(_ node: Node) {
+        book.withLock { $0.members[node] = Member(node: node, address: "\(node.number):1", loops: 1) }
+    }
+
+    /// The node's lease is over, or its process has ended.
+    func leave(_ node: Node) { book.withLock { $0.members[node] = nil } }
+
+    /// The members as a beat of this node shows them.
+    func members(seenBy node: Node) -> Members {
+        book.withLock { book in
+            let own = Member(node: node, address: "\(node.number):1", loops: 1)
+            return Members(
+                own: own, others: book.members.values.filter { $0.node != node },
+                isHeard: book.members[node] != nil)
+        }
+    }
+
+    /// Those of the sessions that the node does not own at their epoch.
+    func deposed(_ node: Node, of sessions: [OwnedSession]) -> [OwnedSession] {
+        book.withLock { book in
+            sessions.filter { !book.owns($0.key.session, node, $0.epoch) }
+        }
+    }
+
+    func owner(of session: String) -> Node? { book.withLock { $0.owners[session]?.owner } }
+
+    var claims: Int { book.withLock { $0.claims } }
+
+    /// The number of parts that were refused because their session had another owner.
+    var fenced: Int { book.withLock { $0.refusedMoved } }
+
+    // MARK: Statements
+
+    func commit(_ batch: Batch, by node: Node) -> Verdict {
+        book.withLock { book in
+            var fenced: [SessionKey: Refusal] = [:]
+            for run in batch.runs where run.after != nil && hasFence {
+                guard !book.owns(run.key.session, node, run.epoch) else { continue }
+                fenced[run.key] = .moved(book.owners[run.key.session]?.owner)
+            }
+            for end in batch.expected where hasFence {
+                guard !book.owns(end.key.session, node, end.epoch) else { continue }
+                fenced[end.key] = .moved(book.owners[end.key.session]?.owner)
+            }
+            book.refusedMoved += fenced.count
+            let verdict = journal.write(
+                batch, without: fenced, &book.lost[node, default: []])
+            for run in batch.runs where verdict.failure(of: run.key) == nil {
+                if run.after == nil {
+                    book.owners[run.key.session] = Ownership(owner: node, epoch: 1)
+                }
+                if run.deleted != nil { book.owners[run.key.session]?.owner = nil }
+            }
+            return verdict
+        }
+    }
+
+    func claim(_ session: String, by node: Node, deposing deposed: Node?) -> Claim {
+        book.withLock { book in
+            guard var saved = journal.loaded(session) else { return .nothing }
+            guard !saved.isDeleted else { return .ended }
+            var ownership = book.owners[session] ?? Ownership(owner: nil, epoch: 0)
+            if let owner = ownership.owner, owner != node, owner != deposed,
+                book.members[owner] != nil
+            {
+                return .elsewhere(owner)
+            }
+            ownership.owner = node
+            ownership.epoch += 1
+            book.owners[session] = ownership
+            book.claims += 1
+            saved.epoch = ownership.epoch
+            return .owned(saved)
+        }
+    }
+
+    func release(_ sessions: [OwnedSession], by node: Node) {
+        book.withLock { book in
+            for session in sessions where book.owns(session.key.session, node, session.epoch) {
+                book.owners[session.key.session]?.owner = nil
+            }
+        }
+    }
+
+    func confirm(_ expected: [Confirmation], by node: Node) -> [String: Change] {
+        book.withLock { book in
+            var changes: [String: Change] = [:]
+            for one in expected {
+                let saved = saved(one.key.session).flatMap { $0.isDeleted ? nil : $0 }
+                let isOwned =
+                    one.epoch.map { book.owns(one.key.session, node, $0) } ?? true
+                guard saved?.key != one.key || saved?.end.position != one.position || !isOwned
+                else { continue }
+                var head = saved.map { SavedHead(key: $0.key, reactor: $0.reactor) }
+                if let saved {
+                    head?.owner = saved.owner
+                    head?.end = saved.end
+                    head?.keptAfter = saved.keptAfter
+                    head?.keptVersion = saved.keptVersion
+                }
+                changes[one.key.session] = Change(
+                    head: head, owner: book.owners[one.key.session]?.owner)
+            }
+            return changes
+        }
+    }
+
+    private func saved(_ session: String) -> SavedSession? {
+        journal.book.withLock { ScriptedJournal.saved(session, $0) }
+    }
+}
+
+extension ScriptedCluster.Book {
+    fileprivate func owns(_ session: String, _ node: Node, _ epoch: Int64) -> Bool {
+        owners[session].map { $0.owner == node && $0.epoch == epoch } ?? false
+    }
+}

@@ -1,0 +1,225 @@
+import Cluster
+import Storage
+import Synchronization
+
+/// One of several processes, as its table sees the database: each statement is carried out, and its
+/// result arrives, when the test wants.
+final class ScriptedNode: Journal {
+    typealias Result<Value> = Swift.Result<Value, JournalFailure>
+
+    enum Kind: CaseIterable {
+        case commit, read, claim, release, confirm
+    }
+
+    /// A statement that has no result yet. It is carried out at one moment, and its result arrives at a
+    /// later one.
+    fileprivate struct Statement {
+        let kind: Kind
+        /// Carries it out, or fails; calling the result delivers the answer.
+        let carryOut: @Sendable (JournalFailure?) -> @Sendable () -> Void
+        var deliver: (@Sendable () -> Void)?
+    }
+
+    fileprivate struct Book {
+        var isImmediate: Bool
+        var statements: [Statement] = []
+        var members: Members
+        var changed: (@Sendable (OwnershipChange) -> Void)?
+        var counts: [Kind: Int] = [:]
+    }
+
+    let cluster: ScriptedCluster
+    let node: Node
+    private let book: Mutex<Book>
+
+    /// - Parameter isImmediate: whether statements are carried out, and answered, at once.
+    init(_ number: Int64, of cluster: ScriptedCluster, isImmediate: Bool = true) {
+        self.cluster = cluster
+        node = Node(number: number)
+        cluster.join(node)
+        book = Mutex(
+            Book(isImmediate: isImmediate, members: cluster.members(seenBy: node)))
+    }
+
+    let name = "scripted"
+    var archive: (any Archive)? { self }
+    var failure: JournalFailure? { nil }
+    var ownership: (any Ownership)? { self }
+
+    // MARK: The script
+
+    func setImmediate(_ isImmediate: Bool) { book.withLock { $0.isImmediate = isImmediate } }
+
+    var waitingCount: Int { book.withLock { $0.statements.count } }
+
+    /// How many statements of each kind were sent.
+    var counts: [Kind: Int] { book.withLock { $0.counts } }
+
+    /// Carries out a statement. Its result is on its way. Commits are carried out in order.
+    func carryOut(_ index: Int, failing failure: JournalFailure? = nil) {
+        let statement = book.withLock { book -> Statement? in
+            let index = book.turn(index)
+            return book.statements[index].deliver == nil ? book.statements[index] : nil
+        }
+        guard let statement else { return }
+        let deliver = statement.carryOut(failure)
+        book.withLock { $0.statements[$0.turn(index)].deliver = deliver }
+    }
+
+    /// Delivers the result of a statement; those of commits arrive in order.
+    func deliver(_ index: Int) {
+        let statement = book.withLock { book -> Statement? in
+            var index = index
+            if book.statements[index].kind == .commit {
+                index = book.statements.firstIndex { $0.kind == .commit } ?? index
+            }
+            guard book.statements[index].deliver != nil else { return nil }
+            return book.statements.remove(at: index)
+        }
+        statement?.deliver?()
+    }
+
+    /// Carries out all statements and delivers their results.
+    func settle() {
+        while waitingCount > 0 {
+            carryOut(0)
+            deliver(0)
+        }
+    }
+
+    /// The process has ended: what was sent and not carried out is lost.
+    func kill() {
+        cluster.leave(node)
+        book.withLock { book in
+            book.statements = []
+            book.changed = nil
+        }
+    }
+
+    /// A beat: shows the members and the sessions of which this node is no longer the owner.
+    func beat(owning sessions: [OwnedSession] = []) {
+        let members = cluster.members(seenBy: node)
+        let deposed = cluster.deposed(node, of: sessions)
+        let changed = book.withLock { book in
+            book.members = members
+            return book.changed
+        }
+        changed?(OwnershipChange(members: members, deposed: deposed))
+    }
+
+    private func send<Value: Sendable>(
+        _ kind: Kind, _ answer: @escaping @Sendable (Result<Value>) -> Void,
+        _ act: @escaping @Sendable () -> Value
+    ) {
+        let isImmediate = book.withLock { book in
+            book.counts[kind, default: 0] += 1
+            guard !book.isImmediate else { return true }
+            book.statements.append(
+                Statement(kind: kind) { failure in
+                    let result: Result<Value> = failure.map { .failure($0) } ?? .success(act())
+                    return { answer(result) }
+                })
+            return false
+        }
+        if isImmediate { answer(.success(act())) }
+    }
+
+    // MARK: Journal
+
+    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
+        send(
+            .commit,
+            { result in
+                switch result {
+                case .success(let verdict): ended(verdict)
+                case .failure(let failure): ended(.failed(failure))
+                }
+            }
+        ) { [cluster, node] in cluster.commit(batch, by: node) }
+        return .pending
+    }
+}
+
+extension ScriptedNode.Book {
+    /// The index of the statement whose turn it is: the first commit that was not carried out, for any
+    /// commit.
+    fileprivate func turn(_ index: Int) -> Int {
+        guard statements[index].kind == .commit else { return index }
+        return statements.firstIndex { $0.kind == .commit && $0.deliver == nil } ?? index
+    }
+}
+
+extension ScriptedNode: Ownership {
+    var members: Members { book.withLock { $0.members } }
+
+    func claim(
+        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        send(.claim, answer) { [cluster, node] in
+            cluster.claim(session, by: node, deposing: deposed)
+        }
+    }
+
+    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>) {
+        send(.release, answer) { [cluster, node] in cluster.release(sessions, by: node) }
+    }
+
+    func confirm(
+        _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        send(.confirm, answer) { [cluster, node] in cluster.confirm(expected, by: node) }
+    }
+
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
+        book.withLock { $0.changed = changed }
+    }
+}
+
+extension ScriptedNode: Archive {
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
+        read(answer) { $0.head(of: session, $1) }
+    }
+
+    func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
+        read(answer) { $0.load(session, $1) }
+    }
+
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        read(answer) {
+            $0.records(of: session, after: start, through: last, limitBytes: limitBytes, $1)
+        }
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        read(answer) { $0.snapshot(of: session, at: version, $1) }
+    }
+
+    func storedAnswer(
+        of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
+    ) {
+        read(answer) { $0.storedAnswer(of: session, key: key, $1) }
+    }
+
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+        read(answer) { $0.page(range, $1) }
+    }
+
+    /// The scripted journal answers at once.
+    private func read<Value: Sendable>(
+        _ answer: @escaping Answer<Value>,
+        _ ask: @escaping @Sendable (ScriptedJournal, @escaping Answer<Value>) -> Void
+    ) {
+        let journal = cluster.journal
+        send(.read, { result in answer(result.flatMap { $0 }) }) { () -> Result<Value> in
+            let found = Mutex<Result<Value>?>(nil)
+            ask(journal) { result in found.withLock { $0 = result } }
+            return found.withLock { $0 }
+                ?? .failure(JournalFailure(reason: .unavailable, detail: "no answer"))
+        }
+    }
+}
