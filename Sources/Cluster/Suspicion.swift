@@ -1,0 +1,88 @@
+/// The members that a node may depose: those of which it has evidence that they do not decide any more.
+///
+/// Design: a session is taken from its owner by force only if the owner's host has refused a connection
+/// (the process is gone), or the owner has been silent on its link for a second. Evidence may be wrong:
+/// a node that is paused comes back. The epoch keeps that from doing harm. Two nodes that reach the
+/// database and not each other would take a session from each other in turns, so a session that was
+/// taken by force is not taken by force again within a second.
+///
+/// Time is an argument, of the clock of ``Lease``.
+package struct Suspicion: Sendable {
+    package typealias Time = Lease.Time
+
+    private enum Doubt {
+        /// Something was sent then, and nothing has come since.
+        case unanswered(since: Time)
+        case refused
+    }
+
+    private var doubts: [Node: Doubt] = [:]
+    private var observed: Time?
+    /// Sessions that were taken by force, and when.
+    private var taken: [String: Time] = [:]
+
+    /// A node whose pings are unanswered for this long is silent. Pings are sent four times as often.
+    package static let silence = Duration.seconds(1)
+    package static let pingInterval = Duration.milliseconds(250)
+    /// How long a session that was taken by force is left to the node that has it.
+    package static let respite = Duration.seconds(1)
+    /// The sessions that are remembered as taken. Beyond it the rule is left to the database, which
+    /// keeps it as well.
+    static let takenLimit = 10_000
+
+    package init() {}
+
+    // MARK: Evidence
+
+    /// Something was sent to a node that answers at once.
+    package mutating func sent(to node: Node, at now: Time) {
+        if doubts[node] == nil { doubts[node] = .unanswered(since: now) }
+    }
+
+    /// Anything came from a node.
+    package mutating func heard(from node: Node) { doubts[node] = nil }
+
+    /// The host of a node has refused a connection to the node's address.
+    package mutating func refused(by node: Node) { doubts[node] = .refused }
+
+    /// Forgets nodes that are no members any more.
+    package mutating func keep(_ members: Members) {
+        doubts = doubts.filter { members[$0.key] != nil }
+    }
+
+    /// Called about each ``pingInterval``. A process that was itself paused has heard nobody
+    /// meanwhile: silence counts from the end of the pause.
+    package mutating func observe(at now: Time) {
+        defer { observed = now }
+        guard let observed, now - observed > Self.pingInterval * 3 else { return }
+        for (node, doubt) in doubts {
+            if case .unanswered = doubt { doubts[node] = .unanswered(since: now) }
+        }
+    }
+
+    /// Whether a node seems to be gone.
+    package func isGone(_ node: Node, at now: Time) -> Bool {
+        switch doubts[node] {
+        case nil: false
+        case .refused: true
+        case .unanswered(let since): now - since >= Self.silence
+        }
+    }
+
+    // MARK: Taking by force
+
+    /// A session was taken by force, by this node or from it.
+    package mutating func took(_ session: String, at now: Time) {
+        if taken.count >= Self.takenLimit {
+            taken = taken.filter { now - $0.value < Self.respite }
+            guard taken.count < Self.takenLimit else { return }
+        }
+        taken[session] = now
+    }
+
+    /// Whether this node may take a session from its owner now.
+    package func mayDepose(_ owner: Node, of session: String, at now: Time) -> Bool {
+        guard isGone(owner, at: now) else { return false }
+        return taken[session].map { now - $0 >= Self.respite } ?? true
+    }
+}
