@@ -308,6 +308,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Actions": ["JSONCoding", "SampleReactors"],
     "Chunks": ["Wire", "WireFeeds"],
     "Events": ["Wire", "WireFeeds"],
+    "Links": ["Wire", "WireFeeds"],
     "Positions": ["Sessions", "Storage"],
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],

@@ -1,0 +1,189 @@
+import Testing
+import WireFeeds
+
+@testable import Wire
+
+@Suite("Links — a message is read as it was written", .timeLimit(.minutes(15)))
+struct LinkMessageTests {
+    private let access = LinkAccess(
+        subject: "ädä", expiresAt: -5, verbs: 0x0103, sessions: ["a*", ""], ownSessions: true,
+        reactors: nil, pulses: [], actions: ["one", "two"])
+
+    @Test func `a request is read as it was written`() throws {
+        for access in [nil, access] {
+            let request = LinkRequest(
+                waitMilliseconds: 1_500, access: access, head: Array("head".utf8), body: [1, 2])
+            #expect(try LinkRequest(frame { request.append(stream: 8, to: &$0) }) == request)
+        }
+    }
+
+    @Test func `an answer is read as it was written`() throws {
+        let answer = LinkAnswer(
+            status: 503, code: "too_busy",
+            fields: [LinkAnswer.Field("Retry-After", "1"), LinkAnswer.Field("X", "")],
+            body: Array("{}\n".utf8))
+        #expect(try LinkAnswer(frame { answer.append(stream: 8, to: &$0) }) == answer)
+    }
+
+    @Test func `moved and ping are read as they were written`() throws {
+        let moved = LinkMoved(node: .max)
+        #expect(try LinkMoved(frame { moved.append(stream: 8, to: &$0) }) == moved)
+        let ping = LinkPing(era: -1, view: .max)
+        let bytes = readFrames(pingBytes(ping)).frames
+        #expect(bytes.map(\.stream) == [0])
+        #expect(try LinkPing(bytes[0]) == ping)
+    }
+
+    @Test func `a payload that ends early is refused`() throws {
+        let messages = [
+            frame {
+                LinkRequest(waitMilliseconds: 1, access: access, head: [1], body: [])
+                    .append(stream: 8, to: &$0)
+            },
+            frame {
+                LinkAnswer(status: 200, fields: [LinkAnswer.Field("a", "b")])
+                    .append(stream: 8, to: &$0)
+            },
+            frame { LinkMoved(node: 3).append(stream: 8, to: &$0) },
+            readFrames(pingBytes(LinkPing(era: 1, view: 2))).frames[0],
+        ]
+        for message in messages {
+            for count in message.payload.indices {
+                var cut = message
+                cut.payload = Array(message.payload[..<count])
+                #expect(throws: LinkFault.malformed(message.kind), "\(message.kind), \(count)") {
+                    try decode(cut)
+                }
+            }
+        }
+    }
+
+    @Test func `bytes behind a payload of a fixed size are refused`() {
+        for kind in [LinkFrame.Kind.moved, .ping] {
+            let size = kind == .moved ? 8 : 16
+            let long = LinkFrame(kind, payload: [UInt8](repeating: 0, count: size + 1))
+            #expect(throws: LinkFault.malformed(kind)) { try decode(long) }
+        }
+    }
+
+    @Test func `a declared length or number beyond the payload is refused`() {
+        let request: [UInt8] = [0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1]
+        #expect(throws: LinkFault.malformed(.request)) {
+            try decode(LinkFrame(.request, payload: request))
+        }
+        let answer: [UInt8] = [0, 200, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]
+        #expect(throws: LinkFault.malformed(.answer)) {
+            try decode(LinkFrame(.answer, payload: answer))
+        }
+    }
+
+    @Test func `a flag that is neither yes nor no, and text that is none, are refused`() {
+        #expect(throws: LinkFault.malformed(.request)) {
+            try decode(LinkFrame(.request, payload: [0, 0, 0, 0, 2, 0, 0, 0, 0]))
+        }
+        #expect(throws: LinkFault.malformed(.answer)) {
+            try decode(LinkFrame(.answer, payload: [0, 200, 0, 0, 0, 1, 0xff, 0, 0, 0, 0]))
+        }
+    }
+
+    @Test(arguments: [
+        LinkAnswer(status: 101), LinkAnswer(status: 600),
+        LinkAnswer(status: 200, fields: [LinkAnswer.Field("", "x")]),
+        LinkAnswer(status: 200, fields: [LinkAnswer.Field("a b", "x")]),
+        LinkAnswer(status: 200, fields: [LinkAnswer.Field("a", "x\r\nSet-Cookie: y")]),
+    ])
+    func `an answer that could not be a response is refused`(answer: LinkAnswer) {
+        #expect(throws: LinkFault.malformed(.answer)) {
+            try decode(frame { answer.append(stream: 8, to: &$0) })
+        }
+    }
+
+    @Test func `a message is not read from a frame of another kind`() {
+        #expect(throws: LinkFault.unexpected(.gone)) { try LinkMoved(LinkFrame(.gone)) }
+        #expect(throws: LinkFault.unexpected(.gone)) { try LinkRequest(LinkFrame(.gone)) }
+    }
+
+    // MARK: Heads
+
+    @Test func `the target and the fields that matter arrive, and no others`() throws {
+        let client = """
+            POST /v1/sessions/a%2Db/actions?wait=settled&x HTTP/1.1\r
+            Host: example.org\r
+            Authorization: Bearer secret\r
+            Cookie: secret\r
+            Content-Type: application/json\r
+            If-Match: "a"\r
+            If-Match: "b"\r
+            Idempotency-Key: k 1\r
+            Content-Length: 2\r
+            Connection: close\r
+            \r
+            {}
+            """
+        let head = try LinkRequest(
+            waitMilliseconds: 0, access: nil, try read(client), body: [], traceparent: "t"
+        ).readHead(limits: RequestLimits())
+        #expect(head.method == .post)
+        #expect(head.text(head.path) == "/v1/sessions/a%2Db/actions")
+        #expect(head.query.map(head.text) == "wait=settled&x")
+        #expect(
+            head.fieldLines.map { "\(head.text($0.name)): \(head.text($0.value))" } == [
+                "Host: link", "Content-Type: application/json", "If-Match: \"a\"",
+                "If-Match: \"b\"", "Idempotency-Key: k 1", "traceparent: t",
+            ])
+    }
+
+    @Test func `the client's trace is not replaced`() throws {
+        let client = "DELETE /v1/sessions/a HTTP/1.1\r\nHost: x\r\ntraceparent: own\r\n\r\n"
+        let request = LinkRequest(
+            waitMilliseconds: 0, access: nil, try read(client), body: [], traceparent: "t")
+        let head = try request.readHead(limits: RequestLimits())
+        #expect(head.query == nil)
+        #expect(head.values(of: .traceparent).map(head.text) == ["own"])
+    }
+
+    @Test(arguments: [
+        "", "\r\n", "POST / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: x\r\n\r\nmore",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /\r\n/ HTTP/1.1\r\nHost: x\r\n\r\n",
+    ])
+    func `a head that is none, or that does not end with its bytes, is refused`(text: String) {
+        let request = LinkRequest(waitMilliseconds: 0, head: Array(text.utf8), body: [])
+        #expect(throws: RequestRefusal.self) { try request.readHead(limits: RequestLimits()) }
+    }
+
+    // MARK: Helpers
+
+    private func read(_ text: String) throws -> RequestHead {
+        var reader = RequestReader(limits: RequestLimits())
+        var (head, body, offset) = (RequestHead(), [UInt8](), 0)
+        let progress = try reader.next(
+            Array(text.utf8).span, at: &offset, head: &head, body: &body)
+        try #require(progress == .complete)
+        return head
+    }
+
+    private func frame(_ write: (inout [UInt8]) -> Void) -> LinkFrame {
+        var bytes: [UInt8] = []
+        write(&bytes)
+        let frames = readFrames(bytes).frames
+        #expect(frames.map(\.stream) == [8])
+        return frames.first ?? LinkFrame(.gone)
+    }
+
+    private func pingBytes(_ ping: LinkPing) -> [UInt8] {
+        var bytes: [UInt8] = []
+        ping.append(to: &bytes)
+        return bytes
+    }
+
+    private func decode(_ frame: LinkFrame) throws {
+        switch frame.kind {
+        case .request: _ = try LinkRequest(frame)
+        case .answer: _ = try LinkAnswer(frame)
+        case .moved: _ = try LinkMoved(frame)
+        default: _ = try LinkPing(frame)
+        }
+    }
+}
