@@ -49,6 +49,8 @@ extension LoopHandler {
 package enum CloseReason: Equatable, Sendable {
     /// The peer reset it, or had gone when bytes were sent.
     case reset
+    /// Nothing listens at the address of an outgoing connection (``Dialler``).
+    case refused
     /// The peer's machine stopped responding (TCP's own time-out).
     case timedOut
     /// Anything else, with its `errno`.
@@ -59,6 +61,7 @@ extension CloseReason {
     init(code: Int32) {
         switch code {
         case ECONNRESET, EPIPE: self = .reset
+        case ECONNREFUSED: self = .refused
         case ETIMEDOUT: self = .timedOut
         default: self = .failed(code: code)
         }

@@ -56,6 +56,11 @@ struct ResolvedAddress {
         unsafe withPointer { unsafe systemBind(descriptor, $0, $1) }
     }
 
+    /// Begins to connect a socket to it; returns `errno`, or 0 if it is connected already.
+    func connect(_ descriptor: Int32) -> Int32 {
+        unsafe withPointer { unsafe systemConnect(descriptor, $0, $1) == 0 ? 0 : errno }
+    }
+
     /// The form that system calls require; the pointer is valid during the call only.
     func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         unsafe withUnsafePointer(to: storage) { pointer in
@@ -71,4 +76,10 @@ private func systemBind(
     _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 {
     unsafe bind(descriptor, address, length)
+}
+
+private func systemConnect(
+    _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+) -> Int32 {
+    unsafe connect(descriptor, address, length)
 }

@@ -17,8 +17,9 @@ final class Client: Sendable {
             let resolved = try ResolvedAddress.all(host: host, port: port)
             let target = try #require(resolved.first)
             descriptor = socket(target.family, Self.kind, 0)
-            guard target.connect(descriptor) == 0 else {
-                throw SystemFailure(operation: "connect", code: errno, detail: "\(address)")
+            let code = target.connect(descriptor)
+            guard code == 0 else {
+                throw SystemFailure(operation: "connect", code: code, detail: "\(address)")
             }
             // Sent bytes have arrived when the call returns.
             SocketCalls.sendWithoutDelay(descriptor)
@@ -101,13 +102,6 @@ final class Client: Sendable {
         var both: [Int32] = [0, 0]
         try #require(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &both) == 0)
         return (both[0], both[1])
-    }
-}
-
-extension ResolvedAddress {
-    /// 0, or -1 with `errno`.
-    func connect(_ descriptor: Int32) -> Int32 {
-        unsafe withPointer { unsafe Glibc.connect(descriptor, $0, $1) }
     }
 }
 

@@ -50,6 +50,7 @@ struct ValueTests {
     @Test func `errors of a connection are reported by their meaning`() {
         #expect(CloseReason(code: ECONNRESET) == .reset)
         #expect(CloseReason(code: EPIPE) == .reset)
+        #expect(CloseReason(code: ECONNREFUSED) == .refused)
         #expect(CloseReason(code: ETIMEDOUT) == .timedOut)
         #expect(CloseReason(code: EHOSTUNREACH) == .failed(code: EHOSTUNREACH))
     }
