@@ -9,6 +9,9 @@ package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
     case malformed(LinkFrame.Kind)
     /// The kind does not belong at this point, or not in this direction.
     case unexpected(LinkFrame.Kind)
+    /// Two requests at a time have the same stream, or one has the stream 0.
+    case repeatedStream(UInt32)
+    case tooManyStreams(limit: Int)
     /// The first frame does not begin as that of a node does.
     case notALink
     /// The other node speaks no version that this one does.
@@ -24,6 +27,8 @@ package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .unknownKind(let kind): "a frame has the unknown kind \(kind)"
         case .malformed(let kind): "the payload of a frame of the kind \(kind) is malformed"
         case .unexpected(let kind): "a frame of the kind \(kind) is out of place"
+        case .repeatedStream(let stream): "the stream \(stream) is used twice"
+        case .tooManyStreams(let limit): "more than \(limit) requests are under way"
         case .notALink: "the peer does not begin as a node does"
         case .unknownVersion(let version): "the peer has the unknown version \(version) of links"
         case .otherSecret:

@@ -1,0 +1,79 @@
+/// A client's request on its way to the node that decides on its session: where it goes next, and
+/// what the client gets if nobody serves it.
+///
+/// Invariant: the client gets ``Failure/unreachable``, which says that nothing was applied, only if no
+/// node can have begun the request. A request that may have taken effect is sent again only if its client has
+/// made it repeatable, by an `Idempotency-Key`.
+package struct Forwarding: Sendable {
+    package static let tryLimit = 3
+    /// No try begins after this time. One that has begun may take longer: the request may wait until
+    /// effects have settled.
+    package static let timeLimitNanoseconds: Int64 = 2_000_000_000
+
+    /// How a try has ended without an answer.
+    package enum Ending: Equatable, Sendable {
+        /// The node has not served the request, because another one owns the session; nil: it does not
+        /// know which.
+        case moved(Node?)
+        /// The request has not reached the node: it refused the connection, did not prove itself, or
+        /// the link has no room.
+        case notSent
+        /// The request was sent, and the link has ended or become silent.
+        case lost
+    }
+
+    package enum Next: Equatable, Sendable {
+        case send(Node)
+        /// This node finds out who decides, and may claim the session itself.
+        case lookUp
+        case fail(Failure)
+    }
+
+    package enum Failure: Equatable, Sendable {
+        /// 503 `owner_unreachable`: nothing was applied.
+        case unreachable
+        /// 504 `outcome_unknown`: applied once or not at all.
+        case outcomeUnknown
+    }
+
+    private let began: Int64
+    private let isRepeatable: Bool
+    private var tries = 0
+    private var mayBeApplied = false
+
+    /// - Parameters:
+    ///   - now: Nanoseconds of a monotonic clock.
+    ///   - isRepeatable: Whether the request has an `Idempotency-Key`.
+    package init(at now: Int64, isRepeatable: Bool) {
+        began = now
+        self.isRepeatable = isRepeatable
+    }
+
+    package mutating func beginTry() { tries += 1 }
+
+    package mutating func next(
+        after ending: Ending, at now: Int64, _ members: Members
+    ) -> Next {
+        if ending == .lost {
+            mayBeApplied = true
+            guard isRepeatable else { return .fail(.outcomeUnknown) }
+        }
+        guard tries < Self.tryLimit, now - began < Self.timeLimitNanoseconds else {
+            return .fail(failure)
+        }
+        if case .moved(let owner?) = ending, owner != members.own.node, members[owner] != nil {
+            return .send(owner)
+        }
+        return .lookUp
+    }
+
+    /// The failure in place of a response that says that nothing was applied: 503, 507. It is true of
+    /// the try that was answered, and an earlier one may have taken effect. Nil: the response is the
+    /// client's.
+    package func failure(inPlaceOf status: Int) -> Failure? {
+        mayBeApplied && (status == 503 || status == 507) ? .outcomeUnknown : nil
+    }
+
+    /// The failure of a request that is given up.
+    package var failure: Failure { mayBeApplied ? .outcomeUnknown : .unreachable }
+}

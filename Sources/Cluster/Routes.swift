@@ -1,0 +1,45 @@
+/// The owners of sessions of which this node has heard, so that a request goes there at once.
+///
+/// A route may be wrong: then the node that it names answers that the session has moved.
+package struct Routes<Session: Hashable & Sendable>: Sendable {
+    private let limit: Int
+    private var owners: [Session: (node: Node, number: UInt64)] = [:]
+    /// All routes in the order in which they were made, the oldest first; also some that were
+    /// forgotten, which have another number then.
+    private var order: [(session: Session, number: UInt64)] = []
+    private var oldest = 0
+    private var lastNumber: UInt64 = 0
+
+    /// - Parameter limit: The maximum number of routes; the oldest is forgotten for the next.
+    package init(limit: Int = 100_000) { self.limit = limit }
+
+    package var count: Int { owners.count }
+
+    package subscript(session: Session) -> Node? { owners[session]?.node }
+
+    package mutating func remember(_ node: Node, of session: Session) {
+        lastNumber += 1
+        owners[session] = (node, lastNumber)
+        order.append((session, lastNumber))
+        while owners.count > limit { forgetOldest() }
+        if order.count > 2 * limit + 64 { removeForgotten() }
+    }
+
+    package mutating func forget(_ session: Session) { owners[session] = nil }
+
+    /// Forgets all routes to a node that has ended.
+    package mutating func forget(node: Node) {
+        owners = owners.filter { $0.value.node != node }
+    }
+
+    private mutating func forgetOldest() {
+        let (session, number) = order[oldest]
+        oldest += 1
+        if owners[session]?.number == number { owners[session] = nil }
+    }
+
+    private mutating func removeForgotten() {
+        order = order[oldest...].filter { owners[$0.session]?.number == $0.number }
+        oldest = 0
+    }
+}

@@ -1,0 +1,96 @@
+/// The side of a link that was dialled: it proves itself, and serves requests.
+///
+/// Design: a machine without socket and clock, as ``OutgoingLink``.
+package struct IncomingLink: Sendable {
+    package enum Event: Equatable, Sendable {
+        /// The other node has proved itself. The link is for that loop, and may move there now: the
+        /// other side sends nothing before it has the proof that is in ``output``.
+        case opened(LinkHandshake.Peer)
+        /// Each request is answered once, with an answer or with moved.
+        case request(stream: UInt32, LinkRequest)
+        /// Nobody waits for the answer. A request that has begun takes effect.
+        case gone(stream: UInt32)
+        case ping(LinkPing)
+    }
+
+    private var reader = LinkReader(payloadLimitBytes: LinkHandshake.payloadLimitBytes)
+    /// Nil once the other node has proved itself.
+    private var handshake: LinkHandshake?
+    private let payloadLimitBytes: Int
+    package private(set) var output = LinkOutput()
+    /// The streams of requests without an answer.
+    package private(set) var underWay: Set<UInt32> = []
+
+    /// - Parameters:
+    ///   - node: This node.
+    ///   - nonce: ``LinkHandshake/nonceBytes`` random bytes.
+    ///   - payloadLimitBytes: The size of the largest request.
+    package init(at node: Int64, secret: [UInt8], nonce: [UInt8], payloadLimitBytes: Int) {
+        self.payloadLimitBytes = payloadLimitBytes
+        handshake = LinkHandshake(listeningAs: node, secret: secret, nonce: nonce)
+    }
+
+    package var isOpen: Bool { handshake == nil }
+
+    /// Whether the other node reads so slowly that no further request of it is to be read.
+    package var isBlocked: Bool { output.isFull }
+
+    package mutating func answer(_ stream: UInt32, _ answer: LinkAnswer) {
+        guard underWay.remove(stream) != nil else { return }
+        output.append { answer.append(stream: stream, to: &$0) }
+    }
+
+    package mutating func answer(_ stream: UInt32, _ moved: LinkMoved) {
+        guard underWay.remove(stream) != nil else { return }
+        output.append { moved.append(stream: stream, to: &$0) }
+    }
+
+    package mutating func send(_ ping: LinkPing) {
+        guard isOpen, !output.isFull else { return }
+        output.append { ping.append(to: &$0) }
+    }
+
+    /// The bytes were sent.
+    package mutating func sent(_ count: Int) { output.removeFirst(count) }
+
+    package mutating func receive(
+        _ input: Span<UInt8>, _ happened: (Event) -> Void
+    ) throws(LinkFault) {
+        var offset = 0
+        while let frame = try reader.next(input, at: &offset) {
+            if let event = try receive(frame) { happened(event) }
+        }
+    }
+
+    private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        guard handshake == nil else { return try shakeHands(frame) }
+        switch frame.kind {
+        case .request:
+            let request = try LinkRequest(frame)
+            guard frame.stream != 0, underWay.insert(frame.stream).inserted else {
+                throw .repeatedStream(frame.stream)
+            }
+            guard underWay.count <= OutgoingLink.streamLimit else {
+                throw .tooManyStreams(limit: OutgoingLink.streamLimit)
+            }
+            return .request(stream: frame.stream, request)
+        case .gone:
+            guard frame.payload.isEmpty else { throw .malformed(.gone) }
+            // The answer may be on its way.
+            return underWay.remove(frame.stream).map { Event.gone(stream: $0) }
+        case .ping: return .ping(try LinkPing(frame))
+        case .hello, .challenge, .proof, .answer, .moved: throw .unexpected(frame.kind)
+        }
+    }
+
+    private mutating func shakeHands(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        guard var present = handshake else { return nil }
+        var out: [UInt8] = []
+        let peer = try present.receive(frame, to: &out)
+        output.append { $0 += out }
+        handshake = peer == nil ? present : nil
+        guard let peer else { return nil }
+        reader.payloadLimitBytes = payloadLimitBytes
+        return .opened(peer)
+    }
+}

@@ -1,0 +1,112 @@
+/// The side of a link that has dialled: it proves itself, sends requests, and receives answers.
+///
+/// Design: a machine without socket and clock. Bytes go in by ``receive(_:_:)`` and out by ``output``.
+/// After a fault the connection is to be closed; the requests in ``underWay`` then have no answer, and
+/// may have been served.
+package struct OutgoingLink: Sendable {
+    package enum Event: Equatable, Sendable {
+        /// The other node has proved itself: requests may be sent.
+        case opened
+        case answer(stream: UInt32, LinkAnswer)
+        /// The request had no effect.
+        case moved(stream: UInt32, LinkMoved)
+        case ping(LinkPing)
+    }
+
+    /// Requests without an answer; as many as the other node has guests at most.
+    package static let streamLimit = 20_000
+
+    private var reader = LinkReader(payloadLimitBytes: LinkHandshake.payloadLimitBytes)
+    /// Nil once the other node has proved itself.
+    private var handshake: LinkHandshake?
+    private let payloadLimitBytes: Int
+    package private(set) var output = LinkOutput()
+    /// The streams of requests without an answer.
+    package private(set) var underWay: Set<UInt32> = []
+    /// Invariant: the stream before has been used by one request. After 2³² requests the numbers begin
+    /// again, and those under way are left out.
+    private var lastStream: UInt32 = 0
+
+    /// - Parameters:
+    ///   - sought: The node that is dialled, and its loop.
+    ///   - node: This node.
+    ///   - nonce: ``LinkHandshake/nonceBytes`` random bytes.
+    ///   - payloadLimitBytes: The size of the largest answer.
+    package init(
+        to sought: LinkHandshake.Peer, from node: Int64, secret: [UInt8], nonce: [UInt8],
+        payloadLimitBytes: Int
+    ) {
+        self.payloadLimitBytes = payloadLimitBytes
+        var hello: [UInt8] = []
+        handshake = LinkHandshake(
+            dialling: sought, from: node, secret: secret, nonce: nonce, to: &hello)
+        output.append { $0 += hello }
+    }
+
+    package var isOpen: Bool { handshake == nil }
+
+    /// Whether a connection that the other node closes now means that it has another secret.
+    package var awaitsProof: Bool { handshake?.awaitsProof ?? false }
+
+    /// Whether ``send(_:)`` would send.
+    package var hasRoom: Bool { isOpen && !output.isFull && underWay.count < Self.streamLimit }
+
+    /// - Returns: The stream of the request; nil if nothing was sent: the link is not open, too many
+    ///   requests are under way, or the other node does not read.
+    package mutating func send(_ request: LinkRequest) -> UInt32? {
+        guard hasRoom else { return nil }
+        repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
+        let stream = lastStream
+        underWay.insert(stream)
+        output.append { request.append(stream: stream, to: &$0) }
+        return stream
+    }
+
+    /// The client has gone. The answer, if it comes nevertheless, is dropped.
+    package mutating func abandon(_ stream: UInt32) {
+        guard underWay.remove(stream) != nil else { return }
+        output.append { LinkFrame(.gone, stream: stream).append(to: &$0) }
+    }
+
+    package mutating func send(_ ping: LinkPing) {
+        guard isOpen, !output.isFull else { return }
+        output.append { ping.append(to: &$0) }
+    }
+
+    /// The bytes were sent.
+    package mutating func sent(_ count: Int) { output.removeFirst(count) }
+
+    package mutating func receive(
+        _ input: Span<UInt8>, _ happened: (Event) -> Void
+    ) throws(LinkFault) {
+        var offset = 0
+        while let frame = try reader.next(input, at: &offset) {
+            if let event = try receive(frame) { happened(event) }
+        }
+    }
+
+    private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        guard handshake == nil else { return try shakeHands(frame) }
+        switch frame.kind {
+        case .answer:
+            let answer = try LinkAnswer(frame)
+            return underWay.remove(frame.stream).map { Event.answer(stream: $0, answer) }
+        case .moved:
+            let moved = try LinkMoved(frame)
+            return underWay.remove(frame.stream).map { Event.moved(stream: $0, moved) }
+        case .ping: return .ping(try LinkPing(frame))
+        case .hello, .challenge, .proof, .request, .gone: throw .unexpected(frame.kind)
+        }
+    }
+
+    private mutating func shakeHands(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        guard var present = handshake else { return nil }
+        var out: [UInt8] = []
+        let peer = try present.receive(frame, to: &out)
+        output.append { $0 += out }
+        handshake = peer == nil ? present : nil
+        guard peer != nil else { return nil }
+        reader.payloadLimitBytes = payloadLimitBytes
+        return .opened
+    }
+}

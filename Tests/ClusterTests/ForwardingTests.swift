@@ -1,0 +1,81 @@
+import Cluster
+import Testing
+
+@Suite("A request is sent on until a node serves it, within bounds", .timeLimit(.minutes(15)))
+struct ForwardingTests {
+    private let owner = Node(number: 2)
+    private let other = Node(number: 3)
+    private let members = Members(
+        own: Member(node: Node(number: 1), address: "a:1", loops: 1),
+        others: [
+            Member(node: Node(number: 2), address: "b:1", loops: 1),
+            Member(node: Node(number: 3), address: "c:1", loops: 1),
+        ])
+
+    @Test func `it follows the session to its owner`() {
+        var request = begun()
+        #expect(request.next(after: .moved(other), at: 1, members) == .send(other))
+    }
+
+    @Test(arguments: [nil, Node(number: 1), Node(number: 9)])
+    func `it is looked up again if the owner is unknown, gone, or this node`(node: Node?) {
+        var request = begun()
+        #expect(request.next(after: .moved(node), at: 1, members) == .lookUp)
+    }
+
+    @Test func `a node that refuses is not the end`() {
+        var request = begun()
+        #expect(request.next(after: .notSent, at: 1, members) == .lookUp)
+    }
+
+    @Test(arguments: [true, false])
+    func `after three tries without effect nothing was applied`(isRepeatable: Bool) {
+        var request = Forwarding(at: 0, isRepeatable: isRepeatable)
+        for _ in 0..<2 {
+            request.beginTry()
+            #expect(request.next(after: .moved(owner), at: 1, members) == .send(owner))
+        }
+        request.beginTry()
+        #expect(request.next(after: .moved(owner), at: 1, members) == .fail(.unreachable))
+    }
+
+    @Test func `after two seconds no try begins`() {
+        var request = begun()
+        let limit = Forwarding.timeLimitNanoseconds
+        #expect(request.next(after: .notSent, at: limit - 1, members) == .lookUp)
+        #expect(request.next(after: .notSent, at: limit, members) == .fail(.unreachable))
+    }
+
+    @Test func `a request without a key is not repeated once it may have taken effect`() {
+        var request = begun()
+        #expect(request.next(after: .lost, at: 1, members) == .fail(.outcomeUnknown))
+    }
+
+    @Test(arguments: [Forwarding.Ending.moved(nil), .notSent, .lost])
+    func `a request with a key is repeated, and is never said not to be applied`(
+        ending: Forwarding.Ending
+    ) {
+        var request = begun(isRepeatable: true)
+        #expect(request.next(after: .lost, at: 1, members) == .lookUp)
+        for _ in 0..<2 { request.beginTry() }
+        #expect(request.next(after: ending, at: 1, members) == .fail(.outcomeUnknown))
+    }
+
+    @Test func `a response is the client's unless it denies an earlier try`() {
+        var request = begun(isRepeatable: true)
+        for status in [200, 409, 503, 507] { #expect(request.failure(inPlaceOf: status) == nil) }
+        _ = request.next(after: .lost, at: 1, members)
+        for status in [200, 201, 202, 204, 404, 409, 412, 422, 504] {
+            #expect(request.failure(inPlaceOf: status) == nil)
+        }
+        for status in [503, 507] {
+            #expect(request.failure(inPlaceOf: status) == .outcomeUnknown)
+        }
+    }
+
+    private func begun(isRepeatable: Bool = false) -> Forwarding {
+        var request = Forwarding(at: 0, isRepeatable: isRepeatable)
+        request.beginTry()
+        return request
+    }
+}

@@ -1,0 +1,233 @@
+import Testing
+
+@testable import Wire
+
+@Suite("Links — requests and answers between two ends", .timeLimit(.minutes(15)))
+struct LinkEndsTests {
+    private let request = LinkRequest(waitMilliseconds: 5, head: [1], body: [2])
+    private let answer = LinkAnswer(status: 200, body: [3])
+
+    @Test func `each request gets its own answer, in any order`() throws {
+        var ends = try Ends.opened()
+        var streams: [UInt32] = []
+        for _ in 0..<3 { streams.append(try ends.send(request)) }
+        #expect(Set(streams).count == 3)
+        try ends.deliver()
+        #expect(ends.incomingEvents == streams.map { .request(stream: $0, request) })
+        ends.incoming.answer(streams[2], answer)
+        ends.incoming.answer(streams[0], LinkMoved(node: 9))
+        try ends.deliver()
+        #expect(
+            ends.outgoingEvents == [
+                .answer(stream: streams[2], answer),
+                .moved(stream: streams[0], LinkMoved(node: 9)),
+            ])
+        #expect(ends.outgoing.underWay == [streams[1]])
+        #expect(ends.incoming.underWay == [streams[1]])
+    }
+
+    @Test func `nothing is sent before the other node has proved itself`() throws {
+        var ends = Ends()
+        let refused = ends.outgoing.send(request)
+        #expect(refused == nil)
+        ends.outgoing.send(LinkPing(era: 1, view: 1))
+        ends.incoming.send(LinkPing(era: 1, view: 1))
+        try ends.deliver()
+        #expect(ends.outgoing.isOpen)
+        #expect(ends.outgoingEvents == [.opened])
+        #expect(
+            ends.incomingEvents == [.opened(LinkHandshake.Peer(node: 1, loop: 4))])
+        _ = try ends.send(request)
+    }
+
+    @Test func `a link with another secret does not open`() throws {
+        var ends = Ends(secret: [1])
+        #expect(throws: LinkFault.otherSecret) { try ends.deliver() }
+        #expect(ends.outgoing.awaitsProof)
+        #expect(!ends.outgoing.isOpen)
+        #expect(!ends.incoming.isOpen)
+        #expect(ends.incomingEvents.isEmpty)
+    }
+
+    @Test func `a client that has gone leaves neither a stream nor an answer`() throws {
+        var ends = try Ends.opened()
+        let stream = try ends.send(request)
+        try ends.deliver()
+        ends.outgoing.abandon(stream)
+        // Both are on their way.
+        ends.incoming.answer(stream, answer)
+        try ends.deliver()
+        #expect(ends.outgoingEvents.isEmpty)
+        #expect(ends.outgoing.underWay.isEmpty)
+        let second = try ends.send(request)
+        try ends.deliver()
+        ends.outgoing.abandon(second)
+        try ends.deliver()
+        #expect(ends.incomingEvents.last == .gone(stream: second))
+        ends.incoming.answer(second, answer)
+        #expect(ends.incoming.output.unsent.isEmpty)
+    }
+
+    @Test func `pings arrive in both directions`() throws {
+        var ends = try Ends.opened()
+        ends.outgoing.send(LinkPing(era: 1, view: 2))
+        ends.incoming.send(LinkPing(era: 3, view: 4))
+        try ends.deliver()
+        #expect(ends.incomingEvents == [.ping(LinkPing(era: 1, view: 2))])
+        #expect(ends.outgoingEvents == [.ping(LinkPing(era: 3, view: 4))])
+    }
+
+    @Test func `requests under way are bounded`() throws {
+        var ends = try Ends.opened()
+        for _ in 0..<OutgoingLink.streamLimit { _ = try ends.send(request) }
+        let refused = ends.outgoing.send(request)
+        #expect(refused == nil)
+        #expect(!ends.outgoing.hasRoom)
+        try ends.deliver()
+        // A peer without the bound is refused.
+        var more: [UInt8] = []
+        request.append(stream: .max, to: &more)
+        #expect(throws: LinkFault.tooManyStreams(limit: OutgoingLink.streamLimit)) {
+            try ends.incoming.receive(more.span) { _ in }
+        }
+    }
+
+    @Test func `a peer that does not read gets no more requests`() throws {
+        var ends = try Ends.opened()
+        var large = request
+        large.body = [UInt8](repeating: 0, count: 1 << 20)
+        var sent = 0
+        while ends.outgoing.send(large) != nil { sent += 1 }
+        #expect(sent == 8)
+        #expect(!ends.outgoing.hasRoom)
+        // The kernel has accepted a part.
+        ends.outgoing.sent(1 << 20)
+        #expect(ends.outgoing.hasRoom)
+    }
+
+    @Test func `a stream is not used twice at a time`() throws {
+        var ends = try Ends.opened()
+        var bytes: [UInt8] = []
+        request.append(stream: 5, to: &bytes)
+        try ends.incoming.receive(bytes.span) { _ in }
+        #expect(throws: LinkFault.repeatedStream(5)) {
+            try ends.incoming.receive(bytes.span) { _ in }
+        }
+        var other = try Ends.opened()
+        bytes = []
+        request.append(stream: 0, to: &bytes)
+        #expect(throws: LinkFault.repeatedStream(0)) {
+            try other.incoming.receive(bytes.span) { _ in }
+        }
+    }
+
+    @Test func `each end refuses the frames that are not for it`() throws {
+        for kind in [LinkFrame.Kind.hello, .challenge, .proof, .request, .gone, .answer, .moved] {
+            var bytes: [UInt8] = []
+            LinkFrame(kind, stream: 1, payload: [1]).append(to: &bytes)
+            var ends = try Ends.opened()
+            #expect(throws: LinkFault.self) { try ends.incoming.receive(bytes.span) { _ in } }
+            #expect(throws: LinkFault.self) { try ends.outgoing.receive(bytes.span) { _ in } }
+        }
+    }
+
+    @Test func `an answer to no request is dropped`() throws {
+        var ends = try Ends.opened()
+        var bytes: [UInt8] = []
+        answer.append(stream: 77, to: &bytes)
+        try ends.outgoing.receive(bytes.span) { event in Issue.record("\(event)") }
+    }
+}
+
+@Suite("Links — the bytes to send, and the signs of life", .timeLimit(.minutes(15)))
+struct LinkOutputTests {
+    @Test func `bytes leave in order, whatever the kernel accepts`() {
+        var output = LinkOutput()
+        let all = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
+        var sent: [UInt8] = []
+        for (index, byte) in all.enumerated() {
+            output.append { $0.append(byte) }
+            guard index % 3 == 0 else { continue }
+            let count = min(index % 7, output.unsent.count)
+            sent += output.unsent.prefix(count)
+            output.removeFirst(count)
+        }
+        #expect(sent + output.unsent == all)
+        output.removeFirst(output.unsent.count)
+        #expect(output.unsent.isEmpty)
+    }
+
+    @Test func `a link without a sign of life for a second is silent`() {
+        var pulse = LinkPulse(at: 10)
+        #expect(!pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds - 1))
+        #expect(pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds))
+        pulse.received(at: 500)
+        #expect(!pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds))
+    }
+
+    @Test func `a ping is due a quarter of a second after the last bytes`() {
+        var pulse = LinkPulse(at: 0)
+        #expect(pulse.next == LinkPulse.pingNanoseconds)
+        #expect(!pulse.isPingDue(at: LinkPulse.pingNanoseconds - 1))
+        #expect(pulse.isPingDue(at: LinkPulse.pingNanoseconds))
+        pulse.sent(at: LinkPulse.silenceNanoseconds)
+        #expect(pulse.next == LinkPulse.silenceNanoseconds)
+    }
+}
+
+/// Two ends of a link without a network between them.
+private struct Ends {
+    var outgoing: OutgoingLink
+    var incoming: IncomingLink
+    var outgoingEvents: [OutgoingLink.Event] = []
+    var incomingEvents: [IncomingLink.Event] = []
+
+    /// - Parameter secret: That of the node that dials; the other has `[7, …]`.
+    init(secret: [UInt8] = [UInt8](repeating: 7, count: 32)) {
+        outgoing = OutgoingLink(
+            to: LinkHandshake.Peer(node: 2, loop: 4), from: 1, secret: secret,
+            nonce: [UInt8](repeating: 1, count: 32), payloadLimitBytes: 2 << 20)
+        incoming = IncomingLink(
+            at: 2, secret: [UInt8](repeating: 7, count: 32),
+            nonce: [UInt8](repeating: 2, count: 32), payloadLimitBytes: 2 << 20)
+    }
+
+    static func opened() throws -> Ends {
+        var ends = Ends()
+        try ends.deliver()
+        ends.outgoingEvents = []
+        ends.incomingEvents = []
+        return ends
+    }
+
+    mutating func send(_ request: LinkRequest) throws -> UInt32 {
+        let stream = outgoing.send(request)
+        return try #require(stream)
+    }
+
+    /// Delivers all bytes, in pieces of any sizes, until neither end has more to send.
+    mutating func deliver() throws {
+        while !outgoing.output.unsent.isEmpty || !incoming.output.unsent.isEmpty {
+            let question = Array(outgoing.output.unsent)
+            outgoing.sent(question.count)
+            var requests: [IncomingLink.Event] = []
+            defer { incomingEvents += requests }
+            for piece in Self.pieces(question) {
+                try incoming.receive(piece.span) { requests.append($0) }
+            }
+            let reply = Array(incoming.output.unsent)
+            incoming.sent(reply.count)
+            var answers: [OutgoingLink.Event] = []
+            defer { outgoingEvents += answers }
+            for piece in Self.pieces(reply) {
+                try outgoing.receive(piece.span) { answers.append($0) }
+            }
+        }
+    }
+
+    private static func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
+        guard bytes.count > 2 else { return [bytes] }
+        let cut = bytes.count / 3
+        return [Array(bytes[..<cut]), Array(bytes[cut...])]
+    }
+}
