@@ -27,6 +27,8 @@ package struct PostgresAddress: Sendable, Equatable {
     package let schema: String
     package let durability: Durability
     package let failover: Failover
+    /// The number of connections that write. One process of PostgreSQL uses one processor. Default: 2.
+    package let lanes: Int
 
     /// A part of an address that cannot be used.
     package struct Fault: Error, CustomStringConvertible {
@@ -59,9 +61,18 @@ package struct PostgresAddress: Sendable, Equatable {
         }
         durability = try Self.choice("durability", own, .on)
         failover = try Self.choice("failover", own, .auto)
+        lanes = own["lanes"].map { Int($0) ?? 0 } ?? 2
+        guard Self.lanesRange.contains(lanes) else {
+            throw Fault(
+                description:
+                    "lanes=\(own["lanes"] ?? ""): a number from \(Self.lanesRange.lowerBound) "
+                    + "to \(Self.lanesRange.upperBound) is expected")
+        }
     }
 
-    private static let names: Set<Substring> = ["schema", "durability", "failover"]
+    private static let names: Set<Substring> = ["schema", "durability", "failover", "lanes"]
+    /// More would compete for the processors of the database.
+    private static let lanesRange = 1...16
 
     private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: Substring, _ given: [Substring: String], _ standard: Choice

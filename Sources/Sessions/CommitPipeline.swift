@@ -7,7 +7,8 @@ internal import Storage
 /// Batches end in the order in which they were submitted, so the first one in flight is the one that
 /// ended.
 final class CommitPipeline {
-    private let journal: any Journal
+    private let lane: any CommitLane
+    private let keepsRecords: Bool
     private let limits: SessionLimits
     private let hop: LoopServices.Hop
     private var gathering: [Step] = []
@@ -23,7 +24,8 @@ final class CommitPipeline {
     private(set) var sizes = SizeHistogram()
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
-        self.journal = journal
+        lane = journal.takeLane()
+        keepsRecords = journal.keepsRecords
         self.limits = limits
         self.hop = hop
     }
@@ -103,7 +105,7 @@ final class CommitPipeline {
         sizes.record(batch.count)
         for step in batch { step.isGathering = false }
         var whole = Batch()
-        if journal.keepsRecords {
+        if keepsRecords {
             for step in batch {
                 let part = step.takeBatch()
                 if whole.isEmpty { whole = part } else { whole.append(part) }
@@ -134,7 +136,7 @@ final class CommitPipeline {
         guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
-        let result = journal.commit(batch) { verdict in
+        let result = lane.commit(batch) { verdict in
             _ = hop { table in table.commits.batchEnded(verdict, in: table) }
         }
         switch result {

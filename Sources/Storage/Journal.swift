@@ -4,7 +4,7 @@
 /// is as durable as possible. No part of a batch is published before that. The journal decides on
 /// the timing: a commit that is done at once returns `.done` and costs no wake-up; any other calls
 /// back later, on any thread. Callers must handle both.
-package protocol Journal: Sendable {
+package protocol Journal: CommitLane {
     /// The name in logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
 
@@ -28,22 +28,9 @@ package protocol Journal: Sendable {
     /// Counters for `/metrics`; nil, the default, if it has none.
     var figures: JournalMetrics? { get }
 
-    /// Commits the part that the batch has of each session, whole or not at all.
-    ///
-    /// Invariants: batches of one caller end in the order of their submission; `ended` is called
-    /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
-    /// call.
-    ///
-    /// A journal that keeps records lets a part in only if the session's history ends at the position
-    /// that the part continues, and refuses it otherwise; the other parts of the batch are committed.
-    /// More batches may be submitted before the caller learns that a part is not in the journal: parts
-    /// that were decided upon it, which have its lineage, are refused whatever the journal has at their
-    /// position by then. (With `.outcomeUnknown` a part may be in the journal, and the parts upon it
-    /// too: a later read of the archive decides.) A part without records may fail alone.
-    ///
-    /// A part without records that expects the end of a deleted session is dropped, and counts as
-    /// committed.
-    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit
+    /// The lane of one loop, which commits all batches of the loop's sessions. Default: the journal
+    /// itself.
+    func takeLane() -> any CommitLane
 
     /// Ends pending work and closes the medium. Default: nothing.
     func close() async
@@ -63,6 +50,8 @@ extension Journal {
 
     package func takeCrashSlot() -> CrashSlot { CrashSlot() }
 
+    package func takeLane() -> any CommitLane { self }
+
     package var interrupted: [InterruptedWork] { [] }
 
     package var figures: JournalMetrics? { nil }
@@ -73,6 +62,29 @@ extension Journal {
 
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }
+}
+
+/// Commits the batches of one caller.
+///
+/// Why not only the journal: a database commits with several connections at once, and the order of a
+/// caller's batches is kept by one of them.
+package protocol CommitLane: Sendable {
+    /// Commits the part that the batch has of each session, whole or not at all.
+    ///
+    /// Invariants: batches of one caller end in the order of their submission; `ended` is called
+    /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
+    /// call.
+    ///
+    /// A journal that keeps records lets a part in only if the session's history ends at the position
+    /// that the part continues, and refuses it otherwise; the other parts of the batch are committed.
+    /// More batches may be submitted before the caller learns that a part is not in the journal: parts
+    /// that were decided upon it, which have its lineage, are refused whatever the journal has at their
+    /// position by then. (With `.outcomeUnknown` a part may be in the journal, and the parts upon it
+    /// too: a later read of the archive decides.) A part without records may fail alone.
+    ///
+    /// A part without records that expects the end of a deleted session is dropped, and counts as
+    /// committed.
+    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit
 }
 
 /// The result of submitting a batch.

@@ -37,4 +37,15 @@ package struct JournalMetrics: Sendable, Equatable {
     }
 
     package mutating func recordFailure(of count: Int) { failures += UInt64(count) }
+
+    /// Adds those of another lane.
+    package mutating func add(_ other: JournalMetrics) {
+        for index in commits.indices { commits[index] += other.commits[index] }
+        seconds += other.seconds
+        batches += other.batches
+        sizes.add(other.sizes)
+        failures += other.failures
+        waiting += other.waiting
+        isFailing = isFailing || other.isFailing
+    }
 }

@@ -41,18 +41,21 @@ package struct JournalModel {
 package struct BatchMaker {
     package var random: SeededGenerator
     package var sessions: Int
+    /// The beginning of the sessions' ids.
+    package var prefix: String
     package var generations = 0
 
-    package init(seed: UInt64, sessions: Int) {
+    package init(seed: UInt64, sessions: Int, prefix: String = "s") {
         random = SeededGenerator(seed: seed)
         self.sessions = sessions
+        self.prefix = prefix
     }
 
     package mutating func batch(_ model: JournalModel, records: ClosedRange<Int>) -> Batch {
         var batch = Batch()
         var ahead = model
         for _ in 0..<Int.random(in: records, using: &random) {
-            var step = step("s\(Int.random(in: 0..<sessions, using: &random))", ahead)
+            var step = step("\(prefix)\(Int.random(in: 0..<sessions, using: &random))", ahead)
             ahead.apply(step)
             // Several steps of a session are one part of the batch.
             step.expected.removeAll { end in

@@ -128,16 +128,20 @@ struct PostgresToolTests {
         #expect(plain.schema == "reactor")
         #expect(plain.durability == .on)
         #expect(plain.failover == .auto)
+        #expect(plain.lanes == 2)
         let full = try PostgresAddress(
-            "postgresql://h/d?schema=two&sslmode=require&durability=remote_apply&failover=safe")
+            "postgresql://h/d?schema=two&sslmode=require&durability=remote_apply&failover=safe"
+                + "&lanes=4")
         #expect(full.schema == "two")
         #expect(full.durability == .remoteApply)
         #expect(full.failover == .safe)
+        #expect(full.lanes == 4)
         #expect(full.connection == "postgresql://h/d?sslmode=require")
         for text in [
             "file:x", "postgres:/h", "postgres://h/d?schema=A", "postgres://h/d?schema=",
             "postgres://h/d?schema=pg_x", "postgres://h/d?schema=a;b",
             "postgres://h/d?durability=off", "postgres://h/d?failover=",
+            "postgres://h/d?lanes=0", "postgres://h/d?lanes=17", "postgres://h/d?lanes=",
         ] {
             #expect(throws: PostgresAddress.Fault.self) { try PostgresAddress(text) }
         }
