@@ -45,6 +45,7 @@ final class PersistenceState {
         epoch = saved.epoch
         hasCommitted = false
     }
+
     // MARK: Snapshots
 
     /// Counts the bytes of a record.
@@ -53,7 +54,8 @@ final class PersistenceState {
     /// - Returns: whether a snapshot is due.
     func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
         bytesSinceSnapshot += bytes
-        return number - snapshotNumber >= UInt64(limits.snapshotEvery)
+        let records = number > snapshotNumber ? number - snapshotNumber : 0
+        return records >= UInt64(limits.snapshotEvery)
             || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
     }
 

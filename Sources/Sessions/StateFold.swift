@@ -35,8 +35,16 @@ extension StateFold {
 
     /// Applies every mutation that a session has saved since its snapshot.
     ///
-    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version.
+    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or if the
+    ///   snapshot is of a record that the session has not reached: the records up to it, once they are
+    ///   written, would never be read again.
     func applyAll(of saved: SavedSession) throws(RecoveryFault) {
+        if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
+            throw RecoveryFault(
+                place: "the snapshot of version \(snapshot.version)",
+                reason: "it is of record \(snapshot.number), and the history ends at record "
+                    + "\(saved.end.number)")
+        }
         for record in saved.mutations { try applyNext(record) }
         guard version == saved.end.version else {
             throw RecoveryFault(

@@ -276,6 +276,15 @@ struct QuarantineTests {
         }
     }
 
+    /// The records up to the snapshot's would be written again and not be read.
+    @Test func `a snapshot of a record that the session has not reached is a fault`() throws {
+        let rig = Rig(answers: true, snapshotEvery: 1)
+        try rig.act(Post.set(1), on: rig.create("s", .ledger()))
+        rig.journal.edit { $0.snapshots[$0.snapshots.count - 1].number += 2 }
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        #expect(try fault(later).reason == "it is of record 3, and the history ends at record 1")
+    }
+
     @Test func `a session whose reactor is not hosted is reported, and recovers when it is again`()
         throws
     {
