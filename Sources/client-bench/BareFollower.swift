@@ -84,15 +84,18 @@ final class BareFollower {
     }
 
     private func wait(_ isDone: () -> Bool) throws(Failure) {
+        let deadline = ContinuousClock.now + .seconds(10)
         while true {
             var running: Int32 = 0
             guard unsafe curl_multi_perform(multi, &running) == CURLM_OK, running > 0 else {
                 throw Failure(description: "the stream has ended")
             }
             if isDone() { return }
-            var ready: Int32 = 0
-            _ = unsafe curl_multi_poll(multi, nil, 0, 10_000, &ready)
-            guard ready > 0 else { throw Failure(description: "nothing has come for 10 s") }
+            // It may end before the time without anything to read: libcurl has timers of its own.
+            _ = unsafe curl_multi_poll(multi, nil, 0, 10_000, nil)
+            guard ContinuousClock.now < deadline else {
+                throw Failure(description: "nothing has come for 10 s")
+            }
         }
     }
 
