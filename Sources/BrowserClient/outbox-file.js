@@ -4,6 +4,7 @@ import { constants } from "node:fs";
 import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
+import "./reactor-client/keeping.js";
 import { Outbox } from "./reactor-client/sending.js";
 
 /** @import { Change } from "./reactor-client/types.d.ts" */
@@ -27,6 +28,22 @@ const line = (changes) => {
   const text = JSON.stringify(changes);
   return `${checksum(text)} ${text}\n`;
 };
+
+/** The least from which an outbox can be restored. @param {Outbox} outbox @returns {Change[]} */
+function changesOf({ lanes, settlements, nextTicket }) {
+  const all = [...lanes.values()];
+  const entries = all.flatMap(({ sent, queued }) => [...(sent?.entries ?? []), ...queued]);
+  return [
+    ...[...settlements.values()].map((one) => ({ type: /** @type {const} */ ("settled"), ...one })),
+    ...entries.sort((a, b) => a.ticket - b.ticket).map((entry) => ({ type: /** @type {const} */ ("queued"), entry })),
+    ...[...lanes].flatMap(([session, { sent }]) => {
+      if (!sent) return [];
+      const { key, body, date, entries: { length: count } } = sent;
+      return [{ type: /** @type {const} */ ("sent"), session, key, body, date, count }];
+    }),
+    { type: "next", ticket: nextTicket },
+  ];
+}
 
 /** States beyond these are dropped, those that were saved longest ago first. */
 const mostStates = 1_024;
@@ -102,7 +119,7 @@ class FileOutbox {
 
   /** @returns {OutboxChange[]} */
   #contents() {
-    return [...this.#outbox.snapshot, ...[...this.#states.values()].map(([state]) => state)];
+    return [...changesOf(this.#outbox), ...[...this.#states.values()].map(([state]) => state)];
   }
 
   /** @param {string} text */

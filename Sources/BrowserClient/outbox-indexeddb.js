@@ -4,6 +4,8 @@
 // one of the others, or to the next one that is opened: that one sends what is left. So no request is sent by two
 // pages, and no page waits for another one.
 
+import "./reactor-client/adopting.js";
+import "./reactor-client/keeping.js";
 import { Outbox } from "./reactor-client/sending.js";
 
 /** @import { Change, Entry, Settlement } from "./reactor-client/types.d.ts" */

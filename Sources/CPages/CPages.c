@@ -81,11 +81,14 @@ static const uint8_t outbox_indexeddb_js[] = {
 static const uint8_t react_js[] = {
 #embed "../BrowserClient/react.js"
 };
-static const uint8_t reactor_client_answers_js[] = {
-#embed "../BrowserClient/reactor-client/answers.js"
+static const uint8_t reactor_client_adopting_js[] = {
+#embed "../BrowserClient/reactor-client/adopting.js"
 };
 static const uint8_t reactor_client_attempts_js[] = {
 #embed "../BrowserClient/reactor-client/attempts.js"
+};
+static const uint8_t reactor_client_calls_js[] = {
+#embed "../BrowserClient/reactor-client/calls.js"
 };
 static const uint8_t reactor_client_driver_js[] = {
 #embed "../BrowserClient/reactor-client/driver.js"
@@ -96,11 +99,20 @@ static const uint8_t reactor_client_errors_js[] = {
 static const uint8_t reactor_client_following_js[] = {
 #embed "../BrowserClient/reactor-client/following.js"
 };
+static const uint8_t reactor_client_keeping_js[] = {
+#embed "../BrowserClient/reactor-client/keeping.js"
+};
+static const uint8_t reactor_client_link_js[] = {
+#embed "../BrowserClient/reactor-client/link.js"
+};
 static const uint8_t reactor_client_log_js[] = {
 #embed "../BrowserClient/reactor-client/log.js"
 };
 static const uint8_t reactor_client_machine_js[] = {
 #embed "../BrowserClient/reactor-client/machine.js"
+};
+static const uint8_t reactor_client_requests_js[] = {
+#embed "../BrowserClient/reactor-client/requests.js"
 };
 static const uint8_t reactor_client_sending_js[] = {
 #embed "../BrowserClient/reactor-client/sending.js"
@@ -155,13 +167,17 @@ static const struct page pages[] = {
     PAGE("/reactor-client.js", javascript, reactor_client_js),
     PAGE("/outbox-indexeddb.js", javascript, outbox_indexeddb_js),
     PAGE("/react.js", javascript, react_js),
-    PAGE("/reactor-client/answers.js", javascript, reactor_client_answers_js),
+    PAGE("/reactor-client/adopting.js", javascript, reactor_client_adopting_js),
     PAGE("/reactor-client/attempts.js", javascript, reactor_client_attempts_js),
+    PAGE("/reactor-client/calls.js", javascript, reactor_client_calls_js),
     PAGE("/reactor-client/driver.js", javascript, reactor_client_driver_js),
     PAGE("/reactor-client/errors.js", javascript, reactor_client_errors_js),
     PAGE("/reactor-client/following.js", javascript, reactor_client_following_js),
+    PAGE("/reactor-client/keeping.js", javascript, reactor_client_keeping_js),
+    PAGE("/reactor-client/link.js", javascript, reactor_client_link_js),
     PAGE("/reactor-client/log.js", javascript, reactor_client_log_js),
     PAGE("/reactor-client/machine.js", javascript, reactor_client_machine_js),
+    PAGE("/reactor-client/requests.js", javascript, reactor_client_requests_js),
     PAGE("/reactor-client/sending.js", javascript, reactor_client_sending_js),
     PAGE("/reactor-client/session.js", javascript, reactor_client_session_js),
     PAGE("/reactor-client/streams.js", javascript, reactor_client_streams_js),

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Attempts, limits } from "../../Sources/BrowserClient/reactor-client/attempts.js";
+import { Attempt } from "../../Sources/BrowserClient/reactor-client/attempts.js";
 import { EventStreamDecoder, position, reaches, vector } from "../../Sources/BrowserClient/reactor-client/following.js";
+import { ClientMachine } from "../../Sources/BrowserClient/reactor-client/machine.js";
 import { Client } from "./machine-client.js";
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../ClientVectors/${name}.json`, import.meta.url), "utf8"));
@@ -59,9 +60,10 @@ test("a vector has an entry for each session", () => {
 
 test("waits are drawn from these ranges", () => {
   for (const { failures, fraction, minimum, wait } of read("backoff").cases) {
-    const attempts = new Attempts(false, limits, { fraction: () => fraction, key: () => "" });
-    for (let count = 0; count <= failures; count++) attempts.retry("post/room", "", minimum, 1_000);
-    assert.equal(attempts.of("post/room").until - 1_000, wait, `${failures} failures, ${fraction} of the range`);
+    const machine = new ClientMachine({ server: "", random: { fraction: () => fraction, key: () => "" } });
+    const attempt = new Attempt(machine, []);
+    for (let count = 0; count <= failures; count++) attempt.retry("", minimum);
+    assert.equal(attempt.until, wait, `${failures} failures, ${fraction} of the range`);
   }
 });
 

@@ -1,4 +1,7 @@
-/** @import { Limits, Random } from "./types.d.ts" */
+// What is attempted until it is achieved, and the waits between the attempts.
+
+/** @import { ClientMachine } from "./machine.js" */
+/** @import { Problem, Request, Response } from "./types.d.ts" */
 
 /** The bounds and times of a client, in milliseconds. */
 export const limits = {
@@ -30,158 +33,196 @@ export const limits = {
 export const waitRange = (failures) => Math.min(30_000, 250 * 2 ** Math.min(failures, 7));
 
 /**
- * Attempts, from the question for a token to their end, and the waits between them: for posts, creations and
- * streams alike. A purpose is `post/…`, `create/…`, `readBack/…` with a session, or `stream/…` with a number.
+ * Something that is attempted until it is achieved: a post, the making of a session, a reading, a stream. An
+ * attempt begins with the question for a token; at its end it is answered, or fails and is begun again after a
+ * wait.
  */
-export class Attempts {
-  /**
-   * Waiting `until` a time, or asking for a token or under way until a deadline.
-   *
-   * @type {Map<string, { phase: "idle" | "waiting" | "asking" | "underWay", until: number, id: number, why: string,
-   *   token?: string | undefined, failures: number, refused?: string | undefined }>}
-   */
-  #records = new Map();
-  /** Those that are asking or under way. @type {Map<number, string>} */
-  #running = new Map();
-  #lastID = 0;
-  #limits;
-  #random;
+export class Attempt {
+  /** That of the request which is running; 0: none is. */
+  id = 0;
+  /** What is running is the question for its token. */
+  isAsking = false;
+  /** The end of the wait, or the time at which what is running fails; infinite without either. */
+  until = Infinity;
+  why = "";
+  failures = 0;
+  /** The token of what is running. @type {string | undefined} */
+  used;
+  /** The token that the server has refused. @type {string | undefined} */
+  refused;
 
-  /** @param {boolean} asksForTokens @param {Limits} limits @param {Random} random */
-  constructor(asksForTokens, limits, random) {
-    this.asksForTokens = asksForTokens;
-    this.#limits = limits;
-    this.#random = random;
+  /** @param {ClientMachine} machine @param {string[]} sessions those whose status it decides */
+  constructor(machine, sessions) {
+    this.machine = machine;
+    this.sessions = sessions;
   }
 
-  /** @param {string} purpose */
-  of(purpose) {
-    return this.#records.get(purpose);
+  /** Whether it is a stream. */
+  get isStream() {
+    return false;
   }
 
-  /** @param {string} purpose */
-  isIdle(purpose) {
-    return (this.of(purpose)?.phase ?? "idle") === "idle";
+  get isIdle() {
+    return this.until === Infinity;
   }
 
-  /** @param {number} id */
-  purpose(id) {
-    return this.#running.get(id);
+  touch() {
+    for (const session of this.sessions) this.machine.touched.add(session);
   }
 
-  /** The purpose of an attempt that waits for its token. @param {number} id */
-  asking(id) {
-    const purpose = this.#running.get(id);
-    return purpose && this.of(purpose)?.phase === "asking" ? purpose : undefined;
+  /** Begins, unless it is running. */
+  begin() {
+    const { machine } = this;
+    if (this.id) return;
+    this.id = ++machine.lastID;
+    machine.running.set(this.id, this);
+    this.#wait(machine.limits.answer);
+    this.isAsking = machine.asksForTokens;
+    if (this.isAsking) machine.outputs.push(["askForToken", this.id, this.refused]);
+    else this.#launch();
   }
 
-  /** Begins an attempt; undefined if one is under way already. @param {string} purpose @param {number} now */
-  begin(purpose, now) {
-    const record = this.#record(purpose);
-    if (record.phase === "asking" || record.phase === "underWay") return undefined;
-    record.id = ++this.#lastID;
-    record.until = now + this.#limits.answer;
-    record.phase = this.asksForTokens ? "asking" : "underWay";
-    this.#running.set(record.id, purpose);
-    return record;
+  /** The request of the attempt that begins; undefined if nothing is to be achieved any more. @returns {Request | undefined} */
+  request() {
+    return undefined;
   }
 
-  /** Continues an attempt with its token (C6). @param {string} purpose @param {string} token @param {number} now */
-  launch(purpose, token, now) {
-    Object.assign(this.#record(purpose), { phase: "underWay", until: now + this.#limits.answer, token });
+  /** @param {string} [token] */
+  #launch(token) {
+    const { machine } = this;
+    this.isAsking = false;
+    this.used = token;
+    this.until = machine.uptime + machine.limits.answer;
+    const request = this.request();
+    if (!request) return this.end();
+    if (token !== undefined) request.fields.Authorization = `Bearer ${token}`;
+    machine.outputs.push([this.isStream ? "openStream" : "request", this.id, request]);
   }
 
-  /** Moves the moment at which a silent attempt fails. @param {number} id @param {number} until */
-  extend(id, until) {
-    const record = this.of(this.purpose(id) ?? "");
-    if (record?.phase === "underWay") record.until = until;
+  /** C6. @param {string | undefined} value */
+  token(value) {
+    if (!this.isAsking) return;
+    if (value === undefined) this.retry("there is no token");
+    // The same one again is no new one.
+    else if (value === this.refused) {
+      this.#refuse({ status: 401, code: "", detail: "the server has refused this token" });
+    } else this.#launch(value);
   }
 
-  /** Ends an attempt; undefined if it has ended before. The purpose keeps its failures. @param {number} id */
-  end(id) {
-    const purpose = this.#running.get(id);
-    if (purpose === undefined) return undefined;
-    this.#running.delete(id);
-    this.#record(purpose).phase = "idle";
-    return purpose;
-  }
-
-  /**
-   * Waits after a failure: full jitter, at least `minimum`.
-   *
-   * @param {string} purpose @param {string} why @param {number} minimum @param {number} now
-   */
-  retry(purpose, why, minimum, now) {
-    const wait = this.#random.fraction() * waitRange(this.#record(purpose).failures++);
-    this.schedule(purpose, Math.max(wait, minimum), why, now);
-  }
-
-  /** Waits without a failure. @param {string} purpose @param {number} wait @param {string} why @param {number} now */
-  schedule(purpose, wait, why, now) {
-    const until = now + Math.min(wait, this.#limits.longestWait);
-    Object.assign(this.#record(purpose), { phase: "waiting", until, why });
-  }
-
-  /** The server has refused the token of an attempt. @param {number} id @returns whether another one may help. */
-  refuseToken(id) {
-    const record = this.of(this.purpose(id) ?? "");
-    if (record?.phase !== "underWay" || !record.token || record.refused !== undefined) return false;
-    record.refused = record.token;
+  /** The server has refused its token. @returns whether another one may help: once. */
+  asksAgain() {
+    if (!this.used || this.refused !== undefined) return false;
+    this.refused = this.used;
     return true;
   }
 
-  /** The purpose is achieved, or the server works: waits begin at their shortest again. @param {string} purpose */
-  succeed(purpose) {
-    const record = this.of(purpose);
-    if (!record) return;
-    record.failures = 0;
-    record.refused = undefined;
-    if (record.phase === "idle") this.#records.delete(purpose);
+  /** @param {Response} response */
+  answered(response) {
+    const problem = problemOf(response);
+    this.end();
+    if (response.status !== 401) this.settle(response, problem);
+    else if (this.asksAgain()) this.begin();
+    else this.#refuse(problem);
   }
 
-  /** Removes a purpose. @param {string} purpose @returns the attempt to cancel, if one is under way. */
-  remove(purpose) {
-    const record = this.of(purpose);
-    this.#records.delete(purpose);
-    if (record?.phase !== "asking" && record?.phase !== "underWay") return undefined;
-    this.#running.delete(record.id);
-    return record.phase === "underWay" ? record.id : undefined;
+  /** The meaning of an answer. @param {Response} _ @param {Problem} __ */
+  settle(_, __) {}
+
+  /** Two tokens in a row are refused (C5, C6). @param {Problem} problem */
+  #refuse(problem) {
+    this.end();
+    this.succeed();
+    this.refuse(problem);
   }
 
-  /** Ends all waits (C4), and begins them at their shortest. @param {number} now */
-  wake(now) {
-    for (const record of this.#records.values()) {
-      record.failures = 0;
-      if (record.phase === "waiting") record.until = now;
-    }
+  /** @param {Problem} problem */
+  refuse(problem) {
+    this.retry(problem.detail);
   }
 
-  /** The purposes whose wait is over, in the order in which they were first attempted. @param {number} now */
-  due(now) {
-    return [...this.#records].filter(([, one]) => one.phase === "waiting" && one.until <= now).map(([purpose]) =>
-      purpose
-    );
+  /** @param {string} why */
+  requestFailed(why) {
+    this.retry(why);
   }
 
-  /** The attempts in which nothing has arrived for too long. @param {number} now */
-  expired(now) {
-    return [...this.#running].filter(([, purpose]) => (this.of(purpose)?.until ?? Infinity) <= now).map(([id]) => id);
+  /** Its time has come. */
+  due() {
+    if (!this.id) return this.begin();
+    this.#abort();
+    this.requestFailed("nothing has arrived for too long");
   }
 
-  /** The moment at which something is due. */
-  get earliest() {
-    let earliest = Infinity;
-    for (const { phase, until } of this.#records.values()) if (phase !== "idle") earliest = Math.min(earliest, until);
-    return earliest;
+  /** Waits after a failure: full jitter, at least `minimum`. @param {string} why @param {number} [minimum] */
+  retry(why, minimum = 0) {
+    this.schedule(why, Math.max(this.machine.random.fraction() * waitRange(this.failures++), minimum));
   }
 
-  /** @param {string} purpose */
-  #record(purpose) {
-    let record = this.#records.get(purpose);
-    if (!record) {
-      record = { phase: "idle", until: 0, id: 0, why: "", failures: 0 };
-      this.#records.set(purpose, record);
-    }
-    return record;
+  /** Waits without a failure. @param {string} why @param {number} wait */
+  schedule(why, wait) {
+    this.end();
+    this.why = why;
+    this.#wait(Math.min(wait, this.machine.limits.longestWait));
+  }
+
+  /** @param {number} wait */
+  #wait(wait) {
+    this.until = this.machine.uptime + wait;
+    this.machine.attempts.add(this);
+    this.touch();
+  }
+
+  /** Nothing is running or waited for any more. */
+  end() {
+    this.machine.attempts.delete(this);
+    this.machine.running.delete(this.id);
+    this.id = 0;
+    this.until = Infinity;
+    this.touch();
+  }
+
+  /** The purpose is achieved, or the server works: waits begin at their shortest again. */
+  succeed() {
+    this.failures = 0;
+    this.refused = undefined;
+  }
+
+  /** Ends what is running. */
+  close() {
+    this.#abort();
+    this.end();
+  }
+
+  #abort() {
+    const { id, isAsking, machine } = this;
+    if (id && !isAsking) machine.outputs.push([this.isStream ? "closeStream" : "cancelRequest", id]);
   }
 }
+
+/** The characters of a refusal that are kept: a proxy may answer with a page. */
+const mostDetail = 4_096;
+
+/** A refusal in the server's words (RFC 9457). @param {{ status: number, body: string }} response @returns {Problem} */
+export function problemOf({ status, body }) {
+  let { code, detail, title } = /** @type {any} */ (json(body) ?? {});
+  detail = String(detail ?? title ?? `the response has status ${status}`).slice(0, mostDetail);
+  return { status, code: typeof code === "string" ? code : "", detail };
+}
+
+/** The value of a text; undefined for one that is no JSON. @param {string} text @returns {any} */
+export function json(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Retry-After` in milliseconds. A date counts as absent: the two clocks may differ. @param {Response} response */
+export const retryAfter = (response) => {
+  const text = response.field("retry-after") ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : 0;
+};
+
+/** Whether the same request may be answered otherwise later. @param {number} status */
+export const isPassing = (status) =>
+  status < 300 || [408, 425, 429, 500, 502, 503, 504].includes(status) || status > 505;

@@ -1,27 +1,28 @@
 // The machine's owner: carries its requests with `fetch`, keeps its outbox, and is its clock.
 
 import { limits } from "./attempts.js";
-import { unless } from "./errors.js";
 import { ClientMachine } from "./machine.js";
-import { position } from "./following.js";
 import { Outbox } from "./sending.js";
+import { isStream } from "./streams.js";
 
-/** @import { Delivery, Input, Output, Position, Request, Response, Saved } from "./types.d.ts" */
+/** @import { StateKeeper } from "./keeping.js" */
+/** @import { Change, Delivery, Input, Output, Request, Response } from "./types.d.ts" */
 /** @import { ClientOptions, Outbox as Store, OutboxChange } from "../reactor-client.d.ts" */
 
 /** @param {unknown} error */
-const sentence = (error) => {
+export const sentence = (error) => {
   const { message, cause } = /** @type {Error & { cause?: Error }} */ (error);
   return cause?.message ? `${message}: ${cause.message}` : String(message);
 };
 
-/** @param {Crypto} crypto */
-const key = (crypto) => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").slice(0, 22);
-};
+/** 128 bits, as numbers. @param {Crypto} crypto */
+const key = (crypto) => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-const nobody = () => {};
+/** A timer of a browser has 31 bits. */
+const longest = 2 ** 31 - 1;
+
+/** @returns {undefined} */
+const nobody = () => undefined;
 
 /** @type {Store} */
 const memory = { open: () => [], write: nobody, close: nobody };
@@ -30,96 +31,95 @@ const memory = { open: () => [], write: nobody, close: nobody };
 export class Driver {
   /** @type {ClientMachine | undefined} Until the outbox is open there is none. */
   machine;
-  /** The states that an earlier page has saved. @type {Map<string, Saved>} */
-  saved = new Map();
-  /** The followed sessions. @type {Map<string, (delivery: Delivery) => void>} */
+  /** The states that the outbox keeps, if it does. @type {StateKeeper | undefined} */
+  keeper;
+  /** The followed sessions. @type {Map<string, (...delivery: Delivery) => void>} */
   sinks = new Map();
+  isClosing = false;
+  /** The page is hidden, and gives its connections back. */
+  isHidden = false;
+  /** Called when the page is hidden or shown, a session is left, or the client is closed. @type {Set<() => void>} */
+  readers = new Set();
   #options;
   #store;
   /** @type {(() => Input | undefined)[]} */
   #inputs = [];
   #isRunning = false;
-  isClosing = false;
+  /** The outbox cannot be opened. */
+  #hasFailed = false;
   /** @type {Promise<void> | undefined} */
   #closed;
-  /** The outbox cannot be opened. */
-  hasFailed = false;
-  /** The page is hidden, and gives its connections back. */
-  isHidden = false;
-  /** Called when the page is hidden or shown, a session is left, or the client is closed. @type {Set<() => void>} */
-  readers = new Set();
-  /** @type {Map<number | string, AbortController>} */
+  /** @type {Map<unknown, AbortController>} */
   #controllers = new Map();
   /** @type {Set<Promise<void>>} */
   #tasks = new Set();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  /** The newest confirmed states, if they are kept. @type {Map<string, { value: unknown }>} */
-  #newest = new Map();
-  /** Saved states that are not written yet. @type {Map<string, OutboxChange>} */
-  #unsaved = new Map();
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #saving;
-  #calls = 0;
 
   /**
    * @param {string} server
    * @param {ClientOptions} options
-   * @param {{ deliver?: (session: string, delivery: Delivery) => void, adopt?: (orphan: Store) => void }} owner
+   * @param {(session: string, ...delivery: Delivery) => void} deliver
+   * @param {(orphan: Store) => void} [adopt]
    */
-  constructor(server, options, owner = {}) {
+  constructor(server, options, deliver, adopt = nobody) {
     this.server = server;
     this.#options = options;
-    this.owner = owner;
     this.#store = options.outbox ?? memory;
-    /** @type {Promise<void>} */
-    this.opened = this.#open();
+    this.deliver = deliver;
+    this.opened = this.#open(adopt);
     this.opened.catch(() => {
-      this.hasFailed = true;
+      this.#hasFailed = true;
       for (const input of this.#inputs.splice(0)) input();
     });
   }
 
-  async #open() {
+  /** @param {(orphan: Store) => void} adopt */
+  async #open(adopt) {
+    const { keepsStates = false } = this.#store;
     // Node 18 has it in a module alone, whose name a bundler must not see.
     const name = "node:crypto";
     const random = globalThis.crypto ?? (await import(name)).webcrypto;
-    const opening = this.#store.open((orphan) => this.owner.adopt?.(orphan));
+    const opening = this.#store.open(adopt);
     const changes = opening instanceof Promise ? await opening : opening;
+    // Without it nothing is kept, and nothing is lost: an outbox that keeps states has brought it.
+    if (keepsStates) {
+      this.keeper = await import("./keeping.js").then(({ StateKeeper }) => new StateKeeper(this), nobody);
+    }
     const outbox = new Outbox();
-    for (const change of /** @type {import("./types.d.ts").Change[]} */ (changes)) {
-      if (change.type === "state") {
-        const at = position(change.position ?? "");
-        if (at) this.saved.set(change.session, { position: at, state: change.state });
-      } else if (!outbox.apply(change)) throw new Error("the outbox contradicts itself");
+    for (const change of /** @type {Change[]} */ (changes)) {
+      this.keeper?.restore(change);
+      if (!outbox.apply(change)) throw new Error("the outbox contradicts itself");
     }
     this.machine = new ClientMachine({
       server: this.server,
       outbox,
       asksForTokens: !!this.#options.token,
-      keepsStates: this.#store.keepsStates ?? false,
+      keepsStates,
       random: { fraction: Math.random, key: () => key(random) },
     });
-    this.post(["timer"]);
+    this.post("timer");
   }
 
   /**
-   * Notes what has happened, and lets the machine decide; after the present decision, if there is one.
+   * Notes what has happened, and lets the machine decide; after the present decision, if there is one. Returns whether
+   * it is accepted: not by a client that is closed, or has no outbox.
    *
-   * @param {Input | (() => Input | undefined)} input a function is called when it is the input's turn
-   * @returns whether it is accepted: not by a client that is closed, or has no outbox
+   * @type {(...input: Input) => boolean}
    */
-  post(input) {
-    if (this.isClosing || this.hasFailed) return false;
-    this.#inputs.push(typeof input === "function" ? input : () => input);
+  post = (...input) => this.postLater(() => input);
+
+  /** The same with an input that is made when it is its turn. @param {() => Input | undefined} input */
+  postLater(input) {
+    if (this.isClosing || this.#hasFailed) return false;
+    this.#inputs.push(input);
     if (this.#isRunning || !this.machine) return true;
     this.#isRunning = true;
     try {
       for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) {
         const found = next();
-        if (!found) continue;
         const now = { uptime: performance.now(), date: Math.floor(Date.now() / 1_000) };
-        for (const output of this.machine.receive(found, now)) this.#perform(output);
+        if (found) { for (const output of this.machine.receive(found, now)) this.#perform(output); }
       }
     } finally {
       this.#isRunning = false; // A fault in one input is not the end of all others.
@@ -130,7 +130,7 @@ export class Driver {
   /** The page is hidden or shown, or the network may be back. @param {"hide" | "show" | "wake"} what */
   notice(what) {
     if (what !== "wake") this.isHidden = what === "hide";
-    this.post([what]);
+    this.post(what);
     this.alert();
   }
 
@@ -139,111 +139,61 @@ export class Driver {
     for (const reader of [...this.readers]) reader();
   }
 
-  /** A session is left: what is kept of it is written. @param {string} session */
+  /** @param {string} session */
   forget(session) {
-    this.save();
+    this.keeper?.forget(session);
     this.sinks.delete(session);
-    this.#newest.delete(session);
   }
 
   /** @param {Output} output */
-  #perform(output) {
-    switch (output[0]) {
-      case "persist":
-        return this.#persist(output[1], output[2]);
-      case "deliver":
-        return this.#deliver(output[1], output[2]);
-      case "keepState":
-        return this.#keep(output[1], output[2]);
-      case "cancelRequest":
-      case "closeStream":
-        return this.#controllers.get(output[1])?.abort();
-      case "wakeMe":
-        clearTimeout(this.#timer);
-        // A timer of a browser has 31 bits.
-        if (output[1] < Infinity && !this.isClosing) {
-          const wait = Math.min(Math.max(output[1] - performance.now(), 0), 2 ** 31 - 1);
-          this.#timer = setTimeout(() => this.#tick(output[1]), wait);
-        }
-        return;
+  #perform([kind, ...values]) {
+    const [id, value] = /** @type {any} */ (values);
+    if (kind === "persist") return this.#persist(id, value);
+    if (kind === "deliver") {
+      this.keeper?.note(id, ...value);
+      this.sinks.get(id)?.(...value);
+      return this.deliver(id, ...value);
     }
+    if (kind === "keepState") return this.keeper?.keep(id, value);
+    if (kind === "cancelRequest" || kind === "closeStream") return this.abort(id);
     if (this.isClosing) return;
-    const [kind, id, value] = output;
-    if (kind === "askForToken") this.#ask(id, value);
-    else {this.#run(id, (signal) =>
+    if (kind === "wakeMe") this.#wakeAt(id);
+    else if (kind === "askForToken") this.token(value).catch(nobody).then((found) => this.post("token", id, found));
+    else {this.run(id, (signal) =>
         kind === "request" ? this.#request(id, value, signal) : this.#stream(id, value, signal));}
   }
 
   /** Timers may be a little early. @param {number} time */
-  #tick(time) {
-    const rest = time - performance.now();
-    if (rest > 0) this.#timer = setTimeout(() => this.#tick(time), Math.min(Math.ceil(rest), 2 ** 31 - 1));
-    else this.post(["timer"]);
+  #wakeAt(time) {
+    clearTimeout(this.#timer);
+    if (time === Infinity) return;
+    const wait = Math.min(Math.max(Math.ceil(time - performance.now()), 0), longest);
+    this.#timer = setTimeout(() => performance.now() < time ? this.#wakeAt(time) : this.post("timer"), wait);
   }
 
   // --- the outbox
 
   /** @param {number} number @param {OutboxChange[]} changes */
   #persist(number, changes) {
-    const failed = /** @param {unknown} error */ (error) => void this.post(["persistFailed", sentence(error)]);
+    const done = () => void this.post("persisted", number);
+    const failed = /** @param {unknown} error */ (error) => void this.post("persistFailed", sentence(error));
     try {
-      const writing = this.#store.write(changes);
-      if (writing) this.#track(writing.then(() => void this.post(["persisted", number]), failed));
-      else this.post(["persisted", number]);
+      const writing = this.write(changes);
+      if (writing) writing.then(done, failed);
+      else done();
     } catch (error) {
       failed(error);
     }
   }
 
-  /** Saves a state, at most every 5 s. @param {string} session @param {Position} at */
-  #keep(session, at) {
-    const state = this.#newest.get(session);
-    if (!state) return;
-    this.#unsaved.set(
-      session,
-      /** @type {OutboxChange} */ ({ type: "state", session, position: at.text, state: state.value }),
-    );
-    this.#saving ??= setTimeout(() => this.save(), 5_000);
-  }
-
-  /** Writes the saved states now. They are no promise: a failure is that of the next action. */
-  save() {
-    clearTimeout(this.#saving);
-    this.#saving = undefined;
-    if (!this.#unsaved.size) return;
-    const changes = [...this.#unsaved.values()];
-    this.#unsaved.clear();
-    try {
-      const writing = this.#store.write(changes);
-      if (writing) this.#track(writing.catch(nobody));
-    } catch { /* As above. */ }
-  }
-
-  /** @param {string} session @param {Delivery} delivery */
-  #deliver(session, delivery) {
-    if (this.#store.keepsStates) {
-      if (delivery[0] === "snapshot" && delivery[1].state) this.#newest.set(session, delivery[1].state);
-      else if (delivery[0] === "state" && delivery[2]) this.#newest.set(session, delivery[1]);
-      else if (delivery[0] === "ended") {
-        this.#newest.delete(session);
-        this.#unsaved.set(session, /** @type {OutboxChange} */ ({ type: "state", session }));
-        this.save();
-      }
-    }
-    this.sinks.get(session)?.(delivery);
-    this.owner.deliver?.(session, delivery);
+  /** @param {OutboxChange[]} changes @returns {Promise<void> | void} */
+  write(changes) {
+    const writing = this.#store.write(changes);
+    if (writing) this.#track(writing.catch(nobody));
+    return writing;
   }
 
   // --- requests
-
-  /** @param {number} id @param {string | undefined} refused */
-  async #ask(id, refused) {
-    try {
-      this.post(["token", id, await this.token(refused)]);
-    } catch {
-      this.post(["token", id, undefined]);
-    }
-  }
 
   /** @param {string} [refused] */
   async token(refused) {
@@ -256,8 +206,8 @@ export class Driver {
     task.finally(() => this.#tasks.delete(task));
   }
 
-  /** @param {number | string} id @param {(signal: AbortSignal) => Promise<void>} body */
-  #run(id, body) {
+  /** @param {unknown} id @param {(signal: AbortSignal) => Promise<void>} body */
+  run(id, body) {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     if (this.isClosing) controller.abort();
@@ -267,6 +217,11 @@ export class Driver {
         controller.abort(); // A body that was not read to its end.
       }),
     );
+  }
+
+  /** @param {unknown} id */
+  abort(id) {
+    this.#controllers.get(id)?.abort();
   }
 
   /** @param {Request} request @param {AbortSignal} signal */
@@ -282,86 +237,44 @@ export class Driver {
     return fetch(this.server + target, init);
   }
 
-  /** @param {globalThis.Response} response @param {boolean} [isHead] @returns {Promise<Response>} */
-  async read(response, isHead) {
-    let body = "";
+  /** @param {globalThis.Response} response @param {boolean} [mayStream] @returns {Promise<Response>} */
+  async read({ status, type, headers, body: stream }, mayStream = false) {
+    /** @type {Response} */
+    const found = {
+      // A browser shows nothing of a redirection.
+      status: type === "opaqueredirect" ? 302 : status,
+      body: "",
+      field: (name) => headers.get(name) ?? undefined,
+    };
     const decoder = new TextDecoder();
-    const reader = isHead ? undefined : response.body?.getReader();
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-      body += decoder.decode(part.value, { stream: true });
-      if (body.length > limits.eventBytes) throw new Error("the answer is too large");
+    if (mayStream && isStream(found)) return found;
+    for await (const part of parts(stream)) {
+      found.body += decoder.decode(part, { stream: true });
+      if (found.body.length > limits.eventBytes) throw new Error("the answer is too large");
     }
-    // A browser shows nothing of a redirection.
-    const status = response.type === "opaqueredirect" ? 302 : response.status;
-    return { status, body, field: (name) => response.headers.get(name) ?? undefined };
+    return found;
   }
 
   /** @param {number} id @param {Request} request @param {AbortSignal} signal */
   async #request(id, request, signal) {
     try {
-      this.post(["answered", id, await this.read(await this.fetch(request, signal))]);
+      this.post("answered", id, await this.read(await this.fetch(request, signal)));
     } catch (error) {
-      this.post(["requestFailed", id, sentence(error)]);
+      this.post("requestFailed", id, sentence(error));
     }
   }
 
   /** @param {number} id @param {Request} request @param {AbortSignal} signal */
   async #stream(id, request, signal) {
+    let why;
     try {
       const response = await this.fetch(request, signal);
-      const isStream = response.status === 200 &&
-        /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
-      this.post(["streamOpened", id, await this.read(response, isStream)]);
-      const reader = isStream ? response.body?.getReader() : undefined;
-      for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
-        this.post(["streamBytes", id, part.value]);
-      }
-      this.post(["streamEnded", id, undefined]);
+      this.post("streamOpened", id, await this.read(response, true));
+      if (!response.bodyUsed) { for await (const part of parts(response.body)) this.post("streamBytes", id, part); }
     } catch (error) {
-      this.post(["streamEnded", id, sentence(error)]);
+      why = sentence(error);
     }
-  }
-
-  /**
-   * Sends a request beside the machine once; with another token a second time, if the first is refused. Rejects
-   * without an answer in 30 s.
-   *
-   * @param {Request} request @param {AbortSignal} [signal]
-   * @returns {Promise<Response>}
-   */
-  async call(request, signal) {
-    const id = `call ${++this.#calls}`;
-    /** @type {string | undefined} */
-    let refused;
-    for (;;) {
-      /** @type {string | undefined} */
-      let token;
-      const response = await unless(
-        signal,
-        /** @type {Promise<Response>} */ (new Promise((resolve, reject) =>
-          this.#run(id, async (own) => {
-            /** @type {ReturnType<typeof setTimeout> | undefined} */
-            let timer;
-            const abort = () => this.#controllers.get(id)?.abort();
-            signal?.addEventListener("abort", abort);
-            try {
-              token = await unless(own, this.token(refused));
-              timer = setTimeout(abort, limits.answer);
-              const fields = token === undefined
-                ? request.fields
-                : { ...request.fields, Authorization: `Bearer ${token}` };
-              resolve(await this.read(await this.fetch({ ...request, fields }, own)));
-            } catch (error) {
-              reject(new Error(sentence(error)));
-            }
-            clearTimeout(timer);
-            signal?.removeEventListener("abort", abort);
-          })
-        )),
-      );
-      if (response.status !== 401 || token === undefined || refused !== undefined) return response;
-      refused = token;
-    }
+    this.post("streamEnded", id, why);
   }
 
   /** Ends what is under way. The outbox has the rest. @returns {Promise<void>} */
@@ -371,7 +284,7 @@ export class Driver {
 
   async #close() {
     await this.opened.catch(nobody);
-    this.save();
+    this.keeper?.save();
     this.isClosing = true;
     clearTimeout(this.#timer);
     this.alert();
@@ -379,6 +292,12 @@ export class Driver {
     while (this.#tasks.size) await Promise.allSettled(this.#tasks);
     await this.#store.close();
   }
+}
+
+/** The parts of a body: not every browser can iterate over one. @param {ReadableStream<Uint8Array> | null} body */
+async function* parts(body) {
+  const reader = body?.getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) yield part.value;
 }
 
 /**
@@ -393,21 +312,23 @@ export function watchPage(notice, hiddenAfter) {
   const look = () => {
     clearTimeout(timer);
     if (document.visibilityState === "visible") notice("show");
-    else if (hiddenAfter < 2 ** 31) timer = /** @type {any} */ (setTimeout(() => notice("hide"), hiddenAfter));
+    else if (hiddenAfter <= longest) timer = /** @type {any} */ (setTimeout(notice, hiddenAfter, "hide"));
   };
   // A page in the back/forward cache has no connections.
-  const leave = /** @param {PageTransitionEvent} event */ (event) => event.persisted && notice("hide");
-  const online = () => notice("wake");
-  document.addEventListener("visibilitychange", look);
-  addEventListener("pageshow", look);
-  addEventListener("pagehide", leave);
-  addEventListener("online", online);
+  const leave = /** @param {PageTransitionEvent} event */ ({ persisted }) => persisted && notice("hide");
+  const ending = new AbortController();
+  const on = /** @param {string} kind @param {(event: any) => void} act @param {EventTarget} [target] */ (
+    kind,
+    act,
+    target = globalThis,
+  ) => target.addEventListener(kind, act, ending);
+  on("visibilitychange", look, document);
+  on("pageshow", look);
+  on("pagehide", leave);
+  on("online", () => notice("wake"));
   if (document.visibilityState === "hidden") look();
   return () => {
     clearTimeout(timer);
-    document.removeEventListener("visibilitychange", look);
-    removeEventListener("pageshow", look);
-    removeEventListener("pagehide", leave);
-    removeEventListener("online", online);
+    ending.abort();
   };
 }

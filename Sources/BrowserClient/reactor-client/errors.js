@@ -1,4 +1,5 @@
 /** @import { Problem } from "../reactor-client.d.ts" */
+/** @import { Position } from "./types.d.ts" */
 
 /** Why something failed on this side. */
 export class ReactorError extends Error {
@@ -34,6 +35,26 @@ export class TooSlowError extends ReactorError {
   constructor(limit) {
     super("too_slow", `more than ${limit} values wait for this loop`);
   }
+}
+
+/** @type {Record<string, string>} */
+const sentences = {
+  closed: "the client is closed",
+  discarded: "the action was taken back",
+  empty: "there is no action to send",
+  ended: "the session has ended",
+  outboxFull: "the outbox is full: it has at most 10 000 actions, and 16 MiB of them",
+};
+
+/**
+ * The error for the end of a send, as the machine names it.
+ *
+ * @param {{ kind: string, problem?: Problem | undefined, at?: Position | undefined, reason?: string | undefined }} end
+ */
+export function errorOf({ kind, problem, at, reason = sentences[kind] ?? kind }) {
+  if (problem) return new ProblemError(problem, at?.text);
+  if (kind === "inDoubt") return new InDoubtError();
+  return new ReactorError(kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), reason);
 }
 
 /**

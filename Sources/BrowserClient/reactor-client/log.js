@@ -1,7 +1,7 @@
 // The action log of a session. Its pages are read as the loop needs them; live, its stream.
 
-import { isPassing, problemOf, retryAfter } from "./answers.js";
-import { limits, waitRange } from "./attempts.js";
+import { isPassing, limits, problemOf, retryAfter, waitRange } from "./attempts.js";
+import { call } from "./calls.js";
 import { ProblemError, unless } from "./errors.js";
 import { EventStreamDecoder } from "./following.js";
 
@@ -90,7 +90,7 @@ class Refused extends Error {
  * @returns {AsyncGenerator<Part, void, undefined>}
  */
 async function* page(driver, target, fields, connection) {
-  const response = await driver.call({ method: "GET", target, fields }, connection.signal);
+  const response = await call(driver, { method: "GET", target, fields }, connection.signal);
   if (response.status !== 200) throw new Refused(response);
   const { entries, next } = JSON.parse(response.body);
   for (const entry of entries) yield { entry, position: entry.position };

@@ -2,7 +2,7 @@
 
 import { compare, reaches } from "./following.js";
 
-/** @import { Change, Consequence, Entry, Lane, Limits, Position, Receipt, Sent, Settlement } from "./types.d.ts" */
+/** @import { Change, Consequence, Entry, Lane, Limits, Output, Position, Receipt, Sent, Settlement } from "./types.d.ts" */
 
 /** @param {string} text */
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
@@ -24,28 +24,6 @@ export class Outbox {
   /** @param {string} session @returns {Lane} */
   lane(session) {
     return this.lanes.get(session) ?? { queued: [], actionCount: 0 };
-  }
-
-  /** @param {string} session */
-  entries(session) {
-    const { sent, queued } = this.lane(session);
-    return [...(sent?.entries ?? []), ...queued];
-  }
-
-  /** The least from which the outbox can be restored. @returns {Change[]} */
-  get snapshot() {
-    const lanes = [...this.lanes.entries()];
-    const entries = lanes.flatMap(([session]) => this.entries(session)).sort((a, b) => a.ticket - b.ticket);
-    return [
-      ...[...this.settlements.values()].map((one) => ({ type: /** @type {const} */ ("settled"), ...one })),
-      ...entries.map((entry) => ({ type: /** @type {const} */ ("queued"), entry })),
-      ...lanes.flatMap(([session, { sent }]) =>
-        sent
-          ? [{ type: /** @type {const} */ ("sent"), session, ...sent, entries: undefined, count: sent.entries.length }]
-          : []
-      ),
-      { type: "next", ticket: this.nextTicket },
-    ];
   }
 
   /**
@@ -76,11 +54,10 @@ export class Outbox {
       lane.sent = { key, body, date, entries: lane.queued.splice(0, count) };
     } else if (change.type === "settled" || change.type === "discarded") {
       const { ticket } = change;
-      const list = [lane.queued, ...(change.type === "settled" && sent ? [sent.entries] : [])]
-        .find((entries) => entries.some((one) => one.ticket === ticket));
-      const index = list?.findIndex((one) => one.ticket === ticket) ?? -1;
-      const entry = list?.splice(index, 1)[0];
-      if (entry) this.#count(lane, entry, -1);
+      const isIt = /** @param {Entry} one */ (one) => one.ticket === ticket;
+      const list = change.type === "settled" && sent?.entries.some(isIt) ? sent.entries : lane.queued;
+      const index = list.findIndex(isIt);
+      if (index >= 0) { for (const entry of list.splice(index, 1)) this.#count(lane, entry, -1); }
       else if (change.type === "discarded" || ticket < this.nextTicket) return false;
       if (sent && !sent.entries.length) lane.sent = undefined;
       if (change.type === "settled") {
@@ -158,12 +135,12 @@ export class OutboxWriter {
     if (consequence) this.#waiting.push([this.#lastNumber + 1, consequence]);
   }
 
-  /** The changes since the last call, to be made durable under a number. */
+  /** The changes since the last call, to be made durable under a number. @returns {Output | undefined} */
   takeChanges() {
     if (!this.#changes.length || this.failure) return undefined;
     const changes = this.#changes;
     this.#changes = [];
-    return { number: ++this.#lastNumber, changes };
+    return ["persist", ++this.#lastNumber, changes];
   }
 
   /** All changes up to this number are durable. @param {number} number */

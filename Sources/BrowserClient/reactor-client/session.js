@@ -1,10 +1,9 @@
 // A followed session, as the program has it: its states with their prediction, its readers, and its sends.
 
-import { InDoubtError, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
+import { errorOf, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
 import { position } from "./following.js";
-import { carrier } from "./streams.js";
 
-/** @import { Delivery, Entry, Event, Following, LinkStatus as Link, Outcome, ShownChange, Snapshot } from "./types.d.ts" */
+/** @import { Delivery, Event, Following, LinkStatus as Link, Outcome, ShownChange, Snapshot } from "./types.d.ts" */
 /** @import { Driver } from "./driver.js" */
 /** @import { LinkStatus, LogEntry, Progress, Receipt, ReactorTypes, Session as Shape } from "../reactor-client.d.ts" */
 /** @import { SessionEvent, SessionOptions, Ticket as TicketShape, View } from "../reactor-client.d.ts" */
@@ -38,23 +37,11 @@ export class Listeners {
 
 /** @param {Outcome} outcome @returns {Progress} */
 export function progressOf(outcome) {
-  switch (outcome.kind) {
-    case "queued":
-    case "sent":
-      return { kind: outcome.kind };
-    case "applied": {
-      const { at, version, rejected } = outcome.receipt;
-      return { kind: "applied", receipt: { position: at.text, version, rejected } };
-    }
-    case "refused":
-      return { kind: "failed", error: new ProblemError(outcome.problem, outcome.at?.text) };
-    case "inDoubt":
-      return { kind: "failed", error: new InDoubtError() };
-    case "discarded":
-      return { kind: "failed", error: new ReactorError("discarded", "the action was taken back") };
-    default:
-      return { kind: "failed", error: new ReactorError("outbox_unavailable", outcome.reason) };
-  }
+  const { kind } = outcome;
+  if (kind === "queued" || kind === "sent") return { kind };
+  if (kind !== "applied") return { kind: "failed", error: errorOf(outcome) };
+  const { at, version, rejected } = outcome.receipt;
+  return { kind, receipt: { position: at.text, version, rejected } };
 }
 
 /** @param {string} text */
@@ -81,10 +68,6 @@ export class Ticket {
     this.#session = session;
   }
 
-  get #hasEnded() {
-    return this.progress?.kind === "applied" || this.progress?.kind === "failed";
-  }
-
   /** @returns {Promise<Receipt>} */
   get done() {
     return new Promise((resolve, reject) => {
@@ -97,20 +80,21 @@ export class Ticket {
 
   /** @param {(progress: Progress) => void} listener */
   on(listener) {
+    const { progress, number } = this;
     this.isWatched = true;
-    if (this.progress?.kind === "failed" && this.number !== undefined) this.#driver.post(["seen", this.number]);
-    if (this.progress) listener(this.progress);
+    if (progress?.kind === "failed" && number !== undefined) this.#driver.post("seen", number);
+    if (progress) listener(progress);
     return this.#listeners.add(listener);
   }
 
   /** @returns {Promise<boolean>} */
   discard() {
     return new Promise((resolve) => {
-      const isAccepted = this.#driver.post(() => {
+      const isAccepted = this.#driver.postLater(() => {
         const { number } = this;
-        const machine = this.#driver.machine;
-        const isQueued = number !== undefined && !machine?.writer.failure &&
-          !!machine?.outbox.lane(this.#session).queued.some((one) => one.ticket === number);
+        const { writer, outbox } = this.#driver.machine ?? {};
+        const isQueued = number !== undefined && !writer?.failure &&
+          !!outbox?.lane(this.#session).queued.some((one) => one.ticket === number);
         resolve(isQueued);
         return isQueued ? ["discard", number, this.#session] : undefined;
       });
@@ -118,13 +102,16 @@ export class Ticket {
     });
   }
 
-  /** @param {Progress} progress @returns whether somebody watches. */
+  /** @param {Progress} progress */
   report(progress) {
-    if (!this.#hasEnded) {
-      this.progress = progress;
-      this.#listeners.call(progress);
-    }
-    return this.isWatched;
+    if (this.progress?.kind === "applied" || this.progress?.kind === "failed") return;
+    this.progress = progress;
+    this.#listeners.call(progress);
+  }
+
+  /** @param {Parameters<typeof errorOf>[0]} end */
+  fail(end) {
+    this.report({ kind: "failed", error: errorOf(end) });
   }
 }
 
@@ -160,8 +147,8 @@ export class Session {
   #changes = new Listeners();
   /** @type {Listeners<[SessionEvent<R>]>} */
   #events = new Listeners();
-  /** Loops over pulses. @type {Set<{ name: string, push: (value: unknown) => void, end: () => void }>} */
-  #loops = new Set();
+  /** Loops over pulses: an assignment, or the end of all. @type {Listeners<[name?: string, value?: unknown]>} */
+  #loops = new Listeners();
   /** @type {() => void} */
   #resolve = () => {};
   /** @type {(error: Error) => void} */
@@ -184,10 +171,10 @@ export class Session {
       this.#reject = reject;
     });
     this.ready.catch(() => {}); // It is no fault not to wait for it.
-    driver.post(() => {
+    driver.postLater(() => {
       if (this.#hasLeft) return undefined;
       // Not before its turn: what is delivered until then is another one's, who has left.
-      driver.sinks.set(id, (delivery) => this.#receive(delivery));
+      driver.sinks.set(id, this.#receive);
       return ["follow", id, this.#following()];
     });
   }
@@ -198,8 +185,7 @@ export class Session {
 
   /** C7. */
   get lastByteAt() {
-    const { machine } = this.#driver;
-    const at = machine && carrier(machine, this.id)?.lastByteAt;
+    const at = this.#driver.machine?.carrier(this.id)?.lastByteAt;
     return at ? Math.round(Date.now() + at - performance.now()) : undefined;
   }
 
@@ -211,8 +197,8 @@ export class Session {
   #following() {
     const { reactor, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
     const { states = true, pulses = true, activities = true } = follow;
-    const saved = from === "present" || from === "saved" ? this.#driver.saved.get(this.id) : undefined;
-    this.#driver.saved.delete(this.id); // Once: later it is too old.
+    const kept = this.#driver.keeper?.take(this.id);
+    const saved = from === "present" || from === "saved" ? kept : undefined;
     const after = typeof from === "object" ? position(from.after) : from === "saved" ? saved?.position : undefined;
     return {
       demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
@@ -226,26 +212,20 @@ export class Session {
 
   // --- news
 
-  /** @param {Delivery} delivery */
-  #receive(delivery) {
-    switch (delivery[0]) {
-      case "snapshot":
-        return this.#present(delivery[1]);
-      case "state":
-        return this.#version(delivery[1], delivery[2]);
-      case "event":
-        return this.#happened(delivery[1]);
-      case "shown":
-        return this.#show(delivery[1]);
-      case "reset":
-        this.#isResetting = true;
-        return this.#events.call({ kind: "reset", reason: delivery[1] });
-      case "ended":
-        return this.#events.call({ kind: "ended", reason: delivery[1] });
-      case "status":
-        return this.#report(delivery[1].link, delivery[1].pending);
+  /** @type {(...delivery: Delivery) => void} */
+  #receive = (...delivery) => {
+    const [kind, value] = delivery;
+    if (kind === "snapshot") this.#present(value);
+    else if (kind === "state") this.#version(value, delivery[2]);
+    else if (kind === "event") this.#happened(value);
+    else if (kind === "shown") this.#show(value);
+    else if (kind === "status") this.#report(value.link, value.pending);
+    else if (kind === "ended") this.#events.call({ kind, reason: value });
+    else if (kind === "reset") {
+      this.#isResetting = true;
+      this.#events.call({ kind, reason: value });
     }
-  }
+  };
 
   /** @param {Snapshot} snapshot */
   #present({ origin, position: { text }, state, pulses }) {
@@ -255,7 +235,7 @@ export class Session {
     if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
     if (origin === "stream" && this.#isResetting) {
       this.#isResetting = false;
-      for (const { name, push } of this.#loops) if (this.#pulses.has(name)) push(this.#pulses.get(name));
+      for (const [name, value] of this.#pulses) this.#loops.call(name, value);
     }
     if (state && origin !== "saved") {
       this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
@@ -279,7 +259,7 @@ export class Session {
       return this.#events.call({ kind: "activity", name, value, position: text, cause });
     }
     this.#pulses.set(name, value);
-    for (const loop of this.#loops) if (loop.name === name) loop.push(value);
+    this.#loops.call(name, value);
     this.#events.call({ kind: "pulse", name, value, position: text, cause });
   }
 
@@ -293,14 +273,10 @@ export class Session {
       const gone = new Set(left);
       this.#overlay = this.#overlay.filter((one) => !gone.has(one.ticket));
     }
-    const added = joined.map(({ ticket, actions }) => ({
-      ticket,
-      actions: actions.map((action) => JSON.parse(action)),
-    }))
-      .sort((a, b) => a.ticket - b.ticket);
     const last = this.#overlay[this.#overlay.length - 1]?.ticket ?? 0;
-    const isLast = !added[0] || added[0].ticket > last;
-    for (const one of added) this.#overlay.push(one);
+    const added = joined.map(({ ticket, actions }) => ({ ticket, actions: actions.map((one) => JSON.parse(one)) }));
+    const isLast = added.every((one) => one.ticket > last);
+    this.#overlay.push(...added);
     if (!isLast) this.#overlay.sort((a, b) => a.ticket - b.ticket);
     if (!this.#hasBase) return;
     // Actions that join at the end are reduced over the shown state: else each reduces a long queue anew.
@@ -341,7 +317,7 @@ export class Session {
   /** @param {string} reason */
   #over(reason) {
     this.#reject(new ReactorError("ended", `the session ${this.id} has ended: ${reason}`));
-    for (const loop of this.#loops) loop.end();
+    this.#loops.call();
   }
 
   // --- sending
@@ -367,14 +343,14 @@ export class Session {
   /** @param {R["Action"][]} actions @param {import("./types.d.ts").SendOptions} options */
   #submit(actions, options) {
     const ticket = new Ticket(this.#driver, this.id);
-    /** @param {string} code @param {string} message */
-    const fail = (code, message) => ticket.report({ kind: "failed", error: new ReactorError(code, message) });
+    const fail = /** @param {unknown} [error] */ (error = "") =>
+      ticket.fail({ kind: "notEncodable", reason: `the action has no JSON ${error}` });
     try {
       const texts = actions.map((action) => JSON.stringify(action));
-      if (texts.includes(/** @type {any} */ (undefined))) fail("not_encodable", "the action has no JSON");
+      if (texts.includes(/** @type {any} */ (undefined))) fail();
       else this.#client.submit(ticket, this.id, texts, options);
     } catch (error) {
-      fail("not_encodable", `the action has no JSON: ${error}`);
+      fail(error);
     }
     return ticket;
   }
@@ -424,25 +400,22 @@ export class Session {
    * @returns {AsyncGenerator<R["pulses"][P], void, undefined>}
    */
   async *pulse(pulse, { buffer = 1_024, signal } = {}) {
-    /** @type {unknown[]} */
     const waiting = this.#pulses.has(pulse) ? [this.#pulses.get(pulse)] : [];
     let isOver = this.status.kind === "ended";
     let isTooSlow = false;
     let wake = () => {};
-    const loop = {
-      name: /** @type {string} */ (pulse),
-      push: /** @param {unknown} value */ (value) => {
-        if (waiting.length < buffer) waiting.push(value);
-        else isTooSlow = true;
-        wake();
-      },
-      end: () => {
-        isOver = true;
-        wake();
-      },
+    const end = () => {
+      isOver = true;
+      wake();
     };
-    this.#loops.add(loop);
-    signal?.addEventListener("abort", loop.end, { once: true });
+    const leave = this.#loops.add((name, value) => {
+      if (name === undefined) return end();
+      if (name !== pulse) return;
+      if (waiting.length < buffer) waiting.push(value);
+      else isTooSlow = true;
+      wake();
+    });
+    signal?.addEventListener("abort", end);
     try {
       for (;;) {
         while (waiting.length && !signal?.aborted) yield /** @type {R["pulses"][P]} */ (waiting.shift());
@@ -451,8 +424,8 @@ export class Session {
         await new Promise((resolve) => wake = () => resolve(undefined));
       }
     } finally {
-      this.#loops.delete(loop);
-      signal?.removeEventListener("abort", loop.end);
+      leave();
+      signal?.removeEventListener("abort", end);
     }
   }
 
@@ -481,7 +454,7 @@ export class Session {
 
   leave() {
     if (!this.#client.forget(this)) return;
-    this.#driver.post(["leave", this.id]);
+    this.#driver.post("leave", this.id);
     this.finish();
   }
 

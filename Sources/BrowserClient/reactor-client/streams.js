@@ -1,259 +1,287 @@
-// The machine's streams: which there are, and the life of their connections.
+// The machine's streams: which sessions share one, and the life of their connections.
 
-import { begin, isPassing, problemOf, retry, retryAfter, sessionOver } from "./answers.js";
-import { plan, StreamConnection } from "./following.js";
+import { Attempt, isPassing, problemOf, retryAfter } from "./attempts.js";
+import { EventStreamDecoder, position, vector } from "./following.js";
 
 /** @import { ClientMachine } from "./machine.js" */
-/** @import { Block, Now, Problem, Request, Response } from "./types.d.ts" */
+/** @import { Block, Demand, Problem, Request, Response, Start, Wish } from "./types.d.ts" */
 
-/** The streams change a little later, together with other changes (C1). @param {ClientMachine} machine @param {Now} now */
-export function changePlan(machine, now) {
-  machine.planTime = Math.min(machine.planTime, now.uptime + machine.limits.gathering);
-}
+/** Whether a response is an event stream. @param {Response} response */
+export const isStream = ({ status, field }) =>
+  status === 200 && /^text\/event-stream/i.test(field("content-type") ?? "");
 
-/** @param {ClientMachine} machine @param {Now} now */
-export function makePlan(machine, now) {
-  machine.planTime = Infinity;
-  const { limits } = machine;
-  const wishes = [];
-  for (const session of machine.isHidden ? [] : machine.followed) {
-    const link = machine.links.get(session);
-    machine.touched.add(session);
-    if (!link?.following || !link.wantsStream) continue;
-    wishes.push({
-      session,
-      demand: link.demand,
-      start: link.reader.seen ? /** @type {const} */ ("present") : link.following.start,
-    });
+/** @param {Demand} demand */
+const demandText = ({ states, pulses, activities }) => {
+  const kinds = [pulses && "pulses", activities && "activities", states && "states"].filter(Boolean);
+  const names = Array.isArray(pulses) ? [...pulses].sort() : [];
+  return [`only=${kinds}`, ...names.map((name) => `pulse=${encodeURIComponent(name)}`)].join("&");
+};
+
+/** A stream of one or several sessions, over all of its connections. */
+export class Stream extends Attempt {
+  /** Whether it is part of the plan; else it ends as soon as others have begun (C1). */
+  isWanted = true;
+  /** Its connection brings events. */
+  isOpen = false;
+  openedAt = 0;
+  lastByteAt = 0;
+  /** The sessions of which events can come. @type {Set<string>} */
+  live;
+  /** A response that is no stream. @type {Response | undefined} */
+  #refusal;
+  /** @type {string | undefined} */
+  #redirect;
+  #redirects = 0;
+  /** Sessions of which nothing was seen when the connection was opened, and nothing has come. @type {Set<string>} */
+  #fresh = new Set();
+  #decoder;
+  /** A larger `retry:` later means that the server drains. @type {number | undefined} */
+  #firstRetry;
+  #hasBlock = false;
+
+  /**
+   * @param {ClientMachine} machine @param {string[]} sessions @param {Demand} demand
+   * @param {Start} start for the sessions of which nothing is seen
+   */
+  constructor(machine, sessions, demand, start) {
+    super(machine, sessions);
+    this.demand = demand;
+    this.start = start;
+    this.live = new Set(sessions);
+    this.#decoder = new EventStreamDecoder(machine.limits.eventBytes);
   }
-  const existing = [...machine.streams.values()].filter((one) => one.isWanted);
-  const groups = plan(wishes, existing, Math.min(limits.sessionsOnStream, machine.mostSessions), limits.targetBytes);
-  for (const stream of existing) stream.isWanted = groups.some((one) => one.same === stream);
-  for (const { sessions, demand, start, same } of groups) {
-    if (same) continue;
-    const stream = new StreamConnection(++machine.lastStream, sessions, demand, start, limits.eventBytes);
-    machine.streams.set(stream.id, stream);
-    begin(machine, `stream/${stream.id}`, now);
+
+  /** @override */
+  get isStream() {
+    return true;
   }
-  retireStreams(machine);
-}
 
-/** The request of a stream's next connection. @param {ClientMachine} machine @param {number} id @returns {Request | undefined} */
-export function openStream(machine, id) {
-  const stream = machine.streams.get(id);
-  if (!stream) return undefined;
-  const seen = /** @param {string} session */ (session) => machine.links.get(session)?.reader.seen;
-  for (const session of stream.live) if (stream.start !== "present") machine.links.get(session)?.reader.beginAgain();
-  stream.begin([...stream.live].filter((session) => !seen(session)));
-  return { method: "GET", target: stream.redirect ?? stream.target(seen), fields: { Accept: "text/event-stream" } };
-}
-
-/** The stream that says how a session is followed: the newest that is open, else the newest. @param {ClientMachine} machine @param {string} session */
-export function carrier(machine, session) {
-  let newest;
-  for (const stream of machine.streams.values()) {
-    if (!stream.live.has(session)) continue;
-    if (!newest || stream.phase === "open" || newest.phase !== "open") newest = stream;
+  /** The wait that the server asks for. */
+  get #retryWait() {
+    return this.#decoder.retry ?? 0;
   }
-  return newest;
-}
 
-/** Drops streams of an earlier plan that are not open, or when others have begun for their sessions (C1). @param {ClientMachine} machine */
-function retireStreams(machine) {
-  const carried = new Set();
-  for (const { isWanted, phase, live } of machine.streams.values()) {
-    if (isWanted && phase === "open") { for (const session of live) carried.add(session); }
+  /** Whether the connection has shown that the server works (C3). */
+  get #isProven() {
+    const { isOpen, openedAt, machine } = this;
+    return isOpen && this.#hasBlock && machine.uptime - openedAt >= machine.limits.proven;
   }
-  for (const stream of [...machine.streams.values()]) {
-    if (stream.isWanted) continue;
-    const isNeeded = [...stream.live].some((one) =>
-      !machine.isHidden && !carried.has(one) && machine.links.get(one)?.wantsStream
-    );
-    if (stream.phase !== "open" || !isNeeded) drop(machine, stream.id);
+
+  /** The request of the next connection, which resumes each session by what is seen of it. @returns {Request} @override */
+  request() {
+    const { machine, sessions, live, start } = this;
+    const readers = sessions.map((one) => live.has(one) ? machine.link(one).reader : undefined);
+    if (start !== "present") { for (const reader of readers) reader?.beginAgain(); }
+    const entries = readers.map((reader) => reader ? reader.seen ?? "-" : "x");
+    this.until = machine.uptime + machine.limits.opening;
+    this.#fresh = new Set(sessions.filter((_, index) => entries[index] === "-"));
+    this.#decoder = new EventStreamDecoder(machine.limits.eventBytes);
+    this.#firstRetry = undefined;
+    this.#hasBlock = false;
+    const isJoint = sessions.length > 1;
+    let target = isJoint
+      ? `/v1/events?${sessions.map((one) => `session=${one}&`).join("")}ids=own&`
+      : `/v1/sessions/${sessions}/events?`;
+    target += demandText(this.demand);
+    if (this.#fresh.size && start !== "present") target += `&from=${start}`;
+    if (entries.some((one) => one !== "-")) target += `&after=${vector(entries)}`;
+    return { method: "GET", target: this.#redirect ?? target, fields: { Accept: "text/event-stream" } };
   }
-}
 
-/** @param {ClientMachine} machine @param {number} id */
-function drop(machine, id) {
-  for (const session of machine.streams.get(id)?.sessions ?? []) machine.touched.add(session);
-  const attempt = machine.attempts.remove(`stream/${id}`);
-  if (attempt !== undefined) machine.outputs.push(["closeStream", attempt]);
-  machine.streams.delete(id);
-}
-
-/** The session has nothing more on any stream. @param {ClientMachine} machine @param {string} session */
-export function endOnStreams(machine, session) {
-  for (const stream of [...machine.streams.values()]) {
-    if (stream.live.delete(session) && !stream.live.size) drop(machine, stream.id);
-  }
-}
-
-/** The server refuses to serve the sessions of a stream. @param {ClientMachine} machine @param {number} id @param {Problem} problem */
-export function failStream(machine, id, problem) {
-  for (const session of machine.streams.get(id)?.live ?? []) {
-    const link = machine.links.get(session);
-    if (link) link.failure = problem;
-  }
-  drop(machine, id);
-  retireStreams(machine);
-}
-
-// --- the life of a connection
-
-/** @param {ClientMachine} machine @param {number} attempt */
-const streamOf = (machine, attempt) =>
-  machine.streams.get(Number(/^stream\/(\d+)$/.exec(machine.attempts.purpose(attempt) ?? "")?.[1]));
-
-/** @param {ClientMachine} machine @param {Now} now @param {number} id @param {Response} response */
-function streamOpened(machine, now, id, response) {
-  const stream = streamOf(machine, id);
-  if (!stream) return;
-  if (response.status === 401 && machine.attempts.refuseToken(id)) return reopen(machine, id, now);
-  stream.open(response, now.uptime);
-  for (const session of stream.sessions) machine.touched.add(session);
-  if (stream.phase !== "open") return;
-  machine.attempts.extend(id, now.uptime + machine.limits.silence);
-  retireStreams(machine);
-}
-
-/** Closes a connection, and opens the stream again at once. @param {ClientMachine} machine @param {number} id @param {Now} now */
-export function reopen(machine, id, now) {
-  const stream = streamOf(machine, id);
-  machine.attempts.end(id);
-  machine.outputs.push(["closeStream", id]);
-  if (!stream) return;
-  stream.phase = "closed";
-  if (stream.isWanted) begin(machine, `stream/${stream.id}`, now);
-  else retireStreams(machine);
-}
-
-/** @param {ClientMachine} machine @param {Now} now @param {number} id @param {Uint8Array} bytes */
-function streamBytes(machine, now, id, bytes) {
-  const stream = streamOf(machine, id);
-  if (stream?.phase !== "open") return;
-  let events;
-  try {
-    events = stream.receive(bytes, now.uptime);
-  } catch (error) {
-    return breakOff(machine, id, `the stream cannot be read: ${error}`, 0, now);
-  }
-  machine.attempts.extend(id, now.uptime + machine.limits.silence);
-  for (const event of events) {
-    if (event.name === "problem") {
-      const problem = problemOf({ status: 0, body: event.data, field: () => undefined });
-      if (problem.code === "token_invalid" && machine.attempts.refuseToken(id)) reopen(machine, id, now);
-      else breakOff(machine, id, problem.detail, stream.retryWait, now);
-      break;
+  /** @param {Response} response */
+  streamOpened(response) {
+    const { machine } = this;
+    if (response.status === 401 && this.asksAgain()) return this.#reopen();
+    this.touch();
+    this.lastByteAt = this.openedAt = machine.uptime;
+    this.isOpen = isStream(response);
+    if (!this.isOpen) this.#refusal = response;
+    else {
+      this.#redirect = undefined;
+      this.#redirects = 0;
+      this.until = machine.uptime + machine.limits.silence;
+      machine.retireStreams();
     }
-    const [session, block] = stream.block(event) ?? [];
-    if (session === undefined || !block) continue;
-    const fault = feed(machine, session, block, stream, now);
-    if (fault === undefined) continue;
-    breakOff(machine, id, fault, 0, now);
-    break;
   }
-  if (stream.isProven(now.uptime, machine.limits.proven)) machine.attempts.succeed(`stream/${stream.id}`);
+
+  /** @param {Uint8Array} bytes */
+  streamBytes(bytes) {
+    const { machine } = this;
+    if (!this.isOpen) return;
+    let events;
+    try {
+      events = this.#decoder.receive(bytes);
+    } catch (error) {
+      return this.#breakOff(`the stream cannot be read: ${error}`);
+    }
+    this.lastByteAt = machine.uptime;
+    this.until = machine.uptime + machine.limits.silence;
+    this.#firstRetry ??= this.#decoder.retry;
+    this.#hasBlock ||= !!events.length;
+    for (const event of events) {
+      if (event.name === "problem") {
+        const { code, detail } = problemOf({ status: 0, body: event.data });
+        if (code === "token_invalid" && this.asksAgain()) return this.#reopen();
+        return this.#breakOff(detail, this.#retryWait);
+      }
+      const [session, block] = this.#block(event);
+      const fault = machine.links.get(session)?.feed(block, this);
+      if (fault !== undefined) return this.#breakOff(fault);
+    }
+    if (this.#isProven) this.succeed();
+  }
+
+  /** The session and the block that an event is about. @param {import("./types.d.ts").StreamEvent} event @returns {[string, Block]} */
+  #block({ name, data, id, cause }) {
+    const { sessions } = this;
+    if (sessions.length < 2) return [sessions[0] ?? "", { name, data, position: position(id), cause }];
+    // An id of a session has no slash: the first one splits.
+    const split = /** @param {string} text */ (text) => /^(?:([^/]*)\/)?(.*)$/s.exec(text) ?? [];
+    const [, owner, place = ""] = split(id);
+    const [, session = "", rest = ""] = name ? split(name) : [, owner];
+    return [session, { name: rest, data, position: owner === session ? position(place) : undefined, cause }];
+  }
+
+  /** Whether this is the first event of the session on a connection that begins with it. @param {string} session */
+  beginEvents(session) {
+    return this.#fresh.delete(session);
+  }
+
+  /** C4: a silent one is replaced. */
+  wake() {
+    const { machine, isWanted, isOpen, lastByteAt } = this;
+    if (isWanted && isOpen && machine.uptime - lastByteAt > machine.limits.silenceOnWake) this.#reopen();
+  }
+
+  /** Closes the connection, and opens the stream again at once. */
+  #reopen() {
+    this.close();
+    if (this.isWanted) this.begin();
+    else this.machine.retireStreams();
+  }
+
+  /** Closes the connection, as after a failure. @param {string} why @param {number} [minimum] */
+  #breakOff(why, minimum) {
+    this.close();
+    this.retry(why, minimum);
+    this.machine.retireStreams();
+  }
+
+  /** @override */
+  end() {
+    super.end();
+    this.isOpen = false;
+    this.#refusal = undefined;
+  }
+
+  /** @param {string} why @override */
+  requestFailed(why) {
+    this.streamEnded(why);
+  }
+
+  /** @param {string} [why] */
+  streamEnded(why) {
+    const refusal = this.#refusal;
+    const isProven = this.#isProven;
+    this.end();
+    if (refusal) return this.#refused(refusal);
+    if (!this.isWanted) return this.drop();
+    if (isProven) this.succeed();
+    // C3: one that worked and ended cleanly is opened again at once, unless the server spreads its clients.
+    const isDraining = this.#firstRetry !== undefined && this.#retryWait > this.#firstRetry;
+    const minimum = isDraining ? this.#retryWait : 0;
+    if (why !== undefined || !isProven) this.retry(why ?? "the stream has ended", minimum);
+    else if (minimum) this.schedule("the server shuts down", minimum);
+    else this.begin();
+  }
+
+  /** C5: the meaning of a response that is no stream. @param {Response} response */
+  #refused(response) {
+    const { machine, sessions, live } = this;
+    const problem = problemOf(response);
+    const { status, code } = problem;
+    const isAlone = sessions.length < 2;
+    const target = status === 307 || status === 308 ? machine.targetOf(response.field("location")) : undefined;
+    const hasNone = status === 404 && code === "unknown_path";
+    const hasFewer = status === 400 && code === "too_many_sessions" || status === 414 || status === 431;
+    if (status === 204 || (status === 404 && code === "unknown_session" && isAlone)) {
+      for (const one of [...live]) machine.link(one).over(status === 204 ? "deleted" : "unknown");
+    } else if (target !== undefined && ++this.#redirects <= 3) {
+      this.#redirect = target;
+      this.begin();
+    } else if (!isAlone && (hasNone || hasFewer)) {
+      // C2: a limit of the server's is below this client's. Not the same stream again, though sessions of it may be over.
+      machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(sessions.length / 2));
+      this.isWanted = false;
+      machine.makePlan();
+    } else if (isPassing(status) || status >= 500) this.retry(problem.detail, retryAfter(response));
+    else this.refuse(problem);
+  }
+
+  /** The server refuses to serve its sessions. @param {Problem} problem @override */
+  refuse(problem) {
+    for (const session of this.live) this.machine.link(session).failure = problem;
+    this.drop();
+    this.machine.retireStreams();
+  }
+
+  drop() {
+    this.close();
+    this.machine.streams.delete(this);
+  }
 }
+
+/** @param {boolean | string[]} a @param {boolean | string[]} b */
+const unionOfPulses = (a, b) => a === true || b === true ? true : !a ? b : !b ? a : [...new Set([...a, ...b])].sort();
+
+/** What all of these sessions want together. @param {Wish[]} wishes @returns {Demand} */
+const union = (wishes) =>
+  wishes.map((one) => one.demand).reduce((a, b) => ({
+    states: a.states || b.states,
+    pulses: unionOfPulses(a.pulses, b.pulses),
+    activities: a.activities || b.activities,
+  }));
 
 /**
- * Reads a block of a session's stream.
+ * Which sessions share a stream (C1, C2): those that want states, and those that do not. A stream whose
+ * sessions and demand are unchanged stays as it is.
  *
- * @param {ClientMachine} machine @param {string} session @param {Block} block @param {StreamConnection} stream
- * @param {Now} now
- * @returns the fault of a block that no server writes.
+ * @param {Wish[]} wishes in the order in which the sessions were followed
+ * @param {Stream[]} existing the streams of the plan before
+ * @param {number} most sessions on one stream
+ * @param {number} targetBytes
  */
-function feed(machine, session, block, stream, now) {
-  const link = machine.links.get(session);
-  // An event may have ended the stream within the same bytes.
-  if (!link?.wantsEvents || !stream.live.has(session) || !machine.streams.has(stream.id)) return undefined;
-  const { reader, overlay } = link;
-  const { confirmed: before, seen } = reader;
-  const { position } = block;
-  machine.touched.add(session);
-  const isBeginning = block.name === "snapshot" || block.name === "reset";
-  if (stream.beginEvents(session) && !isBeginning && position && reader.skips(position)) {
-    machine.deliver(session, ["reset", "trimmed"]);
+export function plan(wishes, existing, most, targetBytes) {
+  /** @param {Wish[]} list */
+  const fits = (list) =>
+    list.length <= most && list.reduce((sum, one) => sum + one.session.length + 50, 0) <= targetBytes;
+  /** @type {{ sessions: string[], demand: Demand, start: Start, same: Stream | undefined }[]} */
+  const groups = [];
+  const kindOf = /** @param {{ demand: Demand, start: Start }} one */ (one) => `${one.demand.states} ${one.start}`;
+  for (const kind of new Set(wishes.map(kindOf))) {
+    const members = wishes.filter((one) => kindOf(one) === kind);
+    const streams = existing.filter((one) => kindOf(one) === kind);
+    const homes = streams.map((stream) => members.filter((wish) => stream.live.has(wish.session)))
+      .filter((home) => home.length && fits(home));
+    const placed = new Set(homes.flat());
+    for (const wish of members) {
+      if (placed.has(wish)) continue;
+      const room = homes.find((home) => fits([...home, wish]));
+      if (room) room.push(wish);
+      else homes.push([wish]);
+    }
+    // Streams that have become small are joined, when that saves one.
+    const joined = homes.slice(-2).flat();
+    if (homes.length > 1 && fits(joined)) homes.splice(-2, 2, joined);
+    for (const home of homes) {
+      const sessions = home.map((wish) => wish.session);
+      const demand = union(home);
+      const same = streams.find((stream) =>
+        stream.live.size === sessions.length && sessions.every((one) => stream.live.has(one)) &&
+        demandText(stream.demand) === demandText(demand)
+      );
+      groups.push({ sessions, demand, start: home[0]?.start ?? "present", same });
+    }
   }
-  // Behind that: the block itself may follow the events that are lost.
-  const isFirst = !before || reader.isStale;
-  const delivery = reader.receive(block, stream.demand);
-  if (reader.confirmed !== before) link.change.advancesBase = true;
-  if (!delivery) return undefined;
-  if (delivery[0] === "malformed") return delivery[1];
-  if (delivery[0] === "ended") return sessionOver(machine, session, delivery[1], now);
-  // Of a stream that was opened before another one brought the first snapshot: what was between is lost.
-  if (seen && delivery[0] === "snapshot") machine.deliver(session, ["reset", "trimmed"]);
-  machine.deliver(session, delivery);
-  if (!position || block.name === "reset" || !stream.demand.states) return undefined;
-  for (const entry of overlay.beginLife(position.generation)) link.join(entry);
-  // Live events have their causes. A snapshot never has one, and a replay need not (R10).
-  const isWhole = block.name === "snapshot";
-  const opened = isWhole ? now.uptime : stream.openedAt;
-  overlay.observe(position, block.cause, { isWhole, isFirst, opened, end: now.uptime + machine.limits.hold });
-  return undefined;
-}
-
-/** Closes a connection, as after a failure. @param {ClientMachine} machine @param {number} id @param {string} why @param {number} minimum @param {Now} now */
-function breakOff(machine, id, why, minimum, now) {
-  const purpose = machine.attempts.end(id);
-  if (!purpose) return;
-  machine.outputs.push(["closeStream", id]);
-  retry(machine, purpose, why, minimum, now);
-  retireStreams(machine);
-}
-
-/** @param {ClientMachine} machine @param {Now} now @param {number} id @param {string} [failure] */
-export function streamEnded(machine, now, id, failure) {
-  const stream = streamOf(machine, id);
-  machine.attempts.end(id);
-  if (!stream) return;
-  for (const session of stream.sessions) machine.touched.add(session);
-  const { refusal } = stream;
-  if (stream.phase === "refused" && refusal) {
-    stream.phase = "closed";
-    return refused(machine, stream, refusal, now);
-  }
-  const purpose = `stream/${stream.id}`;
-  const isProven = stream.isProven(now.uptime, machine.limits.proven);
-  stream.phase = "closed";
-  if (!stream.isWanted) return drop(machine, stream.id);
-  if (isProven) machine.attempts.succeed(purpose);
-  // C3: one that worked and ended cleanly is opened again at once, unless the server spreads its clients.
-  const minimum = stream.isDraining ? stream.retryWait : 0;
-  if (failure !== undefined || !isProven) retry(machine, purpose, failure ?? "the stream has ended", minimum, now);
-  else if (minimum) machine.attempts.schedule(purpose, minimum, "the server shuts down", now.uptime);
-  else begin(machine, purpose, now);
-}
-
-export const streams = { streamOpened, streamBytes, streamEnded };
-
-/**
- * C5: the meaning of a response that is no stream.
- *
- * @param {ClientMachine} machine @param {StreamConnection} stream @param {Response} response @param {Now} now
- */
-function refused(machine, stream, response, now) {
-  const problem = problemOf(response);
-  const { status } = response;
-  const purpose = `stream/${stream.id}`;
-  const end = /** @param {"deleted" | "unknown"} reason */ (reason) => {
-    for (const session of [...stream.live]) sessionOver(machine, session, reason, now);
-  };
-  if (status === 204) return end("deleted");
-  if (status === 307 || status === 308) {
-    const target = machine.targetOf(response.field("location"));
-    if (target !== undefined && stream.redirectTo(target)) return begin(machine, purpose, now);
-  }
-  const count = stream.sessions.length;
-  const hasNone = status === 404 && problem.code === "unknown_path";
-  const hasFewer = status === 400 && problem.code === "too_many_sessions" || status === 414 || status === 431;
-  if (count > 1 && (hasNone || hasFewer)) {
-    // C2: a limit of the server's is below this client's. Not the same stream again, though sessions of it may be over.
-    machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(count / 2));
-    stream.isWanted = false;
-    return makePlan(machine, now);
-  }
-  if (status === 404 && problem.code === "unknown_session" && stream.sessions.length === 1) return end("unknown");
-  if (isPassing(status) || status >= 500) return retry(machine, purpose, problem.detail, retryAfter(response), now);
-  failStream(machine, stream.id, problem);
+  return groups;
 }

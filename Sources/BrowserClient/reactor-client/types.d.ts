@@ -69,6 +69,14 @@ export interface Response {
   field(name: string): string | undefined;
 }
 
+/** What a stream has brought: one with an id alone has an empty name. */
+export interface StreamEvent {
+  name: string;
+  data: string;
+  id: string;
+  cause?: string | undefined;
+}
+
 export interface Block {
   name: string;
   data: string;

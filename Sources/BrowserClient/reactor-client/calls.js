@@ -1,0 +1,90 @@
+// Requests beside the machine, which a page loads when it makes the first of them.
+
+import { json, limits, problemOf } from "./attempts.js";
+import { sentence } from "./driver.js";
+import { ProblemError, ReactorError, unless } from "./errors.js";
+
+/** @import { Driver } from "./driver.js" */
+/** @import { Request, Response } from "./types.d.ts" */
+/** @import { SessionLine } from "../reactor-client.d.ts" */
+
+/**
+ * Sends a request once; with another token a second time, if the first is refused. Rejects without an answer in 30 s.
+ *
+ * @param {Driver} driver @param {Request} request @param {AbortSignal} [signal]
+ * @returns {Promise<Response>}
+ */
+export async function call(driver, request, signal) {
+  /** @type {string | undefined} */
+  let refused;
+  for (;;) {
+    /** @type {string | undefined} */
+    let token;
+    const response = await unless(
+      signal,
+      /** @type {Promise<Response>} */ (new Promise((resolve, reject) => {
+        const id = {};
+        driver.run(id, async (own) => {
+          /** @type {ReturnType<typeof setTimeout> | undefined} */
+          let timer;
+          const abort = () => driver.abort(id);
+          signal?.addEventListener("abort", abort);
+          try {
+            token = await unless(own, driver.token(refused));
+            timer = setTimeout(abort, limits.answer);
+            const fields = token === undefined
+              ? request.fields
+              : { ...request.fields, Authorization: `Bearer ${token}` };
+            resolve(await driver.read(await driver.fetch({ ...request, fields }, own)));
+          } catch (error) {
+            reject(new Error(sentence(error)));
+          }
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", abort);
+        });
+      })),
+    );
+    if (response.status !== 401 || token === undefined || refused !== undefined) return response;
+    refused = token;
+  }
+}
+
+/**
+ * The JSON of an answer.
+ *
+ * @param {Driver} driver @param {string} method @param {string} target @param {unknown} [body]
+ * @returns {Promise<any>}
+ */
+export async function request(driver, method, target, body) {
+  if (driver.isClosing) throw new ReactorError("closed", "the client is closed");
+  /** @type {Request} */
+  const request = { method, target, fields: { Accept: "application/json" } };
+  if (body !== undefined) {
+    request.fields["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  const response = await call(driver, request).catch((error) => {
+    throw new ReactorError("unreachable", error.message);
+  });
+  const { status, body: text } = response;
+  if (status < 200 || status >= 300) throw new ProblemError(problemOf(response));
+  const found = text ? json(text) : undefined;
+  if (text && found === undefined) throw new ReactorError("unreachable", `the answer to ${target} has no JSON`);
+  return found;
+}
+
+/**
+ * @param {Driver} driver
+ * @param {{ prefix?: string, reactor?: string, after?: string, limit?: number }} options
+ * @returns {AsyncGenerator<SessionLine, void, undefined>}
+ */
+export async function* sessions(driver, options) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(options)) if (value) query.set(name, String(value));
+  for (;;) {
+    const { sessions, next } = await request(driver, "GET", `/v1/sessions?${query}`);
+    yield* sessions;
+    if (next === undefined) return;
+    query.set("after", next);
+  }
+}
