@@ -39,15 +39,16 @@ export class SessionList {
 			near: (edge) => edge === "bottom" && this.#more(),
 		});
 		const field = find("search");
+		const search = () => this.search(field.value.trim(), find("reactor").value);
 		field.addEventListener("input", () => {
 			clearTimeout(this.#timer);
-			this.#timer = setTimeout(() => this.search(field.value.trim(), this.#reactor), PATIENCE);
+			this.#timer = setTimeout(search, PATIENCE);
 		});
 		field.addEventListener("keydown", (event) => {
 			if (event.key === "Enter" && ID.test(field.value.trim())) this.#open(field.value.trim());
 			if (event.key === "ArrowDown") this.#rows.focus();
 		});
-		find("reactor").addEventListener("change", () => this.search(this.#prefix, find("reactor").value));
+		find("reactor").addEventListener("change", search);
 		every(REFRESH, () => this.#refresh());
 	}
 
