@@ -136,6 +136,9 @@ struct FailedCommit {
         switch reply {
         case .content(_, let token): answer(token)
         case .state(_, _, let token) where wasNeverCreated: answer(token)
+        // Among several nodes the committed state may no longer be the newest.
+        case .state(_, _, let token) where session.table.hasOwners: answerReader(token)
+        case .log(let request) where session.table.hasOwners: answerReader(request.token)
         case .state(_, let version, let token):
             session.table.output.reply(StateReader(session: session).content(version), to: token)
         case .subscription(let request, _, _) where wasNeverCreated: answer(request.token)
@@ -144,6 +147,10 @@ struct FailedCommit {
         case .log(let request): LogReader(session: session).deliver(request)
         case .applied(let continuation): continuation.resume(returning: false)
         }
+    }
+
+    private func answerReader(_ token: UInt64) {
+        session.table.output.reply(session.content(.unreadable(failure)), to: token)
     }
 
     private func answer(_ token: UInt64) {

@@ -59,7 +59,9 @@ struct LogReader {
         through end: HistoryPosition
     ) -> [UInt8] {
         // The file may have been trimmed further than memory.
-        if session.isRunning, !begins(with: entries.first) { return page(request, isTrimmed: true) }
+        if session.isReadable, !begins(with: entries.first) {
+            return page(request, isTrimmed: true)
+        }
         let isTrimmed = entries.first.map { $0.number > start.nextNumber } ?? false
         var page = LogPage(
             after: start, limit: request.limit,

@@ -14,6 +14,8 @@ package struct LoopServices {
 
     /// Milliseconds since 1970 (UTC), for records.
     let now: () -> Int64
+    /// Milliseconds of a clock that is never set, for the age of what readers see.
+    let uptime: () -> Int64
     let hop: Hop
     let reach: Reach
     /// Keeps the tasks of sessions on the loop that `hop` leads to.
@@ -25,12 +27,15 @@ package struct LoopServices {
 
     /// - Parameters:
     ///   - now: milliseconds since 1970 (UTC); called for every record.
+    ///   - uptime: used only with a journal that has owners.
     ///   - reach: nil: this loop owns every session.
     package init(
-        now: @escaping () -> Int64, hop: @escaping Hop, reach: Reach? = nil,
+        now: @escaping () -> Int64, uptime: @escaping () -> Int64 = { 0 },
+        hop: @escaping Hop, reach: Reach? = nil,
         isolation: LoopIsolation, topics: TopicBus = TopicBus(), owners: SessionOwners? = nil
     ) {
         self.now = now
+        self.uptime = uptime
         self.hop = hop
         self.reach = reach ?? { _, job in hop(job) }
         self.isolation = isolation

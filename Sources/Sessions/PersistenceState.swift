@@ -15,6 +15,9 @@ final class PersistenceState {
     private(set) var hasStoredAnswers: Bool
     /// The epoch of this node's ownership; 0 for a journal without owners.
     var epoch: Int64
+    /// When a question was sent to which the journal has answered that memory has its newest state, by
+    /// ``LoopServices/uptime``. Only for a journal with owners.
+    var confirmed: Int64 = 0
     /// The number of reads of the archive that are under way. The session stays in memory meanwhile.
     var archiveReads = 0
     /// The tokens of requests that are answered from the archive.

@@ -3,7 +3,7 @@ extension Session {
     /// The machine while the session is awake, until its end is committed.
     var machine: (any Machine)? {
         switch life {
-        case .awake(let machine), .ending(let machine): machine
+        case .awake(let machine), .copy(let machine), .ending(let machine): machine
         case .starting, .ended, .asleep: nil
         }
     }
@@ -14,13 +14,24 @@ extension Session {
     /// Whether the session carries out requests.
     var isRunning: Bool { if case .awake = life { true } else { false } }
 
+    /// Whether the session carries out requests that only read.
+    var isReadable: Bool {
+        switch life {
+        case .awake, .copy: true
+        case .starting, .ending, .ended, .asleep: false
+        }
+    }
+
     /// Whether records and notes may be added.
     var mayDecide: Bool {
         switch life {
         case .awake, .starting(isNew: true): true
-        case .starting, .ending, .ended, .asleep: false
+        case .starting, .copy, .ending, .ended, .asleep: false
         }
     }
+
+    /// Whether the creation is not committed yet.
+    var isBeingCreated: Bool { uncommitted.first?.creates ?? false }
 
     var isEnding: Bool { if case .ending = life { true } else { false } }
 

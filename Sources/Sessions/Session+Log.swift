@@ -34,8 +34,8 @@ extension Session {
 
     /// Reads a page of the log. The page shows the entries that are committed when it is answered.
     package func readLog(_ request: LogPageRequest) {
-        guard isRunning else { return answer(content(absence), request.token) }
-        table.eviction.recordUse(of: self)
+        guard isReadable else { return answer(content(absence), request.token) }
+        if isRunning { table.eviction.recordUse(of: self) }
         keepNotes()
         LogReader(session: self).read(request)
     }

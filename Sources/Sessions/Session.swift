@@ -30,6 +30,8 @@ package final class Session {
         /// The machine is being made. Failures meanwhile are recorded if the session is new.
         case starting(isNew: Bool)
         case awake(any Machine)
+        /// Another node decides, or nobody: this is the state that the journal had when it was read.
+        case copy(any Machine)
         /// The end is decided and not committed yet.
         case ending(any Machine)
         case ended
@@ -39,7 +41,7 @@ package final class Session {
         var isAsleep: Bool {
             switch self {
             case .starting, .asleep: true
-            case .awake, .ending, .ended: false
+            case .awake, .copy, .ending, .ended: false
             }
         }
     }
@@ -79,9 +81,10 @@ package final class Session {
     /// - Parameters:
     ///   - saved: the state that the session begins with; nil: the initial state.
     ///   - isNew: false if the journal has the session already.
+    ///   - isCopy: whether the session is for readers alone.
     init(
         _ id: SessionID, _ registration: Registration, _ generation: Generation,
-        _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool
+        _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool, isCopy: Bool = false
     ) throws(RecoveryFault) {
         self.id = id
         self.registration = registration
@@ -92,7 +95,7 @@ package final class Session {
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.key = SessionKey(session: id.text, generation: generation.text)
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
-        try restore(saved, isNew: isNew)
+        try restore(saved, isNew: isNew, isCopy: isCopy)
     }
 
     /// Restores a session of which only the subscribers are in memory.
@@ -111,7 +114,9 @@ package final class Session {
         }
     }
 
-    private func restore(_ saved: SavedSession?, isNew: Bool) throws(RecoveryFault) {
+    private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)
+        throws(RecoveryFault)
+    {
         owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         incarnation = table.sessions.nextIncarnation()
@@ -120,12 +125,13 @@ package final class Session {
         defer { endWork() }
         life = .starting(isNew: isNew)
         do throws(RecoveryFault) {
-            life = .awake(try registration.makeMachine(self, saved))
+            let machine = try registration.makeMachine(self, saved)
+            life = isCopy ? .copy(machine) : .awake(machine)
         } catch {
             life = .asleep
             throw error
         }
-        table.eviction.add(self)
+        if !isCopy { table.eviction.add(self) }
     }
 
     /// Removes the state from memory. Later calls for this incarnation have no effect.
@@ -161,7 +167,7 @@ package final class Session {
     var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
-        case .starting, .awake, .asleep: .failed(.leftMemory)
+        case .starting, .awake, .copy, .asleep: .failed(.leftMemory)
         }
     }
 
@@ -299,8 +305,8 @@ package final class Session {
 
     /// Reads the present state, or the state at `version`.
     package func read(version: UInt64?, for token: UInt64) {
-        guard isRunning else { return answer(content(absence), token) }
-        table.eviction.recordUse(of: self)
+        guard isReadable else { return answer(content(absence), token) }
+        if isRunning { table.eviction.recordUse(of: self) }
         StateReader(session: self).read(version: version, for: token)
     }
 

@@ -123,7 +123,7 @@ final class SessionClaims {
     }
 }
 
-/// What has become of claims.
+/// The results of claims.
 package struct ClaimCounts: Sendable, Equatable {
     /// Sessions that this node has become the owner of.
     package var owned: UInt64 = 0

@@ -30,6 +30,7 @@ package struct SessionCounts: Sendable {
     /// Steps in each batch.
     package var batches = SizeHistogram()
     package var claims = ClaimCounts()
+    package var reads = ReadCounts()
     /// Sessions that this node owns; 0 for a journal without owners.
     package var owned = 0
 
@@ -47,6 +48,7 @@ package struct SessionCounts: Sendable {
         turns.add(other.turns)
         batches.add(other.batches)
         claims.add(other.claims)
+        reads.add(other.reads)
         owned += other.owned
     }
 }
@@ -78,6 +80,7 @@ extension SessionTable {
         if let claims {
             counts.claims = claims.counts
             counts.owned = awakeCount
+            counts.reads = reads?.counts ?? ReadCounts()
         }
         return counts
     }

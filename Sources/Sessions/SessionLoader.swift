@@ -9,7 +9,14 @@ struct SessionLoader {
     func load(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
         guard table.operations.addFollower(act, of: id) else { return }
         if let claims = table.claims {
-            claims.claim(id, in: table) { claim in finish(id) { insert(id, claim, claims) } }
+            let asked = table.uptime
+            claims.claim(id, in: table) { claim in
+                finish(id) {
+                    let found = insert(id, claim, claims)
+                    if case .session(let session) = found { session.persistence?.confirmed = asked }
+                    return found
+                }
+            }
         } else {
             table.ask { archive, answer in
                 archive.load(id.text, answer)
@@ -84,6 +91,27 @@ struct SessionLoader {
                 return .session(session)
             } catch {
                 table.absent.quarantine(id, error)
+                return .quarantined(error)
+            }
+        }
+    }
+
+    /// Makes a copy of a session for readers. It is no session of the table, and decides nothing.
+    func copy(_ id: SessionID, _ result: Result<SavedSession?, JournalFailure>) -> SessionLookup {
+        switch result {
+        case .failure(let failure): return .unreadable(failure)
+        case .success(nil): return .nothing
+        case .success(let saved?):
+            guard !saved.isDeleted else { return .ended }
+            do throws(RecoveryFault) {
+                guard let registration = table.absent.registration(saved.reactor) else {
+                    throw .notHosted(saved.reactor)
+                }
+                return .session(
+                    try Session(
+                        id, registration, Generation(saved: saved.key), table, saved: saved,
+                        isNew: false, isCopy: true))
+            } catch {
                 return .quarantined(error)
             }
         }

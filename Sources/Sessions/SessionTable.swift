@@ -26,6 +26,8 @@ package final class SessionTable {
     let commits: CommitPipeline
     /// Nil if this process owns every session.
     let claims: SessionClaims?
+    /// The same.
+    let reads: SessionReads?
     /// Reads of the journal by streams.
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
@@ -44,12 +46,16 @@ package final class SessionTable {
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
         claims = journal.ownership.map(SessionClaims.init)
+        reads = journal.ownership.map(SessionReads.init)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
         relays = StreamRelays(hop: hop)
     }
 
     /// Milliseconds since 1970 (UTC).
     var time: Int64 { services.now() }
+
+    /// Milliseconds of a clock that is never set.
+    var uptime: Int64 { services.uptime() }
 
     /// The call of a reactor's code that is under way, for other threads.
     package var presentWork: CrashSlotReader { turns.slot.reader }
@@ -146,6 +152,7 @@ package final class SessionTable {
         let generation = Generation(using: &randomness)
         let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
         sessions.insert(session)
+        if claims != nil { session.persistence?.confirmed = uptime }
         session.create(for: token, owner: owner)
     }
 
@@ -234,7 +241,8 @@ package final class SessionTable {
         }
     }
 
-    private func depose(_ session: Session) {
+    /// Removes a session from memory that another node owns, or may own.
+    func depose(_ session: Session) {
         guard session.isAwake else { return }
         FailedCommit(session: session, failure: .moved(session.key), isVerdict: false).depose()
     }
@@ -245,6 +253,7 @@ package final class SessionTable {
     package func commit() {
         commits.commit(in: self)
         claims?.flush(in: self)
+        reads?.flush(in: self)
     }
 
     /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
@@ -269,6 +278,7 @@ package final class SessionTable {
         eviction.removeCandidates()
         operations.removeAll()
         claims?.removeAll()
+        reads?.removeAll()
         background.removeAll()
         relays.removeAll()
         commits.complete()

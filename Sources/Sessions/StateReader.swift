@@ -95,7 +95,7 @@ struct StateReader {
         session.persistence?.readers.insert(token)
         state(at: version, .shown) { found in
             guard session.persistence?.readers.contains(token) == true else { return }
-            guard session.isRunning else {
+            guard session.isReadable else {
                 return session.answerReader(token, session.content(session.absence))
             }
             switch found {

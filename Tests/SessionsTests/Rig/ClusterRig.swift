@@ -52,8 +52,11 @@ struct ClusterRig {
 
     func find(_ id: String, at index: Int) throws -> SessionLookup {
         let name = try #require(SessionID(id))
+        let table = rigs[index].table
+        let present = table.find(name)
+        guard case .notInMemory = present else { return present }
         var found: SessionLookup?
-        rigs[index].table.wake(name) { found = $0 }
+        table.wake(name) { found = $0 }
         settle()
         return try #require(found)
     }

@@ -56,7 +56,7 @@ final class Rig {
         table = SessionTable(
             journal: node ?? self.journal, limits: limits, registrations: registrations,
             services: LoopServices(
-                now: { clock.milliseconds }, hop: { inbox.put($0) },
+                now: { clock.milliseconds }, uptime: { clock.uptime }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
                     check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
                 topics: topics, owners: owners))
@@ -234,4 +234,6 @@ extension Selection {
 final class WallClock {
     /// Since 1970 (UTC).
     var milliseconds: Int64 = 1_709_251_199_999
+    /// Of a clock that is never set.
+    var uptime: Int64 = 0
 }

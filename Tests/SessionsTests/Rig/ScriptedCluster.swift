@@ -17,16 +17,20 @@ final class ScriptedCluster: Sendable {
         /// The number of claims that made a node the owner.
         var claims = 0
         var refusedMoved = 0
+        var commits = 0
     }
 
     let journal: ScriptedJournal
-    /// False breaks the law: the parts of deposed owners are let in if they continue the records.
+    private let fault: ScriptedFault?
+    /// Without it the parts of deposed owners are let in if they continue the records.
     private let hasFence: Bool
     private let book = Mutex(Book())
 
-    init(hasFence: Bool = true) {
-        journal = ScriptedJournal(isImmediate: true, answers: true)
-        self.hasFence = hasFence
+    init(fault: ScriptedFault? = nil, hasFence: Bool = true) {
+        let rules: ScriptedEnds.Rules = fault == .forksHistories ? [] : .all
+        journal = ScriptedJournal(isImmediate: true, answers: true, rules: rules)
+        self.fault = fault
+        self.hasFence = hasFence && fault != .forksHistories
     }
 
     // MARK: Members
@@ -84,7 +88,11 @@ final class ScriptedCluster: Sendable {
                 }
                 if run.deleted != nil { book.owners[run.key.session]?.owner = nil }
             }
-            return verdict
+            book.commits += 1
+            guard fault == .refusesTheWritten, book.commits.isMultiple(of: 5) else {
+                return verdict
+            }
+            return .failed(.unavailable)
         }
     }
 
@@ -116,7 +124,8 @@ final class ScriptedCluster: Sendable {
     }
 
     func confirm(_ expected: [Confirmation], by node: Node) -> [String: Change] {
-        book.withLock { book in
+        guard fault != .confirmsAnything else { return [:] }
+        return book.withLock { book in
             var changes: [String: Change] = [:]
             for one in expected {
                 let saved = saved(one.key.session).flatMap { $0.isDeleted ? nil : $0 }
@@ -147,4 +156,14 @@ extension ScriptedCluster.Book {
     fileprivate func owns(_ session: String, _ node: Node, _ epoch: Int64) -> Bool {
         owners[session].map { $0.owner == node && $0.epoch == epoch } ?? false
     }
+}
+
+/// A way in which a database breaks the law.
+enum ScriptedFault: CaseIterable {
+    /// A session in memory is always said to be the newest.
+    case confirmsAnything
+    /// Parts are let in that do not continue the records.
+    case forksHistories
+    /// What was written is said to be refused.
+    case refusesTheWritten
 }

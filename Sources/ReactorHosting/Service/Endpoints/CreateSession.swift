@@ -70,6 +70,8 @@ extension SessionTable {
                 act(.failure(error))
             }
         }
+        // Copying a session does not wake it.
+        guard !hasOwners else { return read(id, .confirmed) { found, _ in export(found) } }
         let found = find(id)
         if case .notInMemory = found { wake(id, then: export) } else { export(found) }
     }

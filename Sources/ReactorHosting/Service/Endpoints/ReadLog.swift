@@ -8,6 +8,8 @@ enum ReadLog: StreamEndpoint {
         request.accepts(["text/event-stream", "text/*"], orMissing: false)
     }
 
+    static func onlyReads(_ request: Request) -> Bool { !wantsStream(request) }
+
     static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection {
         // A stream has no pages, but a malformed limit is refused.
         _ = try items.pageLimit()

@@ -3,6 +3,8 @@ internal import Wire
 
 /// `GET /v1/sessions/{id}`: the state, now or as it was at `?version=`.
 enum ReadSession: SessionEndpoint {
+    static func onlyReads(_ request: Request) -> Bool { true }
+
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {

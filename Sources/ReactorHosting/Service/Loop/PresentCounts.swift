@@ -49,6 +49,9 @@ struct PresentCounts: Sendable {
         text.gauge(
             "reads_waiting", "Reads of the journal by streams that wait for a turn.",
             sessions.waitingReads)
+        text.gauge(
+            "owned_sessions", "Sessions that this node owns, of a journal with several nodes.",
+            sessions.owned)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",
             sessions.runningEffects.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
@@ -58,6 +61,18 @@ struct PresentCounts: Sendable {
         text.counters(
             "resets", "Streams that could not continue at their position, by reason.", "reason",
             ResetReason.allCases.map { ($0.rawValue, sessions.resets[$0, default: 0]) })
+        text.counters(
+            "claims", "Claims of sessions, by result.", "result",
+            [("owned", sessions.claims.owned), ("elsewhere", sessions.claims.elsewhere)])
+        text.counter(
+            "deposed", "Sessions that left memory because another node owns them.",
+            sessions.claims.deposed)
+        text.counter(
+            "confirms", "Questions to the journal whether sessions in memory are the newest.",
+            sessions.reads.confirms)
+        text.counter(
+            "unconfirmed_reads", "Reads that were answered without, with an age.",
+            sessions.reads.unconfirmed)
         text.histogram(
             "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",
             sessions.turns)

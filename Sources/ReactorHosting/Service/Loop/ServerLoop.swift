@@ -29,6 +29,7 @@ final class ServerLoop: LoopHandler {
             registrations: hasSessions ? service.reactors : [],
             services: LoopServices(
                 now: { [unowned table] in table.wallClockMilliseconds },
+                uptime: { [unowned table] in table.now.nanoseconds / 1_000_000 },
                 hop: { job in loop.enqueue { job($0.sessions) } },
                 reach: { id, job in
                     peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
@@ -40,6 +41,7 @@ final class ServerLoop: LoopHandler {
         sessions.output = self
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
+        if sessions.hasOwners { setLateReads() }
     }
 
     var sessions: SessionTable { resources.sessions }
@@ -83,10 +85,15 @@ final class ServerLoop: LoopHandler {
 
     private static let tick: UInt64 = 0
     private static let eviction: UInt64 = 1
+    private static let lateReads: UInt64 = 3
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
+        if token == Self.lateReads {
+            sessions.answerLateReads()
+            return setLateReads()
+        }
         let areMore: Bool
         if token == Self.tick {
             areMore = sessions.tick()
@@ -103,6 +110,11 @@ final class ServerLoop: LoopHandler {
         } else if sessions.claimHeapTrim() {
             HeapTrimmer.trim()
         }
+    }
+
+    private func setLateReads() {
+        resources.table.setTimer(
+            token: Self.lateReads, at: resources.now + .milliseconds(250))
     }
 
     private func setTick() {

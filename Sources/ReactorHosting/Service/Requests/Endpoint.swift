@@ -46,6 +46,10 @@ protocol SessionEndpoint: SendableMetatype {
     /// `notInMemory`. Default true.
     static var loadsSession: Bool { get }
 
+    /// Whether the request only reads the session, so that among several nodes it may be served from a
+    /// copy (ADR-0049). Default false.
+    static func onlyReads(_ request: Request) -> Bool
+
     /// - Returns: The response, or nil if it follows later: from the session, as a ``Reply``.
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
@@ -60,6 +64,7 @@ extension ServiceEndpoint {
 extension SessionEndpoint {
     static func wantsStream(_ request: Request) -> Bool { false }
     static var loadsSession: Bool { true }
+    static func onlyReads(_ request: Request) -> Bool { false }
 }
 
 /// The session that a request names, and whether it exists.

@@ -96,6 +96,8 @@ final class RequestOptions {
     var endQuery: ((HTTPConnection) -> Void)?
     /// `If-None-Match`: the states that the client has.
     var knownTags: EntityTags?
+    /// The seconds since the state that is read was confirmed to be the newest; nil: it is.
+    var age: Int64?
     /// `?ping=events`.
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.

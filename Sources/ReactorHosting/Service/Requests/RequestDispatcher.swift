@@ -120,7 +120,12 @@ enum RequestDispatcher {
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
         on connection: HTTPConnection
     ) throws(Problem) {
-        let found = connection.loop.sessions.find(session)
+        let sessions = connection.loop.sessions
+        if sessions.hasOwners, endpoint.onlyReads(request) {
+            let freshness = Freshness(cacheControl: request.head.text(of: .cacheControl))
+            return try park(&request, endpoint, session, connection, freshness)
+        }
+        let found = sessions.find(session)
         if case .notInMemory = found, endpoint.loadsSession {
             return try park(&request, endpoint, session, connection)
         }
@@ -130,25 +135,32 @@ enum RequestDispatcher {
         }
     }
 
+    /// - Parameter freshness: nil: the request is for the session itself, which is loaded.
     private static func park(
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, _ session: SessionID,
-        _ connection: HTTPConnection
+        _ connection: HTTPConnection, _ freshness: Freshness? = nil
     ) throws(Problem) {
         let loop = connection.loop
         guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
             return connection.respond(refusal(.tooManyBodies, of: request))
         }
         let id = connection.id
-        loop.sessions.wake(session) { found in
+        let respond = { (found: SessionLookup, age: Age) in
             guard connection.id == id, let request = connection.buffers?.removeParked(loop) else {
                 return
             }
             connection.respondLater { () throws(Problem) in
-                try endpoint.respond(
+                if let seconds = age.seconds { connection.setOptions { $0.age = seconds } }
+                return try endpoint.respond(
                     to: request,
                     for: SessionTarget(id: session, found: found, access: request.access),
                     on: connection)
             }
+        }
+        if let freshness {
+            loop.sessions.read(session, freshness, then: respond)
+        } else {
+            loop.sessions.wake(session) { respond($0, .none) }
         }
     }
 

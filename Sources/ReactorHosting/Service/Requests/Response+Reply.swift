@@ -17,10 +17,12 @@ extension Response {
                     isNew ? 201 : 200, SessionDescription(content),
                     fields: [durability] + (isNew ? [("Location", "/v1/sessions/\(id)")] : []))
             case .state(let state, let version):
-                .state(state, version, content, options?.knownTags, durability)
+                .state(state, version, content, options, durability)
             case .stub(let body): .json(200, body, fields: [durability])
             case .logPage(let body):
-                .json(200, body, fields: [("Cache-Control", "no-cache"), durability])
+                .json(
+                    200, body,
+                    fields: [("Cache-Control", "no-cache"), durability] + Self.ageField(options))
             case .runtime(let body): .runtime(body, durability)
             case .ended: .noContent(fields: [durability])
             case .replayed(let stored):
@@ -59,14 +61,20 @@ extension Response {
         return .json(status, body, fields: fields)
     }
 
+    /// RFC 9111 §5.1: a state that may not be the newest has the seconds since it was.
+    private static func ageField(_ options: RequestOptions?) -> [(String, String)] {
+        options?.age.map { [("Age", "\($0)")] } ?? []
+    }
+
     private static func state(
-        _ state: [UInt8], _ version: UInt64, _ content: Reply.Content, _ known: EntityTags?,
+        _ state: [UInt8], _ version: UInt64, _ content: Reply.Content, _ options: RequestOptions?,
         _ durability: (String, String)
     ) -> Response {
         let position = content.position.text
         let tag = ("ETag", "\"\(position)\"")
-        if let known, known.includes(position) {
-            return Response(status: 304, fields: [tag], discardedBytes: state.count)
+        let age = ageField(options)
+        if let known = options?.knownTags, known.includes(position) {
+            return Response(status: 304, fields: [tag] + age, discardedBytes: state.count)
         }
         var description = SessionDescription(content)
         description.version = version
@@ -79,7 +87,7 @@ extension Response {
             fields: [
                 ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
                 tag,
-            ],
+            ] + age,
             body: .parts(beginning: beginning, shared: state, end: Array("}\n".utf8)))
     }
 }

@@ -1,0 +1,309 @@
+internal import Cluster
+internal import DequeModule
+internal import Storage
+
+/// Finds sessions for requests that only read them. Exists only if several nodes write to the journal.
+///
+/// Design: reading claims nothing and wakes nobody. A session that this node owns is shown from memory
+/// after the journal has said that its history ends there: one question for all reads of a round.
+/// Any other session is loaded as a copy, for the reads that asked for it in the same round. Either way
+/// the reader sees what the journal had at a moment after its request.
+///
+/// While the journal does not answer, sessions in memory are shown with the time since they were
+/// confirmed last.
+final class SessionReads {
+    /// A request that waits for its session.
+    struct Read {
+        let freshness: Freshness
+        let act: (SessionLookup, Age) -> Void
+    }
+
+    /// The reads of one session in one round.
+    private final class Group {
+        let id: SessionID
+        var reads: [Read] = []
+        /// When the question was sent, by the loop's own clock in milliseconds.
+        var asked: Int64 = 0
+
+        init(_ id: SessionID) { self.id = id }
+
+        /// Takes the reads, which nobody else answers then.
+        func takeReads() -> [Read] {
+            defer { reads = [] }
+            return reads
+        }
+    }
+
+    /// A session in memory that is being confirmed.
+    private struct Question {
+        let group: Group
+        let session: Session
+        let incarnation: UInt64
+        let position: HistoryPosition
+    }
+
+    private let ownership: any Ownership
+    /// The reads of this round, in order of the first one of each session.
+    private var gathered: [Group] = []
+    private var groups: [SessionID: Group] = [:]
+    /// Loads that wait for others.
+    private var waiting: Deque<Group> = []
+    /// Groups whose question has no answer yet, oldest first, and some that have.
+    private var asked: Deque<Group> = []
+    private var loadsUnderWay = 0
+    private(set) var counts = ReadCounts()
+
+    /// A state may be large: not all that are asked for are in memory at the same time.
+    private static let loadLimit = 64
+    /// The time after which a read no longer waits for the journal.
+    private static let waitLimit: Int64 = 1_000
+
+    init(_ ownership: any Ownership) { self.ownership = ownership }
+
+    /// Finds a session. Calls `act` later, on the loop of the table.
+    func find(_ id: SessionID, _ read: Read, in table: SessionTable) {
+        if let limit = read.freshness.limitMilliseconds, let session = table.readable(id),
+            table.age(of: session) <= limit
+        {
+            return showStale(id, read, in: table)
+        }
+        gather(id, read)
+    }
+
+    private func showStale(_ id: SessionID, _ read: Read, in table: SessionTable) {
+        let (hop, bound) = (table.services.hop, LoopBound(read))
+        _ = hop { table in
+            let read = bound.open(on: table)
+            // It may have left memory meanwhile.
+            guard let session = table.readable(id) else {
+                table.reads?.gather(id, read)
+                return
+            }
+            table.reads?.counts.unconfirmed += 1
+            read.act(.session(session), Age(milliseconds: table.age(of: session)))
+        }
+    }
+
+    private func gather(_ id: SessionID, _ read: Read) {
+        if let group = groups[id] { return group.reads.append(read) }
+        let group = Group(id)
+        group.reads.append(read)
+        groups[id] = group
+        gathered.append(group)
+    }
+
+    // MARK: Asking
+
+    /// Asks for the sessions of this round. Called once a round.
+    func flush(in table: SessionTable) {
+        guard !gathered.isEmpty else { return }
+        let round = gathered
+        gathered = []
+        groups.removeAll(keepingCapacity: true)
+        var questions: [Question] = []
+        for group in round {
+            group.asked = table.uptime
+            asked.append(group)
+            if let session = table.readable(group.id) {
+                questions.append(
+                    Question(
+                        group: group, session: session, incarnation: session.incarnation,
+                        position: session.history.committed.position))
+            } else {
+                load(group, in: table)
+            }
+        }
+        guard !questions.isEmpty else { return }
+        confirm(questions, in: table)
+    }
+
+    private func confirm(_ questions: [Question], in table: SessionTable) {
+        counts.confirms += 1
+        let expected = questions.map { question in
+            Confirmation(
+                question.session.key, at: question.position,
+                epoch: question.session.persistence?.epoch)
+        }
+        let (hop, bound) = (table.services.hop, LoopBound(questions))
+        ownership.confirm(expected) { result in
+            _ = hop { table in table.reads?.confirmed(bound.open(on: table), result, in: table) }
+        }
+    }
+
+    private func confirmed(
+        _ questions: [Question], _ result: Result<[String: Change], JournalFailure>,
+        in table: SessionTable
+    ) {
+        for question in questions {
+            switch result {
+            case .failure(let failure): answerLate(question.group, failure, in: table)
+            case .success(let changes):
+                answer(question, changes[question.group.id.text], in: table)
+            }
+        }
+    }
+
+    private func answer(_ question: Question, _ change: Change?, in table: SessionTable) {
+        let (group, session) = (question.group, question.session)
+        guard table.readable(group.id) === session, session.incarnation == question.incarnation
+        else {
+            // It has left memory meanwhile.
+            return load(group, in: table)
+        }
+        if let change, !isOwn(change, question) {
+            table.depose(session)
+            return load(group, in: table)
+        }
+        session.persistence?.confirmed = max(
+            session.persistence?.confirmed ?? 0, group.asked)
+        for read in group.takeReads() { read.act(.session(session), .none) }
+    }
+
+    /// Whether the change is this node's own: a commit is on its way, or its end was not known here
+    /// when the question was sent.
+    ///
+    /// Why it may be shown: nobody else has written between those commits, and each answer waits for
+    /// the decisions before it.
+    private func isOwn(_ change: Change, _ question: Question) -> Bool {
+        let session = question.session
+        // Not created yet, or ended already.
+        if change.head == nil, session.isEnding || session.isBeingCreated { return true }
+        guard change.owner == ownership.members.own.node, let head = change.head, !head.isDeleted,
+            head.key == session.key
+        else { return false }
+        return head.end.position >= question.position
+            && head.end.position <= session.history.newest.position
+    }
+
+    // MARK: Copies
+
+    private func load(_ group: Group, in table: SessionTable) {
+        guard !group.reads.isEmpty else { return }
+        guard loadsUnderWay < Self.loadLimit else { return waiting.append(group) }
+        loadsUnderWay += 1
+        table.ask { archive, answer in
+            archive.load(group.id.text, answer)
+        } then: { [unowned table] result in
+            self.loaded(group, result, in: table)
+        }
+    }
+
+    private func loaded(
+        _ group: Group, _ result: Result<SavedSession?, JournalFailure>, in table: SessionTable
+    ) {
+        loadsUnderWay -= 1
+        if !group.reads.isEmpty {
+            let found = SessionLoader(table: table).copy(group.id, result)
+            for read in group.takeReads() { read.act(found, .none) }
+        }
+        // Those whose reads were answered late need no load.
+        while loadsUnderWay < Self.loadLimit, let next = waiting.popFirst() {
+            load(next, in: table)
+        }
+    }
+
+    // MARK: Without an answer
+
+    /// Answers the reads that have waited too long. Called a few times a second.
+    func answerLate(in table: SessionTable) {
+        while let group = asked.first,
+            group.reads.isEmpty || table.uptime - group.asked >= Self.waitLimit
+        {
+            asked.removeFirst()
+            answerLate(group, .late, in: table)
+        }
+    }
+
+    private func answerLate(_ group: Group, _ failure: JournalFailure, in table: SessionTable) {
+        for read in group.takeReads() {
+            guard read.freshness != .confirmed, let session = table.readable(group.id) else {
+                read.act(.unreadable(failure), .none)
+                continue
+            }
+            counts.unconfirmed += 1
+            read.act(.session(session), Age(milliseconds: table.age(of: session)))
+        }
+    }
+
+    func removeAll() {
+        gathered = []
+        groups = [:]
+        waiting = []
+        asked = []
+    }
+}
+
+/// How much a reader wants to know whether it sees the newest state (RFC 9111 §5.2.1).
+package enum Freshness: Sendable, Equatable {
+    /// It accepts no state whose age is not zero.
+    case confirmed
+    /// It prefers the newest state.
+    case preferred
+    /// It accepts a state of this age without a question to the journal; nil: of any age.
+    case stale(seconds: UInt64?)
+
+    fileprivate var limitMilliseconds: Int64? {
+        guard case .stale(let seconds) = self else { return nil }
+        guard let seconds, seconds < UInt64(Int64.max / 1_000) else { return .max }
+        return Int64(seconds) * 1_000
+    }
+}
+
+/// The time since a state was confirmed to be the newest.
+package struct Age: Sendable, Equatable {
+    /// Rounded up; nil: it was the newest at a moment after the request.
+    package let seconds: Int64?
+
+    package static let none = Age(seconds: nil)
+
+    private init(seconds: Int64?) { self.seconds = seconds }
+
+    init(milliseconds: Int64) { seconds = max(0, milliseconds + 999) / 1_000 }
+}
+
+/// The reads of sessions among several nodes.
+package struct ReadCounts: Sendable, Equatable {
+    /// Questions to the journal whether sessions in memory are the newest.
+    package var confirms: UInt64 = 0
+    /// Reads that were answered without.
+    package var unconfirmed: UInt64 = 0
+
+    package mutating func add(_ other: ReadCounts) {
+        confirms += other.confirms
+        unconfirmed += other.unconfirmed
+    }
+}
+
+extension JournalFailure {
+    fileprivate static let late = JournalFailure(
+        reason: .unavailable, detail: "the journal has not answered within a second")
+}
+
+extension SessionTable {
+    /// Whether several nodes write to the journal, so that a session in memory may not be the newest.
+    package var hasOwners: Bool { claims != nil }
+
+    /// Finds a session for a request that only reads it. Calls `act` later, on this loop: with a session
+    /// in memory, with a copy of one, or with the reason why there is none.
+    ///
+    /// - Precondition: ``hasOwners``.
+    package func read(
+        _ id: SessionID, _ freshness: Freshness, then act: @escaping (SessionLookup, Age) -> Void
+    ) {
+        reads?.find(id, SessionReads.Read(freshness: freshness, act: act), in: self)
+    }
+
+    /// Answers reads that wait for the journal for too long. Called a few times a second if
+    /// ``hasOwners``.
+    package func answerLateReads() { reads?.answerLate(in: self) }
+
+    /// The session if its state is in memory.
+    fileprivate func readable(_ id: SessionID) -> Session? {
+        sessions[id].flatMap { $0.isAwake ? $0 : nil }
+    }
+
+    /// Milliseconds since the session was confirmed to be the newest.
+    fileprivate func age(of session: Session) -> Int64 {
+        uptime - (session.persistence?.confirmed ?? 0)
+    }
+}

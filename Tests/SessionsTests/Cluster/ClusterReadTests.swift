@@ -1,0 +1,224 @@
+import Cluster
+import Sessions
+import Storage
+import Testing
+
+@Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(5)))
+struct ClusterReadTests {
+    /// The replies to reads, with their ages.
+    private final class Replies {
+        var tokens: [UInt64] = []
+        var ages: [Int64?] = []
+        var absent: [SessionLookup] = []
+    }
+
+    private func two(isImmediate: Bool = true) throws -> (ClusterRig, Session) {
+        let rigs = ClusterRig(2, [try .ledger()], isImmediate: isImmediate)
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        return (rigs, session)
+    }
+
+    /// Asks for the state. It is shown when the database has answered.
+    private func ask(
+        _ rigs: ClusterRig, at index: Int, _ freshness: Freshness = .preferred,
+        version: UInt64? = nil, _ replies: Replies
+    ) throws {
+        let rig = rigs[index]
+        let name = try #require(SessionID("s"))
+        rig.table.read(name, freshness) { found, age in
+            guard case .session(let session) = found else { return replies.absent.append(found) }
+            replies.tokens.append(rig.read(session, version: version))
+            replies.ages.append(age.seconds)
+        }
+    }
+
+    private func read(
+        _ rigs: ClusterRig, at index: Int, _ freshness: Freshness = .preferred,
+        version: UInt64? = nil
+    ) throws -> String {
+        let replies = Replies()
+        try ask(rigs, at: index, freshness, version: version, replies)
+        rigs.settle()
+        return rigs[index].line(try #require(replies.tokens.first))
+    }
+
+    private func state(_ a: Int, _ version: Int) -> String {
+        #"state {"a":\#(a),"b":0,"touched":0,"filling":""} of \#(version) v\#(version)"#
+            + " n\(version)"
+    }
+
+    @Test func `any node shows the newest state, and claims nothing`() throws {
+        let (rigs, session) = try two()
+        for number in 1...6 {
+            _ = try rigs.post(Post.set(number), to: session, at: 0)
+            #expect(try read(rigs, at: 1) == state(number, number))
+            #expect(try read(rigs, at: 0) == state(number, number))
+        }
+        #expect(rigs.nodes[1].counts[.claim] == nil)
+        #expect(rigs[1].table.count == 0)
+        #expect(try read(rigs, at: 1, version: 3) == state(3, 3))
+        #expect(try read(rigs, at: 1, version: 99).hasPrefix("versionUnknown"))
+    }
+
+    @Test func `a session whose creation is on its way is no other node's`() throws {
+        let rigs = ClusterRig(2, [try .ledger()], isImmediate: false)
+        let created = rigs[0].nextToken()
+        try rigs[0].table.create(try #require(SessionID("s")), .ledger(), for: created)
+        rigs[0].endRound()
+        let replies = Replies()
+        try ask(rigs, at: 0, replies)
+        rigs.run()
+        rigs.nodes[0].carryOut(1)
+        rigs.nodes[0].deliver(1)
+        rigs.settle()
+        #expect(rigs[0].line(created) == "created v0 n0")
+        #expect(rigs[0].line(try #require(replies.tokens.first)) == state(0, 0))
+    }
+
+    @Test func `a page of the log is read on any node`() throws {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        let token = rigs[1].nextToken()
+        rigs[1].table.read(session.id, .preferred) { found, _ in
+            guard case .session(let copy) = found else { return }
+            copy.readLog(LogPageRequest(token: token, after: nil, limit: 10))
+        }
+        rigs.settle()
+        #expect(rigs[1].line(token).hasPrefix("page"))
+        #expect(rigs[1].line(token).contains(#""version":1"#))
+    }
+
+    @Test func `a node that does not know that it was deposed shows the state of the other`()
+        throws
+    {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.expire(0)
+        let other = try rigs.wake("s", at: 1)
+        _ = try rigs.post(Post.set(2), to: other, at: 1)
+        #expect(session.version == 1)
+        #expect(try read(rigs, at: 0) == state(2, 2))
+        #expect(rigs[0].table.count == 0, "it decides nothing any more")
+        #expect(rigs[0].table.counts.claims.deposed == 1)
+    }
+
+    @Test func `all reads of a round ask one question`() throws {
+        let (rigs, _) = try two()
+        let replies = Replies()
+        for _ in 0..<10 { try ask(rigs, at: 0, replies) }
+        rigs.settle()
+        #expect(replies.tokens.count == 10)
+        #expect(rigs.nodes[0].counts[.confirm] == 1)
+        #expect(rigs.nodes[0].counts[.read] == nil)
+    }
+
+    @Test func `an owner whose commit is on its way was not deposed`() throws {
+        let (rigs, session) = try two()
+        rigs.nodes[0].setImmediate(false)
+        let post = try rigs[0].act(Post.set(1), on: session)
+        let replies = Replies()
+        try ask(rigs, at: 0, replies)
+        rigs.run()
+        // The commit is written, and its end is not known here.
+        rigs.nodes[0].carryOut(0)
+        rigs.nodes[0].carryOut(1)
+        rigs.nodes[0].deliver(1)
+        rigs.run()
+        let token = try #require(replies.tokens.first)
+        #expect(rigs[0].line(token) == "-", "it waits for the commit")
+        rigs.settle()
+        #expect(rigs[0].line(post) == "received v1 n1")
+        #expect(rigs[0].line(token) == state(1, 1))
+        #expect(rigs[0].table.count == 1)
+    }
+
+    @Test func `without an answer memory is shown with its age, unless the reader forbids it`()
+        throws
+    {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        #expect(try read(rigs, at: 0) == state(1, 1))
+        rigs.nodes[0].setImmediate(false)
+        rigs[0].clock.uptime += 4_000
+        let (usual, strict) = (Replies(), Replies())
+        try ask(rigs, at: 0, usual)
+        try ask(rigs, at: 0, .confirmed, strict)
+        rigs.run()
+        rigs[0].clock.uptime += 999
+        rigs[0].table.answerLateReads()
+        #expect(usual.tokens.isEmpty, "a second is not over")
+        rigs[0].clock.uptime += 1
+        rigs[0].table.answerLateReads()
+        #expect(usual.ages == [5])
+        #expect(rigs[0].line(try #require(usual.tokens.first)) == state(1, 1))
+        guard case .unreadable? = strict.absent.first else { throw Rig.NoSession(id: "s") }
+        rigs.settle()
+        #expect(usual.tokens.count == 1, "a late answer is nobody's")
+        #expect(rigs[0].table.counts.reads.unconfirmed == 1)
+    }
+
+    @Test func `max-stale asks for no look`() throws {
+        let (rigs, _) = try two()
+        rigs[0].clock.uptime += 2_500
+        let replies = Replies()
+        try ask(rigs, at: 0, .stale(seconds: nil), replies)
+        try ask(rigs, at: 0, .stale(seconds: 3), replies)
+        rigs.settle()
+        #expect(replies.ages == [3, 3])
+        #expect(rigs.nodes[0].counts[.confirm] == nil)
+        try ask(rigs, at: 0, .stale(seconds: 2), replies)
+        rigs.settle()
+        #expect(replies.ages == [3, 3, nil])
+        #expect(rigs.nodes[0].counts[.confirm] == 1)
+    }
+
+    @Test func `a node without a copy says so while the journal does not answer`() throws {
+        let (rigs, _) = try two()
+        rigs.nodes[1].setImmediate(false)
+        let replies = Replies()
+        try ask(rigs, at: 1, .stale(seconds: nil), replies)
+        rigs.run()
+        rigs[1].clock.uptime += 1_000
+        rigs[1].table.answerLateReads()
+        guard case .unreadable? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+        rigs.settle()
+        #expect(replies.tokens.isEmpty)
+    }
+
+    @Test func `a read behind a commit that fails does not show what was before`() throws {
+        let (rigs, session) = try two()
+        rigs.nodes[0].setImmediate(false)
+        _ = try rigs[0].act(Post.set(1), on: session)
+        let replies = Replies()
+        try ask(rigs, at: 0, replies)
+        rigs.run()
+        rigs.nodes[0].carryOut(1)
+        rigs.nodes[0].deliver(1)
+        rigs.run()
+        rigs.nodes[0].carryOut(0, failing: .outcomeUnknown)
+        rigs.nodes[0].deliver(0)
+        rigs.run()
+        #expect(rigs[0].line(try #require(replies.tokens.first)) == "unreadable v0 n0")
+    }
+
+    @Test func `an ended session, and one that never was, are known on any node`() throws {
+        let (rigs, session) = try two()
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let replies = Replies()
+        try ask(rigs, at: 1, replies)
+        rigs.settle()
+        guard case .ended? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+        var found: SessionLookup?
+        rigs[1].table.read(try #require(SessionID("never"))) { found = $0 }
+        rigs.settle()
+        guard case .nothing? = found else { throw Rig.NoSession(id: "never") }
+    }
+}
+
+extension SessionTable {
+    fileprivate func read(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        read(id, .preferred) { found, _ in act(found) }
+    }
+}
