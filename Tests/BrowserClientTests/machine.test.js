@@ -209,6 +209,16 @@ test("a refusal that says nothing of earlier attempts leaves a doubt", () => {
   assert.deepEqual(ends(client), ["1 inDoubt"]);
 });
 
+test("a session that was deleted refuses what waits, and leaves a doubt of what may have been applied", () => {
+  const client = live();
+  client.send(1);
+  client.receive("requestFailed", last(posts(client)).id, "cut");
+  client.send(2);
+  client.wait(1_000);
+  client.answer(last(posts(client)), 410, problem("deleted"));
+  assert.deepEqual(ends(client), ["1 inDoubt", "2 refused deleted"]);
+});
+
 test("a session that is missing is made by the link that makes it", () => {
   const client = new Client();
   const [put] = requests(client.receive("follow", "room", {

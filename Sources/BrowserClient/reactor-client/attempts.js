@@ -1,4 +1,4 @@
-// What is attempted until it is achieved, and the waits between the attempts.
+// Attempts, until something is achieved, and the waits between them.
 
 /** @import { ClientMachine } from "./machine.js" */
 /** @import { Problem, Request, Response } from "./types.d.ts" */

@@ -7,7 +7,7 @@ import { position } from "./following.js";
 /** @import { OutboxChange } from "../reactor-client.d.ts" */
 
 /** A state is written at most every 5 s. */
-const patience = 5_000;
+const saveInterval = 5_000;
 
 export class StateKeeper {
   /** The states that an earlier page has saved. @type {Map<string, Saved>} */
@@ -56,7 +56,7 @@ export class StateKeeper {
     if (!state) return;
     const change = { type: "state", session, position: at.text, state: state.value };
     this.#unsaved.set(session, change);
-    this.#timer ??= setTimeout(() => this.save(), patience);
+    this.#timer ??= setTimeout(() => this.save(), saveInterval);
   }
 
   /** A session is left: what is kept of it is written. @param {string} session */

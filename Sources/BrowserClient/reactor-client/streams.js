@@ -234,7 +234,7 @@ export class Stream extends Attempt {
 /** @param {boolean | string[]} a @param {boolean | string[]} b */
 const unionOfPulses = (a, b) => a === true || b === true ? true : !a ? b : !b ? a : [...new Set([...a, ...b])].sort();
 
-/** What all of these sessions want together. @param {Wish[]} wishes @returns {Demand} */
+/** The demand of all of these sessions together. @param {Wish[]} wishes @returns {Demand} */
 const union = (wishes) =>
   wishes.map((one) => one.demand).reduce((a, b) => ({
     states: a.states || b.states,

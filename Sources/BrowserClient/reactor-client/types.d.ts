@@ -69,7 +69,7 @@ export interface Response {
   field(name: string): string | undefined;
 }
 
-/** What a stream has brought: one with an id alone has an empty name. */
+/** An event of a stream: one with an id alone has an empty name. */
 export interface StreamEvent {
   name: string;
   data: string;
