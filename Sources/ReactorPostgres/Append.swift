@@ -27,13 +27,19 @@ struct Append {
     func send(_ parts: [Part]) throws(PostgresFault) -> [(part: Part, seen: Seen?)] {
         var parameters = Parameters()
         parameters.add(writer)
-        let needsAll = parts.contains { $0.needsWholeStatement }
-        parameters.addPlaces(
-            parts, needsAll ? parts.indices.filter { parts[$0].after != nil } : nil)
-        parameters.addRuns(parts)
-        if needsAll { parameters.addWhole(parts) }
-        let found = try connection.run(
-            needsAll ? Self.whole : Self.plain, parameters, within: limit)
+        let statement: String
+        if parts.contains(where: \.needsWholeStatement) {
+            statement = Self.whole
+            parameters.addPlaces(parts, parts.indices.filter { parts[$0].after != nil })
+            parameters.addRuns(parts)
+            parameters.addWhole(parts)
+        } else {
+            let isShort = parts.allSatisfy { $0.runs.count == 1 }
+            statement = isShort ? Self.short : Self.plain
+            parameters.addPlaces(parts, nil)
+            parameters.addRuns(parts, areWithPlaces: isShort)
+        }
+        let found = try connection.run(statement, parameters, within: limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
         var seen: [Int: Seen] = [:]
         for row in 0..<found.count {
@@ -79,18 +85,26 @@ struct Append {
     // MARK: Statements
 
     /// Parts of sessions that exist: `p` has each with the newest row of its session.
-    private static func present(from first: Int) -> String {
-        """
-        SELECT t.i, s.session, s.deleted IS NOT NULL AS is_deleted, e.number, e.part, t.an, t.ap,
-            t.has_runs, s.deleted IS NULL AND e.number = t.an AND e.part = t.ap AS fits
-        FROM unnest($\(first)::bigint[], $\(first + 1)::text[], $\(first + 2)::text[],
-            $\(first + 3)::bigint[], $\(first + 4)::bigint[], $\(first + 5)::bigint[])
-            t(i, id, generation, an, ap, has_runs)
-        JOIN sessions s ON s.id = t.id AND s.generation = t.generation
-        LEFT JOIN LATERAL (
-            SELECT number, part FROM runs WHERE session = s.session
-            ORDER BY after_number DESC, after_part DESC LIMIT 1) e ON true
-        """
+    ///
+    /// - Parameter rows: The columns of their rows, if each has one.
+    private static func present(
+        from first: Int, with rows: [(name: String, type: String)] = []
+    ) -> String {
+        let next = first + 6
+        let types = rows.enumerated().map { ", $\(next + $0)::\($1.type)[]" }.joined()
+        let names = rows.map { ", \($0.name)" }.joined()
+        let columns = rows.map { ", t.\($0.name)" }.joined()
+        return """
+            SELECT t.i, s.session, s.deleted IS NOT NULL AS is_deleted, e.number, e.part, t.an, t.ap,
+                t.has_runs, s.deleted IS NULL AND e.number = t.an AND e.part = t.ap AS fits\(columns)
+            FROM unnest($\(first)::bigint[], $\(first + 1)::text[], $\(first + 2)::text[],
+                $\(first + 3)::bigint[], $\(first + 4)::bigint[], $\(first + 5)::bigint[]\(types))
+                t(i, id, generation, an, ap, has_runs\(names))
+            JOIN sessions s ON s.id = t.id AND s.generation = t.generation
+            LEFT JOIN LATERAL (
+                SELECT number, part FROM runs WHERE session = s.session
+                ORDER BY after_number DESC, after_part DESC LIMIT 1) e ON true
+            """
     }
 
     /// The first rows of parts, and then the further rows of those that were let in.
@@ -111,14 +125,34 @@ struct Append {
                 writer, batch, lines)
             SELECT p.session, r.an, r.ap, r.n, r.p, r.v, r.c, $1, r.batch, r.lines
             FROM p JOIN r ON r.i = p.i AND (r.an, r.ap) <> (p.an, p.ap)
-            WHERE p.session IN (SELECT session FROM won) ORDER BY p.session, r.an, r.ap)
+            WHERE (p.session IN (SELECT session FROM won)) IS TRUE
+            ORDER BY p.session, r.an, r.ap)
         """
+
+    /// For parts of one row each, as nearly all are: there is nothing to join with their places.
+    ///
+    /// Why `IN`: PostgreSQL hashes the sessions that were let in, whose number it does not expect. A
+    /// join with them compares each part with each.
+    static let short = """
+        WITH p AS MATERIALIZED (\(present(from: 2, with: columns))),
+        won AS (
+            INSERT INTO runs(session, after_number, after_part, number, part, version, count,
+                writer, batch, lines)
+            SELECT p.session, p.an, p.ap, p.n, p.p, p.v, p.c, $1, p.batch, p.lines
+            FROM p WHERE p.fits ORDER BY p.session
+            ON CONFLICT DO NOTHING RETURNING session)
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won) FROM p
+        """
+
+    private static let columns = [
+        ("n", "bigint"), ("p", "bigint"), ("v", "bigint"), ("c", "bigint"), ("batch", "bigint"),
+        ("lines", "bytea"),
+    ]
 
     static let plain = """
         WITH p AS MATERIALIZED (\(present(from: 2))),
         \(rows)
-        SELECT p.i, p.is_deleted, p.number, p.part, won.session IS NOT NULL
-        FROM p LEFT JOIN won ON won.session = p.session
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won) FROM p
         """
 
     /// The same with creations, ends, and the data that go in with their part.
@@ -186,8 +220,8 @@ struct Append {
             DELETE FROM running r USING unnest($44::bigint[], $45::bigint[]) t(i, action), good
             WHERE good.i = t.i AND r.session = good.session AND r.action = t.action)
         SELECT p.i, p.is_deleted, p.number, p.part,
-            good.i IS NOT NULL OR (p.is_deleted AND p.has_runs = 0)
-        FROM p LEFT JOIN good ON good.i = p.i
+            p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0)
+        FROM p
         """
 
     static let looking = """
@@ -210,7 +244,8 @@ extension Parameters {
         add(indices.map { parts[$0].runs.isEmpty ? 0 : 1 as Int64 })
     }
 
-    fileprivate mutating func addRuns(_ parts: [Part]) {
+    /// - Parameter areWithPlaces: Whether each part has one row, whose place is that of the part.
+    fileprivate mutating func addRuns(_ parts: [Part], areWithPlaces: Bool = false) {
         var columns = [[Int64]](repeating: [], count: 8)
         var lines: [[UInt8]] = []
         for (index, part) in parts.enumerated() {
@@ -226,7 +261,7 @@ extension Parameters {
                 place = last
             }
         }
-        for column in columns { add(column) }
+        for column in columns[(areWithPlaces ? 3 : 0)...] { add(column) }
         add(lines)
     }
 
@@ -266,33 +301,5 @@ extension Parameters {
         let settled = actions.filter { $0.1.value == nil }
         add(settled.map { Int64($0.0) })
         add(settled.map { Int64(clamping: $0.1.key) })
-    }
-
-}
-
-// The columns of dependent rows, after the column that says whose they are.
-extension Parameters {
-    mutating func addColumns(of all: [Snapshot]) {
-        add(all.map { Int64(clamping: $0.version) })
-        add(all.map { Int64(clamping: $0.number) })
-        add(all.map { Int64(clamping: $0.lastAction) })
-        add(all.map { Int64($0.stateVersion) })
-        add(all.map(\.time))
-        add(all.map(\.state))
-    }
-
-    mutating func addColumns(of all: [StoredAnswer]) {
-        add(all.map { $0.key as String? })
-        add(all.map(\.bodyDigest))
-        add(all.map { Int64($0.status) })
-        add(all.map(\.time))
-        add(all.map(\.body))
-    }
-
-    mutating func addColumns(of all: [RunningAction]) {
-        add(all.map { Int64(clamping: $0.action) })
-        add(all.map(\.content))
-        add(all.map { Int64($0.begun) })
-        add(all.map(\.subject))
     }
 }

@@ -39,6 +39,7 @@ struct PostgresPlanTests {
             + [integers, texts, blobs, integers, integers, blobs]
             + [integers, integers, blobs, integers, texts] + [integers, integers]
         let statements: [(String, [String])] = [
+            (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),
             (Append.whole, [integer] + places + runs + new + others),
             (Append.looking, places),
