@@ -164,6 +164,6 @@ enum ScriptedFault: CaseIterable {
     case confirmsAnything
     /// Parts are let in that do not continue the records.
     case forksHistories
-    /// What was written is said to be refused.
+    /// Written parts are said to be refused.
     case refusesTheWritten
 }

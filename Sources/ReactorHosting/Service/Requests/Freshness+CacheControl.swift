@@ -7,7 +7,9 @@ extension Freshness {
     init(cacheControl field: String?) {
         self = .preferred
         for directive in field?.split(separator: ",") ?? [] {
-            let parts = directive.split(separator: "=", maxSplits: 1).map { part in
+            let parts = directive.split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false
+            ).map { part in
                 part.filter { $0 != " " && $0 != "\t" }
             }
             switch (parts.first?.lowercased(), parts.dropFirst().first) {
