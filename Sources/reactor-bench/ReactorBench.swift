@@ -14,6 +14,6 @@ struct ReactorBench: AsyncParsableCommand {
         subcommands: [
             RequestsCommand.self, FanoutCommand.self, RampCommand.self, IdleCommand.self,
             StallCommand.self, MixedCommand.self, CompareCommand.self, InProcessCommand.self,
-            TortureCommand.self, StormCommand.self,
+            TortureCommand.self, StormCommand.self, ClusterCommand.self,
         ])
 }

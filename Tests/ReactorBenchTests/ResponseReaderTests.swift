@@ -39,6 +39,14 @@ struct ResponseReaderTests {
             statuses: [200], bodies: ["ab"], ended: 1)
     }
 
+    @Test(arguments: [("Age: 3\r\n", true), ("age:0\r\n", true), ("Accept-Age: 3\r\n", false)])
+    func `a response says whether it may be old`(field: String, hasAge: Bool) throws {
+        var (reader, position) = (ResponseReader(), 0)
+        let bytes = Array("HTTP/1.1 200 OK\r\n\(field)Content-Length: 0\r\n\r\n".utf8)
+        #expect(try reader.next(bytes.span, &position) == .head(200))
+        #expect(reader.hasAge == hasAge)
+    }
+
     @Test func `an informational response is skipped`() throws {
         try expect(
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",

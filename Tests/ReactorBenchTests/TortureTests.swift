@@ -88,6 +88,32 @@ struct TortureTests {
         #expect(faults(ledger, history).contains(.answer))
     }
 
+    @Test func `an action comes after all that was acknowledged before it was sent`() {
+        var ledger = TortureLedger(sessions: 1)
+        ledger.heard(EventID(text: "abcd1234.5"), of: 0, floor: 0)
+        let post = TorturePost(
+            session: 0, poster: 0, first: 0, count: 2, hasKey: false, floor: ledger.version(of: 0))
+        ledger.acknowledged(ledger.enter(post), at: 7)
+        #expect(ledger.counts == [:])
+        var next = post
+        next.first = 2
+        ledger.acknowledged(ledger.enter(next), at: 5)
+        #expect(ledger.counts == [.backwards: 1])
+    }
+
+    @Test func `a read that says its age may be older than the last answer`() {
+        var (ledger, poster) = (TortureLedger(sessions: 1), TorturePoster(number: 0, session: 0))
+        var random = SeededNumbers(seed: 1)
+        poster.habits = TortureHabits(creates: 0, reads: 100, repeats: 0)
+        let body = Array(#"{"position":"abcd1234.4"}"#.utf8)
+        ledger.heard(EventID(text: "abcd1234.5"), of: 0, floor: 0)
+        for isOld in [true, false] {
+            _ = poster.request(to: "one", host: "localhost", &ledger, &random)
+            poster.answered(200, body, isOld: isOld, &ledger)
+            #expect(ledger.counts == (isOld ? [:] : [.backwards: 1]))
+        }
+    }
+
     @Test func `a state never goes back, and a session keeps its generation`() {
         var ledger = TortureLedger(sessions: 1)
         ledger.heard(EventID(text: "abcd1234.5"), of: 0, floor: 0)

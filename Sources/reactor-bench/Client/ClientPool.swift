@@ -1,11 +1,26 @@
 #if os(Linux)
     import Glibc
 
+    /// Where a server listens.
+    struct ServerTarget {
+        let address: Address
+        /// For the `Host` field.
+        let host: String
+
+        init(_ url: String) throws(BenchError) {
+            guard let endpoint = Endpoint(url) else { throw .setup("listens on \(url)?") }
+            address = try Address(host: endpoint.host, port: endpoint.port)
+            host = endpoint.authority
+        }
+    }
+
     /// The connections of a run to one server, on one thread. The pool sends, receives and parses;
     /// its driver decides on requests and judges responses.
     struct ClientPool: ~Copyable {
         struct Connection {
             fileprivate var descriptor: Int32 = -1
+            /// The value of the `Host` field.
+            fileprivate(set) var host = ""
             /// The generation of the connection in this slot. Events of an earlier one are ignored.
             fileprivate var serial: UInt32 = 0
             fileprivate(set) var isConnected = false
@@ -31,6 +46,8 @@
             var isSent: Bool { sent == unsent.count }
             /// Whether the server closes the connection after the response that is being read.
             var closes: Bool { response.closes }
+            /// Whether the response says that it may be old (RFC 9111 §5.1).
+            var hasAge: Bool { response.hasAge }
         }
 
         /// The default limit of a collected body.
@@ -42,7 +59,7 @@
         private var memories: [ClientMemory]
         private var buffer = [UInt8](repeating: 0, count: bufferBytes)
         /// Nil while the server is down or stopping: then no connection is opened.
-        private(set) var target: (address: Address, host: String)?
+        private(set) var target: ServerTarget?
         private(set) var connectionsMade = 0
         private(set) var requestsSent = 0
         private(set) var answers = 0
@@ -62,13 +79,16 @@
         /// The value of the `Host` field; empty while there is no server.
         var host: String { target?.host ?? "" }
 
+        /// Whether the driver names a server for each connection.
+        var hasSeveralServers = false
+
+        /// Whether there is a server for further requests.
+        var acceptsRequests: Bool { target != nil || hasSeveralServers }
+
         // MARK: The server comes and goes
 
         mutating func serverStarted(at url: String) throws(BenchError) {
-            guard let endpoint = Endpoint(url) else { throw .setup("listens on \(url)?") }
-            target = (
-                try Address(host: endpoint.host, port: endpoint.port), endpoint.authority
-            )
+            target = try ServerTarget(url)
             for index in memories.indices { memories[index].record("the server is another") }
         }
 
@@ -84,13 +104,18 @@
         // MARK: Connections
 
         /// Starts to connect, if the slot is free and there is a server.
-        mutating func open(_ index: Int, receiveBufferBytes: Int? = nil) throws(BenchError) {
-            guard let target, !connections[index].isOpen else { return }
+        ///
+        /// - Parameter other: The server, where a pool connects to several. Default: ``target``.
+        mutating func open(
+            _ index: Int, to other: ServerTarget? = nil, receiveBufferBytes: Int? = nil
+        ) throws(BenchError) {
+            guard let target = other ?? target, !connections[index].isOpen else { return }
             let descriptor = try ClientSocket.connect(
                 to: target.address, ordinal: index, receiveBufferBytes: receiveBufferBytes)
             let serial = connections[index].serial &+ 1
             connections[index] = Connection()
             connections[index].descriptor = descriptor
+            connections[index].host = target.host
             connections[index].serial = serial
             let token = UInt64(serial) << 32 | UInt64(index)
             try poller.add(descriptor, token: token, for: .readingAndWriting)

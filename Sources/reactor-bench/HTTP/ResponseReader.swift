@@ -25,6 +25,8 @@ struct ResponseReader {
     private var partial: [UInt8] = []
     /// Whether the peer closes after this response (`Connection: close`, or no length).
     private(set) var closes = false
+    /// Whether the response has the field `Age`.
+    private(set) var hasAge = false
 
     init(isStrict: Bool = false) { self.isStrict = isStrict }
 
@@ -196,6 +198,7 @@ struct ResponseReader {
     /// RFC 9112 §6.3, as far as it applies to a client without HEAD and CONNECT.
     private mutating func begin(status: Int, _ fields: Fields) {
         closes = fields.closes
+        hasAge = fields.hasAge
         if status == 204 || status == 304 {
             phase = .ended
         } else if fields.isChunked {
@@ -211,6 +214,7 @@ struct ResponseReader {
     private struct Fields {
         var contentLength: Int?
         var isChunked = false
+        var hasAge = false
         var closes: Bool
 
         init(closes: Bool) { self.closes = closes }
@@ -219,6 +223,7 @@ struct ResponseReader {
         mutating func append(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(ResponseFault) {
             guard let first = line.first else { return }
             let initial = bytes[first] | 0x20
+            if initial == 0x61, bytes.hasPrefixIgnoringCase("age:", at: first) { hasAge = true }
             guard initial == 0x63 || initial == 0x74 else { return }
             if bytes.hasPrefixIgnoringCase("content-length:", at: first) {
                 let value = Self.trimmed(bytes, first + 15..<line.upperBound)

@@ -8,6 +8,10 @@
         /// For each reader, the beginning of an event that is not complete yet.
         private var scanners: [EventScanner]
         var ledger: TortureLedger
+        /// Whether a poster's next request follows the answer at once.
+        var asksAtOnce = true
+        /// Whether a stream may end with a problem: where the journal may be out of reach.
+        var allowsProblems = false
 
         init(
             run: String, posters: [TorturePoster], readers: [TortureReader], sessions: Int,
@@ -81,13 +85,16 @@
             guard let epoch = ledger.epoch(of: session) else { return }
             let name = name(session)
             try pool.send(
-                place, readers[reader].request(to: name, epoch: epoch, host: pool.host))
+                place,
+                readers[reader].request(to: name, epoch: epoch, host: pool.connections[place].host))
         }
 
-        private mutating func ask(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            guard pool.target != nil else { return }
+        /// Sends a poster's next request.
+        mutating func ask(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
+            guard pool.acceptsRequests else { return }
             let name = name(posters[place].session)
-            let bytes = posters[place].request(to: name, host: pool.host, &ledger, &random)
+            let bytes = posters[place].request(
+                to: name, host: pool.connections[place].host, &ledger, &random)
             if let bytes { try pool.send(place, bytes) }
         }
 
@@ -104,14 +111,20 @@
             let reader = place - posters.count
             var sink = TortureEvents()
             _ = scanners[reader].scan(bytes, range: range, into: &sink)
-            for event in sink.events { readers[reader].receive(event, &ledger) }
+            for event in sink.events where !(event.isProblem && allowsProblems) {
+                readers[reader].receive(event, &ledger)
+            }
         }
 
         mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
             if place < posters.count {
                 let connection = pool.connections[place]
-                posters[place].answered(connection.status, connection.body, &ledger)
-                guard connection.closes else { return try ask(place, &pool) }
+                posters[place].answered(
+                    connection.status, connection.body, isOld: connection.hasAge, &ledger)
+                guard connection.closes else {
+                    if asksAtOnce { try ask(place, &pool) }
+                    return
+                }
             }
             // The reader resumes a stream that ended over another connection.
             pool.close(place)

@@ -15,8 +15,8 @@ struct TortureLedger {
         var claims = VersionClaims()
     }
 
-    /// The maximum number of messages that are kept; all faults are counted.
-    static let messageLimit = 20
+    /// The maximum number of messages of each kind that are kept; all faults are counted.
+    static let messageLimit = 5
 
     private var sessions: [Session]
     private(set) var posts: [TorturePost] = []
@@ -29,7 +29,9 @@ struct TortureLedger {
 
     mutating func record(_ fault: TortureFault, _ message: String) {
         counts[fault, default: 0] += 1
-        if messages.count < Self.messageLimit { messages.append("\(fault.rawValue): \(message)") }
+        if counts[fault, default: 0] <= Self.messageLimit {
+            messages.append("\(fault.rawValue): \(message)")
+        }
     }
 
     // MARK: While it runs
@@ -72,6 +74,11 @@ struct TortureLedger {
         if case .acknowledged = posts[index].outcome { return }
         posts[index].outcome = .acknowledged(version)
         let (session, count) = (posts[index].session, UInt64(posts[index].count))
+        if version < posts[index].floor + count {
+            record(
+                .backwards,
+                "\(posts[index].key) is at \(version), was sent behind \(posts[index].floor)")
+        }
         if version < count || !sessions[session].claims.claim(version - count..<version) {
             record(.doubled, "\(posts[index].key): another has version \(version) or one before it")
         }

@@ -20,6 +20,8 @@ struct TorturePost: Equatable {
     /// The number of actions; more than one is a batch.
     var count: Int
     var hasKey: Bool
+    /// The highest version in any response before it was sent: its actions come after it.
+    var floor: UInt64 = 0
     var outcome = Outcome.pending
 
     /// The `Idempotency-Key`, unique in the run.

@@ -90,7 +90,8 @@ struct TorturePoster {
         defer { sequence &+= UInt32(count) }
         let index = ledger.enter(
             TorturePost(
-                session: session, poster: number, first: sequence, count: count, hasKey: hasKey))
+                session: session, poster: number, first: sequence, count: count, hasKey: hasKey,
+                floor: ledger.version(of: session)))
         if hasKey { lastKeyed = index }
         return .post(index)
     }
@@ -126,7 +127,11 @@ struct TorturePoster {
     // MARK: Outcomes
 
     /// The answer is there.
-    mutating func answered(_ status: Int, _ body: [UInt8], _ ledger: inout TortureLedger) {
+    ///
+    /// - Parameter isOld: Whether it says that it may be older than its request.
+    mutating func answered(
+        _ status: Int, _ body: [UInt8], isOld: Bool = false, _ ledger: inout TortureLedger
+    ) {
         guard let errand else { return ledger.record(.answer, "\(status) that nobody asked for") }
         if AnswerRules.isRefusal(status) { return refused(errand, &ledger) }
         // After a commit that failed too late the outcome is as unknown as without a response.
@@ -141,7 +146,8 @@ struct TorturePoster {
         if isRepeat { repeats += 1 }
         switch errand {
         case .create: ledger.heard(position, of: session, floor: 0)
-        case .read(let floor): ledger.heard(position, of: session, floor: floor)
+        case .read(let floor):
+            ledger.heard(position, of: session, floor: isOld ? 0 : floor)
         case .post(let index), .again(let index):
             ledger.heard(position, of: session, floor: 0)
             if errand == .post(index) { acknowledged += ledger.posts[index].count }

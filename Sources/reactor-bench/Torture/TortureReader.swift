@@ -4,6 +4,8 @@ struct TortureEvent {
     var mark: Mark?
     /// Whether the event states that the stream does not continue at the reader's position.
     var beginsAnew: Bool
+    /// Whether it says why the stream ends now.
+    var isProblem = false
 }
 
 /// Collects the events in received bytes.
@@ -19,7 +21,8 @@ struct TortureEvents: EventSink {
             TortureEvent(
                 id: block.id.flatMap { EventID(bytes, range: $0, scheme: .consecutive) },
                 mark: Mark.find(in: bytes, range: data),
-                beginsAnew: bytes.equals("reset", in: name) || bytes.equals("snapshot", in: name)))
+                beginsAnew: bytes.equals("reset", in: name) || bytes.equals("snapshot", in: name),
+                isProblem: bytes.equals("problem", in: name)))
     }
 }
 

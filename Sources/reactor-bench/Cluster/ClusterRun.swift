@@ -1,0 +1,235 @@
+#if os(Linux)
+    import Glibc
+
+    /// A cluster under load, one fault after the other, and the comparison at the end.
+    struct ClusterRun: ~Copyable {
+        private let options: ClusterCommand
+        private let database: DatabasePair
+        private let nodes: [ClusterNode]
+        private var pool: ClientPool
+        private var driver: ClusterDriver
+        private var random: SeededNumbers
+        private var faults: [ClusterFault: Int] = [:]
+        /// The slowest answer while a fault lasted, in seconds.
+        private var slowest: [ClusterFault: Double] = [:]
+        private var usual = 0.0
+        private var recovery = 0.0
+
+        init(_ options: ClusterCommand) throws(BenchError) {
+            // First: an initializer that throws must not have begun with the other members.
+            let database = try DatabasePair()
+            var pool = try ClientPool(
+                connections: options.sessions * options.nodes + options.readers)
+            pool.hasSeveralServers = true
+            self.pool = pool
+            self.database = database
+            self.options = options
+            random = SeededNumbers(seed: options.seed)
+            nodes = (0..<options.nodes).map { number in
+                ClusterNode(number, options.words(of: number, database.journal))
+            }
+            let sessions = options.sessions
+            let readers = (0..<options.readers).map { index in
+                TortureReader(
+                    session: index % sessions,
+                    stream: TortureReader.Stream.allCases[index / sessions % 3])
+            }
+            // One poster for each session and node, so that at the end each pair is tried.
+            let posters = (0..<sessions * options.nodes).map { index in
+                TorturePoster(number: UInt16(index), session: index % sessions)
+            }
+            let clients = TortureDriver(
+                run: "cluster-" + String(options.seed, radix: 36), posters: posters,
+                readers: readers, sessions: sessions, seed: options.seed &+ 1)
+            let pace = UInt64(posters.count) * 1_000_000_000 / UInt64(options.rate)
+            driver = ClusterDriver(
+                clients, nodes: options.nodes, pace: pace, seed: options.seed &+ 2)
+        }
+
+        /// Plays faults until the time is over, then compares the responses with the sessions.
+        mutating func report() throws(BenchError) -> Report {
+            defer { database.remove() }
+            for node in nodes { try start(node) }
+            let begin = Clock.now()
+            try play(until: begin + 3_000_000_000)
+            usual = driver.takeSlowest()
+            while Clock.now() < begin + options.duration.nanoseconds {
+                let fault = options.chosenFaults.randomElement(using: &random) ?? .kill
+                faults[fault, default: 0] += 1
+                try inflict(fault)
+                try play(until: Clock.now() + 1_500_000_000)
+                slowest[fault] = max(slowest[fault] ?? 0, driver.takeSlowest())
+            }
+            try restoreNodes()
+            try awaitRecovery()
+            try readHistories()
+            return report(seconds: Double(Clock.now() - begin) / 1e9)
+        }
+
+        // MARK: Time
+
+        private mutating func play(until end: UInt64) throws(BenchError) {
+            var nextMove = Clock.now() + 100_000_000
+            while Clock.now() < end {
+                try driver.act(&pool)
+                try pool.turn(until: min(end, Clock.now() + 5_000_000), &driver)
+                guard Clock.now() >= nextMove else { continue }
+                nextMove = Clock.now() + 100_000_000
+                driver.moveReader(&pool)
+            }
+        }
+
+        private mutating func start(_ node: ClusterNode) throws(BenchError) {
+            try node.start()
+            let deadline = Clock.now() + 60_000_000_000
+            while try !node.isStarted() {
+                guard Clock.now() < deadline else {
+                    throw .setup("node \(node.number) does not start")
+                }
+                try play(until: Clock.now() + 20_000_000)
+            }
+            driver.targets[node.number] = node.target
+        }
+
+        // MARK: Faults
+
+        private mutating func inflict(_ fault: ClusterFault) throws(BenchError) {
+            guard let node = nodes.randomElement(using: &random) else { return }
+            switch fault {
+            case .kill:
+                driver.targets[node.number] = nil
+                node.kill()
+                try play(until: Clock.now() + 2_000_000_000)
+                try start(node)
+            case .pause:
+                node.pause()
+                let time = UInt64.random(in: 500_000_000...8_000_000_000, using: &random)
+                try play(until: Clock.now() + time)
+                node.resume()
+            case .roll: for node in nodes { try roll(node) }
+            case .restart:
+                try database.restart()
+                while try !database.isReady() { try play(until: Clock.now() + 20_000_000) }
+            case .failover: try failOver()
+            case .terminate: try endConnections("pg_terminate_backend(pid)")
+            case .cancel: try endConnections("pg_cancel_backend(pid)")
+            case .lock:
+                var lock = try VictimProcess(database.lockAll(seconds: 3))
+                try play(until: Clock.now() + 3_000_000_000)
+                _ = lock.waitForEnd()
+            }
+        }
+
+        private mutating func failOver() throws(BenchError) {
+            try database.failOver()
+            var copy = try database.copyPrimary()
+            while !copy.hasEnded() { try play(until: Clock.now() + 20_000_000) }
+            guard copy.endCode == 0 else { throw .setup("pg_basebackup failed") }
+            try database.startStandby()
+        }
+
+        private func endConnections(_ function: String) throws(BenchError) {
+            try database.query(
+                """
+                SELECT \(function) FROM pg_stat_activity
+                WHERE application_name LIKE 'reactor/%' AND random() < 0.5
+                """)
+        }
+
+        /// Ends a node in order, and starts it again when it has ended.
+        private mutating func roll(_ node: ClusterNode) throws(BenchError) {
+            node.terminate()
+            // A balancer that asks /readyz sends no more; a node that drains accepts what comes.
+            driver.targets[node.number] = nil
+            let deadline = Clock.now() + 60_000_000_000
+            while Clock.now() < deadline {
+                try play(until: Clock.now() + 50_000_000)
+                guard let code = node.endCode() else { continue }
+                if code != 0 { driver.record(.answer, "exit \(code) after SIGTERM") }
+                return try start(node)
+            }
+            throw .setup("node \(node.number) does not end within 60 s of SIGTERM")
+        }
+
+        private mutating func restoreNodes() throws(BenchError) {
+            for node in nodes where node.target == nil { try start(node) }
+        }
+
+        // MARK: The end
+
+        /// Five seconds after the last fault each session takes an action at each node.
+        private mutating func awaitRecovery() throws(BenchError) {
+            let begin = Clock.now()
+            try driver.pinPosters(sessions: options.sessions, &pool)
+            let before = driver.clients.posters.map(\.acknowledged)
+            func missing(_ driver: borrowing ClusterDriver) -> [Int] {
+                before.indices.filter { driver.clients.posters[$0].acknowledged == before[$0] }
+            }
+            while !missing(driver).isEmpty, Clock.now() < begin + 30_000_000_000 {
+                try play(until: Clock.now() + 20_000_000)
+            }
+            recovery = Double(Clock.now() - begin) / 1e9
+            for place in missing(driver).prefix(5) {
+                driver.record(
+                    .answer,
+                    "session \(place % options.sessions) takes nothing at node "
+                        + "\(place / options.sessions)")
+            }
+            if recovery > 5 {
+                driver.record(.answer, "all sessions at all nodes only after \(recovery) s")
+            }
+        }
+
+        private mutating func readHistories() throws(BenchError) {
+            driver.finish()
+            let deadline = Clock.now() + 60_000_000_000
+            while !driver.clients.areDone, Clock.now() < deadline {
+                try play(until: Clock.now() + 20_000_000)
+            }
+            if !driver.clients.areDone { driver.record(.answer, "posts without an answer") }
+            try driver.addHistorians(&pool)
+            while !driver.clients.haveReadAll, Clock.now() < deadline {
+                try driver.act(&pool)
+                try pool.turn(until: Clock.now() + 20_000_000, &driver)
+            }
+            driver.close()
+        }
+
+        private borrowing func report(seconds: Double) -> Report {
+            var report = Report(
+                title: "cluster: \(options.nodes) nodes, \(options.sessions) sessions, "
+                    + "\(driver.clients.posters.count) posters, \(options.readers) readers, "
+                    + "seed \(options.seed)")
+            report.add("run", seconds, .seconds)
+            report.add("slowest answer without a fault", usual, .seconds)
+            for fault in ClusterFault.allCases {
+                guard let count = faults[fault] else { continue }
+                report.add("fault \(fault.rawValue)", Double(count), .count)
+                report.add("slowest answer beside it", slowest[fault] ?? 0, .seconds)
+            }
+            report.add("all sessions at all nodes after", recovery, .seconds)
+            let posts = driver.clients.ledger.posts
+            report.add("posts", Double(posts.count), .count)
+            for (status, count) in driver.statuses.sorted(by: { $0.key < $1.key }) {
+                report.add("answers with \(status)", Double(count), .count)
+            }
+            report.add(
+                "posts without an outcome", Double(posts.count { $0.outcome == .unanswered }),
+                .count)
+            report.add(
+                "actions in the histories",
+                Double(driver.clients.histories.reduce(0) { $0 + $1.count }), .count)
+            report.add(
+                "events checked", Double(driver.clients.readers.reduce(0) { $0 + $1.count }), .count
+            )
+            for fault in TortureFault.allCases {
+                report.add(fault.rawValue, Double(driver.clients.ledger.counts[fault] ?? 0), .count)
+            }
+            report.problems = driver.clients.ledger.messages
+            if driver.clients.posters.allSatisfy({ $0.acknowledged == 0 }) {
+                report.problems.append("nothing was acknowledged")
+            }
+            return report
+        }
+    }
+#endif
