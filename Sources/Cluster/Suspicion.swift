@@ -34,7 +34,7 @@ package struct Suspicion: Sendable {
 
     // MARK: Evidence
 
-    /// Something was sent to a node that answers at once.
+    /// Something was sent to a node that responds at once.
     package mutating func sent(to node: Node, at now: Time) {
         if doubts[node] == nil { doubts[node] = .unanswered(since: now) }
     }

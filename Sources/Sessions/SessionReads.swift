@@ -27,7 +27,7 @@ final class SessionReads {
 
         init(_ id: SessionID) { self.id = id }
 
-        /// Takes the reads, which nobody else answers then.
+        /// Takes the reads; the caller responds to them.
         func takeReads() -> [Read] {
             defer { reads = [] }
             return reads
@@ -204,7 +204,7 @@ final class SessionReads {
 
     // MARK: Without an answer
 
-    /// Answers the reads that have waited too long. Called a few times a second.
+    /// Responds to the reads that have waited too long. Called a few times a second.
     func answerLate(in table: SessionTable) {
         while let group = asked.first,
             group.reads.isEmpty || table.uptime - group.asked >= Self.waitLimit

@@ -8,7 +8,7 @@
         /// When a place connects or sends its next request.
         private var dueAt: [UInt64]
         /// The nodes that posters use at the end, by place; nil: any.
-        private var pins: [Int?]
+        private var finalNodes: [Int?]
         private var random: SeededNumbers
         /// The mean time between two requests of a poster, in nanoseconds.
         private let pace: UInt64
@@ -20,7 +20,7 @@
         private(set) var statuses: [Int: Int] = [:]
 
         /// A client gives a request up as faulty after this time.
-        private static let patience: UInt64 = 30_000_000_000
+        private static let answerLimit: UInt64 = 30_000_000_000
 
         init(_ clients: TortureDriver, nodes: Int, pace: UInt64, seed: UInt64) {
             self.clients = clients
@@ -30,7 +30,7 @@
             targets = [ServerTarget?](repeating: nil, count: nodes)
             dueAt = [UInt64](repeating: 0, count: clients.places)
             sentAt = [UInt64?](repeating: nil, count: clients.places)
-            pins = [Int?](repeating: nil, count: clients.places)
+            finalNodes = [Int?](repeating: nil, count: clients.places)
             random = SeededNumbers(seed: seed)
         }
 
@@ -52,7 +52,7 @@
                     pool.connections[place].outstanding == 0
                 {
                     try ask(place, &pool)
-                } else if let since = sentAt[place], now - since > Self.patience {
+                } else if let since = sentAt[place], now - since > Self.answerLimit {
                     clients.ledger.record(.answer, "no answer to poster \(place) for 30 s")
                     pool.close(place)
                     try lost(place, .failed, &pool)
@@ -61,7 +61,7 @@
         }
 
         private mutating func open(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            let node = pins[place] ?? targets.indices.randomElement(using: &random)
+            let node = finalNodes[place] ?? targets.indices.randomElement(using: &random)
             guard let node, let target = targets[node] else {
                 return wait(place, 20_000_000)
             }
@@ -96,7 +96,7 @@
         /// each node.
         mutating func pinPosters(sessions: Int, _ pool: inout ClientPool) throws(BenchError) {
             for place in clients.posters.indices {
-                pins[place] = (place / sessions) % targets.count
+                finalNodes[place] = (place / sessions) % targets.count
                 guard pool.connections[place].isOpen else { continue }
                 pool.close(place)
                 try lost(place, .failed, &pool)
@@ -110,7 +110,7 @@
             let more = clients.places - dueAt.count
             dueAt += [UInt64](repeating: 0, count: more)
             sentAt += [UInt64?](repeating: nil, count: more)
-            pins += [Int?](repeating: nil, count: more)
+            finalNodes += [Int?](repeating: nil, count: more)
         }
 
         mutating func close() {

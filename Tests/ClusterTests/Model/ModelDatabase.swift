@@ -22,9 +22,9 @@ struct ModelDatabase {
     var sessionEra = 1
     var generation = 1
     var rows: [Row] = []
-    /// What was acknowledged and is lost.
+    /// The marks that were acknowledged and are lost.
     var lost: Set<Int> = []
-    /// What was in the rows that were trimmed.
+    /// The marks of the rows that were trimmed.
     private var trimmed: [Int] = []
 
     var end: Int { rows.last?.last ?? 0 }
@@ -63,7 +63,7 @@ final class ModelStatement {
     let era: Int
     var state = State.sent
     /// Its node does not hear the answer.
-    var isLost = false
+    var isUnanswered = false
 
     init(_ row: ModelDatabase.Row, epoch: Int?, namedEra: Int, era: Int) {
         self.row = row
@@ -82,7 +82,7 @@ final class ModelRequest {
         case unknown, unavailable
     }
 
-    /// What a post adds; nil for a read.
+    /// The mark that a post adds; nil for a read.
     let mark: Int?
     let begun: Int
     private(set) var ended: Int?

@@ -8,9 +8,9 @@ struct ModelRules: OptionSet {
     static let comparesPlaces = ModelRules(rawValue: 2)
     /// A row is recognised by its batch, never by its position.
     static let recognisesItsOwn = ModelRules(rawValue: 4)
-    /// What was sent and not answered is sent again without the fence.
+    /// A statement without an answer is sent again without the fence.
     static let resubmitsWithoutFence = ModelRules(rawValue: 8)
-    /// What was sent and not answered is sent again at all, until it is decided.
+    /// A statement without an answer is sent again at all, until it is decided.
     static let resubmits = ModelRules(rawValue: 16)
     /// A read looks at the database.
     static let confirms = ModelRules(rawValue: 32)

@@ -35,7 +35,7 @@ extension ModelSchedule {
         return nil
     }
 
-    /// What was answered before a request began is before it.
+    /// Requests that were answered before a request began are before it.
     private func orderFault() -> String? {
         let done = requests.filter { $0.outcome == .acknowledged || $0.outcome == .read }
         // The greatest version that was answered until a time, for each generation.

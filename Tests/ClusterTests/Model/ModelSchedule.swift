@@ -150,7 +150,7 @@ final class ModelSchedule {
 
     private func answer(_ node: ModelNode) {
         guard let pending = node.pending else { return }
-        if pending.statement.isLost { return resolveLost(node, pending) }
+        if pending.statement.isUnanswered { return resolveLost(node, pending) }
         guard case .committed(let isLetIn) = pending.statement.state else { return }
         if isLetIn { return succeed(node, pending) }
         // The reason is read with a statement of its own, which sees more.
@@ -219,8 +219,8 @@ final class ModelSchedule {
     // MARK: Faults
 
     private func loseConnection(of node: ModelNode) {
-        guard let statement = node.pending?.statement, !statement.isLost else { return }
-        statement.isLost = true
+        guard let statement = node.pending?.statement, !statement.isUnanswered else { return }
+        statement.isUnanswered = true
         // It may not have arrived. Otherwise it is executed, at some time.
         guard case .sent = statement.state, chance(2) == 0 else { return }
         statements.removeAll { $0 === statement }
@@ -249,8 +249,8 @@ final class ModelSchedule {
 
     private func failOver(losing count: Int) {
         database.era += 1
-        for statement in statements { statement.isLost = true }
-        for node in nodes { node.pending?.statement.isLost = true }
+        for statement in statements { statement.isUnanswered = true }
+        for node in nodes { node.pending?.statement.isUnanswered = true }
         database.loseRows(count)
     }
 }

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(5)))
+@Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(15)))
 struct ClusterReadTests {
     /// The replies to reads, with their ages.
     private final class Replies {

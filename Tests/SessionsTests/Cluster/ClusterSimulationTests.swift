@@ -28,8 +28,9 @@ struct ClusterSimulationTests {
     @Test(arguments: ScriptedFault.allCases)
     func `a database that breaks the law is found`(fault: ScriptedFault) throws {
         var isFound = false
-        for seed in 0..<6_000 as Range<UInt64> where !isFound {
-            isFound = try !ClusterSimulation.run(seed: seed, fault).isEmpty; if isFound { print("FOUND", fault, seed) }
+        // A stale read needs a deposed owner that has not heard of it: the first is seed 898.
+        for seed in 0..<2_000 as Range<UInt64> where !isFound {
+            isFound = try !ClusterSimulation.run(seed: seed, fault).isEmpty
         }
         #expect(isFound)
     }

@@ -5,7 +5,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("A session is decided by the node that owns it", .timeLimit(.minutes(5)))
+@Suite("A session is decided by the node that owns it", .timeLimit(.minutes(15)))
 struct OwnershipTests {
     private func two(isImmediate: Bool = true) throws -> ClusterRig {
         ClusterRig(2, [try .ledger()], isImmediate: isImmediate)
@@ -100,7 +100,8 @@ struct OwnershipTests {
         #expect(rigs[0].table.counts.claims.deposed == 1)
     }
 
-    @Test func `what a deposed owner has sent has an unknown outcome, and the rest was not applied`()
+    @Test
+    func `what a deposed owner has sent has an unknown outcome, and the rest was not applied`()
         throws
     {
         let rigs = try two()

@@ -36,7 +36,9 @@ final class ScriptedCluster: Sendable {
     // MARK: Members
 
     func join(_ node: Node) {
-        book.withLock { $0.members[node] = Member(node: node, address: "\(node.number):1", loops: 1) }
+        book.withLock {
+            $0.members[node] = Member(node: node, address: "\(node.number):1", loops: 1)
+        }
     }
 
     /// The node's lease is over, or its process has ended.

@@ -209,7 +209,7 @@ extension ScriptedNode: Archive {
         read(answer) { $0.page(range, $1) }
     }
 
-    /// The scripted journal answers at once.
+    /// The scripted journal responds at once.
     private func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ ask: @escaping @Sendable (ScriptedJournal, @escaping Answer<Value>) -> Void
