@@ -34,9 +34,13 @@ final class CommitQueue: CommitLane {
     /// - Parameters:
     ///   - index: Among the queues of the journal.
     ///   - commitLimit: See ``PostgresJournal/commitLimit``.
-    init(_ index: Int, _ connector: Connector, _ sweeper: Sweeper, commitLimit: Duration) {
+    ///   - lockLimit: See ``PostgresJournal/lockLimit``.
+    init(
+        _ index: Int, _ connector: Connector, _ sweeper: Sweeper, commitLimit: Duration,
+        lockLimit: Duration
+    ) {
         queue = DispatchQueue(label: "journal.postgres.\(index)", qos: .userInitiated)
-        lane = Lane(connector)
+        lane = Lane(connector, lockLimit: lockLimit)
         self.sweeper = sweeper
         self.commitLimit = commitLimit
     }

@@ -23,13 +23,16 @@ final class Lane: @unchecked Sendable {
     /// How long one statement may take before its connection is given up, and it is handed in again.
     private static let statementLimit = Duration.seconds(5)
     /// How long a part waits for a row that somebody else has locked.
-    private static let lockLimit = Duration.seconds(2)
+    private let lockLimit: Duration
     /// The parts of one statement.
     private static let partLimit = 1_024
     /// The approximate bytes of one statement.
     private static let byteLimit = 8_388_608
 
-    init(_ connector: Connector) { self.connector = connector }
+    init(_ connector: Connector, lockLimit: Duration) {
+        self.connector = connector
+        self.lockLimit = lockLimit
+    }
 
     /// The fault of the last attempt to connect; nil while there is a connection.
     var absentBecause: PostgresFault? { absence.withLock { $0?.fault } }
@@ -89,7 +92,7 @@ final class Lane: @unchecked Sendable {
     func decide(_ wave: [Part], until deadline: ContinuousClock.Instant) {
         var waiting = Self.statements(wave)
         var pause = Duration.milliseconds(50)
-        let lockDeadline = min(deadline, ContinuousClock.now + Self.lockLimit)
+        let lockDeadline = min(deadline, ContinuousClock.now + lockLimit)
         var isFirst = true
         while let parts = waiting.popLast() {
             guard isFirst || mayGoOn(until: deadline) else {

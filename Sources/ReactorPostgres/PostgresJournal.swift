@@ -19,6 +19,9 @@ package final class PostgresJournal: Journal {
     /// How long a group waits for the database, and a statement without an answer for certainty.
     package static let commitLimit = Duration.seconds(10)
 
+    /// How long a part waits for a row that somebody else has locked.
+    package static let lockLimit = Duration.seconds(2)
+
     /// Connects, and makes the tables or brings them up to date.
     ///
     /// - Parameters:
@@ -29,7 +32,8 @@ package final class PostgresJournal: Journal {
     /// - Throws: ``JournalFailure``: a sentence without secrets.
     package init(
         _ address: PostgresAddress, retention: JournalRetention = JournalRetention(),
-        commitLimit: Duration = PostgresJournal.commitLimit, rules: Rules = .all,
+        commitLimit: Duration = PostgresJournal.commitLimit,
+        lockLimit: Duration = PostgresJournal.lockLimit, rules: Rules = .all,
         now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
@@ -39,7 +43,8 @@ package final class PostgresJournal: Journal {
         self.sweeper = sweeper
         reader = PostgresArchive(connector)
         queues = (0..<address.lanes).map {
-            CommitQueue($0, connector, sweeper, commitLimit: commitLimit)
+            CommitQueue(
+                $0, connector, sweeper, commitLimit: commitLimit, lockLimit: lockLimit)
         }
         do throws(PostgresFault) {
             try Self.prepare(address)

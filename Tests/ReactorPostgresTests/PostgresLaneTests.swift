@@ -9,7 +9,8 @@ import Testing
 struct PostgresLaneTests {
     private static func open(_ server: PostgresServer, _ schema: String) throws -> PostgresJournal {
         try PostgresJournal(
-            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+            PostgresAddress(server, schema), commitLimit: .seconds(600),
+            lockLimit: .seconds(600), looksEvery: nil)
     }
 
     /// Two loops; a row that somebody has locked holds up the first one's lane.
