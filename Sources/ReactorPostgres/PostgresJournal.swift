@@ -49,6 +49,8 @@ package final class PostgresJournal: Journal {
         do throws(PostgresFault) {
             try Self.prepare(address)
             interrupted = try queues[0].read(Self.interruptedWork)
+            // A server with too few connections is found at its start.
+            for queue in queues.dropFirst() { try queue.read { _ in } }
         } catch {
             throw JournalFailure(error)
         }
@@ -73,7 +75,10 @@ package final class PostgresJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
-    package var failure: JournalFailure? { queues.lazy.compactMap(\.failure).first }
+    package var failure: JournalFailure? {
+        // Not lazily: that reads a failure twice, and it may have ended in between.
+        queues.compactMap(\.failure).first
+    }
 
     package var figures: JournalMetrics? {
         queues.reduce(into: JournalMetrics()) { $0.add($1.figures) }

@@ -56,6 +56,26 @@ struct PostgresLaneTests {
         }
     }
 
+    @Test func `a server with too few connections for its lanes does not start`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        try server.connection().execute(
+            """
+            CREATE ROLE few_\(schema) LOGIN CONNECTION LIMIT 2;
+            GRANT CREATE ON DATABASE postgres TO few_\(schema);
+            GRANT pg_monitor TO few_\(schema)
+            """, within: .seconds(600))
+        let address = "postgres://few_\(schema)@/postgres?host=\(server.folder)&schema=\(schema)"
+        // A connection that was closed just now may still count.
+        let journal = try PostgresJournal(
+            PostgresAddress(address + "&lanes=1"), commitLimit: .seconds(600), looksEvery: nil)
+        await journal.close()
+        #expect(throws: JournalFailure.self) {
+            try PostgresJournal(
+                PostgresAddress(address + "&lanes=3"), commitLimit: .seconds(600), looksEvery: nil)
+        }
+    }
+
     /// Loops that wait for none of their batches, each with sessions of its own.
     @Test(arguments: UInt64(1)...3)
     func `each lane keeps the order of its loops while connections are cut`(
