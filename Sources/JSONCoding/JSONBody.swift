@@ -15,9 +15,11 @@ package struct JSONBody: Sendable {
 
     /// Scans the text: it then decodes in the time that the requested values take. That it is
     /// malformed is reported when it is decoded.
-    package init(scanning bytes: [UInt8]) {
+    ///
+    /// - Parameter pauses: What the scan does now and then, on this thread.
+    package init(scanning bytes: [UInt8], pauses: JSONPauses = .none) {
         self.bytes = bytes
-        scan = JSONScan(bytes)
+        scan = JSONScan(bytes, pauses)
     }
 
     /// The bytes of memory that the scanned text takes besides ``bytes``: up to 28 for each of them.
@@ -31,8 +33,8 @@ final class JSONScan: Sendable {
     let refusal: JSONRefusal?
     let footprintBytes: Int
 
-    init(_ bytes: [UInt8]) {
-        var scanner = JSONScanner(bytes, refusesDoubles: true)
+    init(_ bytes: [UInt8], _ pauses: JSONPauses) {
+        var scanner = JSONScanner(bytes, refusesDoubles: true, pauses: pauses)
         do throws(JSONRefusal) {
             try scanner.scan()
             (nodes, tables, refusal) = (scanner.nodes, scanner.tables, nil)

@@ -9,11 +9,12 @@ enum JSONDoubles {
     /// - Parameter table: Gets all keys of an object with more than ``JSONKeyIndex/threshold``
     ///   members, if no two are equal.
     static func find(
-        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], table: inout JSONKeyTable?
+        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], table: inout JSONKeyTable?,
+        _ pauses: JSONPauses
     ) -> Int? {
         guard nodes[index].count <= JSONKeyIndex.threshold else {
             var keys = JSONKeyTable(forKeys: Int(nodes[index].count))
-            if let double = findByHash(in: index, of: nodes, bytes, &keys) { return double }
+            if let double = findByHash(in: index, of: nodes, bytes, &keys, pauses) { return double }
             table = keys
             return nil
         }
@@ -23,7 +24,7 @@ enum JSONDoubles {
             // Unescaping for each comparison costs more than hashing each key once.
             if nodes[key].isComplex {
                 var keys = JSONKeyTable(forKeys: Int(nodes[index].count))
-                return findByHash(in: index, of: nodes, bytes, &keys)
+                return findByHash(in: index, of: nodes, bytes, &keys, pauses)
             }
             var earlier = index + 1
             while earlier < key {
@@ -46,11 +47,15 @@ enum JSONDoubles {
 
     /// The same for many members and for names with escapes: not quadratic.
     private static func findByHash(
-        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], _ table: inout JSONKeyTable
+        in index: Int, of nodes: [JSONNode], _ bytes: [UInt8], _ table: inout JSONKeyTable,
+        _ pauses: JSONPauses
     ) -> Int? {
         let end = Int(nodes[index].next)
         var key = index + 1
+        var count = 0
         while key < end {
+            count += 1
+            pauses.passed(count)
             let node = nodes[key]
             let hash = JSONKeyTable.hash(of: node, bytes)
             guard table.add(key, hash, unless: { areEqual(nodes[$0], node, bytes) }) else {

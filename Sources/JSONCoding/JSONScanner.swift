@@ -18,13 +18,16 @@ struct JSONScanner {
     /// Whether an object with two members of one name is refused.
     private let refusesDoubles: Bool
     private let depthLimit: Int
+    private let pauses: JSONPauses
 
     init(
-        _ bytes: [UInt8], refusesDoubles: Bool = false, depthLimit: Int = JSONScanner.depthLimit
+        _ bytes: [UInt8], refusesDoubles: Bool = false, depthLimit: Int = JSONScanner.depthLimit,
+        pauses: JSONPauses = .none
     ) {
         self.bytes = bytes
         self.refusesDoubles = refusesDoubles
         self.depthLimit = depthLimit
+        self.pauses = pauses
         nodes.reserveCapacity(min(bytes.count / 8 + 4, 1024))
     }
 
@@ -80,7 +83,7 @@ struct JSONScanner {
         close(index, count)
         guard refusesDoubles, count > 1 else { return }
         var table: JSONKeyTable?
-        if let key = JSONDoubles.find(in: index, of: nodes, bytes, table: &table) {
+        if let key = JSONDoubles.find(in: index, of: nodes, bytes, table: &table, pauses) {
             throw .malformed(
                 offset: Int(nodes[key].start) - 1,
                 reason: "the member \"\(JSONDoubles.name(of: nodes[key], bytes))\" occurs twice")
@@ -265,6 +268,7 @@ struct JSONScanner {
                 start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
                 next: UInt32(truncatingIfNeeded: nodes.count + 1), parent: parent,
                 ordinal: ordinal))
+        pauses.passed(nodes.count)
     }
 
     private mutating func skipSpace() {

@@ -15,9 +15,11 @@ package struct ActionBody: Sendable {
 
     /// Examines the body now.
     ///
-    /// - Parameter hasKey: Whether its request has an `Idempotency-Key`.
-    package init(examining bytes: [UInt8], hasKey: Bool) {
-        json = JSONBody(scanning: bytes)
+    /// - Parameters:
+    ///   - hasKey: Whether its request has an `Idempotency-Key`.
+    ///   - pauses: What the examination does now and then, on this thread.
+    package init(examining bytes: [UInt8], hasKey: Bool, pauses: JSONPauses = .none) {
+        json = JSONBody(scanning: bytes, pauses: pauses)
         digest = hasKey ? Digest.of(bytes) : nil
     }
 

@@ -1,3 +1,4 @@
+internal import JSONCoding
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -5,8 +6,8 @@ internal import Wire
 /// Examines the large bodies of posted actions beside their loop, one after the other.
 ///
 /// Why: a megabyte of small values takes ten milliseconds to scan, and all other clients of the loop
-/// would wait. The thread has a lower priority than the loops, so a crowd that posts such bodies
-/// gets the time that others leave.
+/// would wait. The thread has a lower priority than the loops and pauses often, so a crowd that
+/// posts such bodies gets the time that others leave.
 ///
 /// Design: a waiting request is parked at its connection and counted in the budget of all bodies. If
 /// the connection ends, the request has never begun; its place in the queue is skipped. Only one
@@ -56,7 +57,8 @@ extension ServerLoop {
             let (bytes, hasKey) = (request.body, request.head.range(of: .idempotencyKey) != nil)
             let (index, peers) = (resources.index, resources.peers)
             LowPriorityThread.run {
-                let body = ActionBody(examining: bytes, hasKey: hasKey)
+                let body = ActionBody(
+                    examining: bytes, hasKey: hasKey, pauses: JSONPauses(LowPriorityThread.pause))
                 peers.enqueue(on: index) { $0.serve(body, of: id) }
             }
         }

@@ -36,6 +36,10 @@ enum LowPriorityThread {
         #endif
     }
 
+    /// Lets the system choose the thread that runs next (sched_yield(2)). Returns at once if no other
+    /// thread wants the processor.
+    @Sendable static func pause() { sched_yield() }
+
     private final class Box: Sendable {
         let work: @Sendable () -> Void
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
