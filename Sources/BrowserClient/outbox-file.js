@@ -4,8 +4,8 @@ import { constants } from "node:fs";
 import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
-import "./reactor-client/keeping.js";
-import { Outbox } from "./reactor-client/sending.js";
+import { Outbox } from "./reactor-client/outbox.js";
+import "./reactor-client/storage.js";
 
 /** @import { Change } from "./reactor-client/types.d.ts" */
 /** @import { Outbox as Store, OutboxChange } from "./reactor-client.d.ts" */

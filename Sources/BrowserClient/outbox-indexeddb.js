@@ -5,8 +5,8 @@
 // pages, and no page waits for another one.
 
 import "./reactor-client/adopting.js";
-import "./reactor-client/keeping.js";
-import { Outbox } from "./reactor-client/sending.js";
+import { Outbox } from "./reactor-client/outbox.js";
+import "./reactor-client/storage.js";
 
 /** @import { Change, Entry, Settlement } from "./reactor-client/types.d.ts" */
 /** @import { Outbox as Store, OutboxChange } from "./reactor-client.d.ts" */

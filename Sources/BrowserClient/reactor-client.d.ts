@@ -63,6 +63,7 @@ export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   /**
    * The state after an action, as the server's reactor makes it; without it the shown state is the confirmed one.
    * It must not change `state`. If it throws, the action is shown when the server has applied it.
+   * With it, what sends is loaded when the session is followed.
    */
   predict?: (state: R["State"], action: R["Action"]) => R["State"];
   /**
@@ -160,7 +161,9 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
    * Sends an action, or several as one request. They are in the outbox before they are sent, and sent again under
    * the same key until the server has answered, so they are applied once.
    *
-   * Resolves when the state has them; when there is no connection for events, with the answer.
+   * Resolves when the state has them; when there is no connection for events, with the answer. What sends is a module
+   * of its own: without an outbox or a prediction it is loaded by the first send, which rejects with `unreachable` if it
+   * does not come. The next one tries again.
    *
    * @param options `ifMatch`: the position that the session must have; `settled`: the milliseconds for which the
    *   server waits for effects, up to 600 000; `signal`: ends the waiting, and takes nothing back
@@ -234,7 +237,7 @@ export interface View<R extends ReactorTypes = AnyReactor> {
 export interface Ticket {
   /** Resolves as `send` does. Reading it counts as seeing a failure: `client.on("refusal")` does not keep it. */
   readonly done: Promise<Receipt>;
-  /** The newest progress; undefined before the outbox is open. */
+  /** The newest progress; undefined before the outbox is open and what sends is loaded. */
   readonly progress: Progress | undefined;
   /** Each further progress, and the newest at once. */
   on(listener: (progress: Progress) => void): () => void;

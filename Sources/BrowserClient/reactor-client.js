@@ -3,10 +3,11 @@
 import { limits } from "./reactor-client/attempts.js";
 import { Driver, watchPage } from "./reactor-client/driver.js";
 import { errorOf, InDoubtError, ProblemError, ReactorError, TooSlowError } from "./reactor-client/errors.js";
-import { Listeners, progressOf, Session } from "./reactor-client/session.js";
+import { Listeners, Session } from "./reactor-client/session.js";
 
 /** @import { Ticket } from "./reactor-client/session.js" */
-/** @import { Delivery, Outcome, SendOptions } from "./reactor-client/types.d.ts" */
+/** @import { Tickets } from "./reactor-client/tickets.js" */
+/** @import { Delivery, SendOptions } from "./reactor-client/types.d.ts" */
 /** @import { ClientOptions, HostedReactor, ReactorClient as Shape, ReactorTypes } from "./reactor-client.d.ts" */
 /** @import { Outbox, Problem, Refusal, Session as SessionShape, SessionLine, SessionOptions } from "./reactor-client.d.ts" */
 
@@ -45,18 +46,19 @@ export class ReactorClient {
   #sessions = new Map();
   /** Sends that the machine has not numbered yet, in their order. @type {Ticket[]} */
   #unnumbered = [];
-  /** @type {Map<number, Ticket>} */
-  #tickets = new Map();
+  /** @type {Tickets | undefined} */
+  #numbered;
   /** With the settlement of each, so that nobody hears of it twice. @type {Listeners<[Refusal, object | undefined]>} */
   #refusals = new Listeners();
-  /** Of pages that are gone: each sends what it has, and ends. @type {Set<Driver>} */
-  #orphans = new Set();
+  /** Its own, and those of pages that are gone: each of these sends what it has, and ends. @type {Set<Driver>} */
+  #drivers = new Set();
 
   /** @param {string | URL} server @param {ClientOptions} [options] */
   constructor(server, options = {}) {
     this.server = addressOf(server);
     this.#options = options;
     this.#driver = new Driver(this.server, options, this.#receive, this.#adopt);
+    this.#drivers.add(this.#driver);
     this.opened = this.#driver.opened;
     this.opened.catch((error) => {
       this.#failure = { status: 0, code: "outbox_unavailable", detail: String(error.message ?? error) };
@@ -64,10 +66,6 @@ export class ReactorClient {
       for (const session of this.#sessions.values()) session.fail(this.#failure);
     });
     this.#unwatch = watchPage((what) => this.#notice(what), options.hiddenAfter ?? 60_000);
-  }
-
-  get #drivers() {
-    return [this.#driver, ...this.#orphans];
   }
 
   /** @param {"hide" | "show" | "wake"} what */
@@ -78,8 +76,9 @@ export class ReactorClient {
   /** Sends what a page that is gone has left. @param {Outbox} outbox */
   #adopt = async (outbox) => {
     const { adopt } = await import("./reactor-client/adopting.js");
-    if (this.#driver.isClosing) return outbox.close();
-    adopt(this.server, { ...this.#options, outbox }, this.#orphans, this.#refuse, this.#reportUnseen);
+    const tickets = this.#tickets;
+    if (this.#driver.isClosing || !tickets) return outbox.close();
+    adopt(this.server, { ...this.#options, outbox }, this.#drivers, tickets);
   };
 
   // --- sessions
@@ -147,43 +146,23 @@ export class ReactorClient {
   }
 
   /** @param {Ticket} ticket @param {Problem} problem */
-  #failUnopened(ticket, { detail }) {
-    ticket.fail({ kind: "outboxUnavailable", reason: detail });
+  #failUnopened(ticket, { detail: reason }) {
+    ticket.fail({ kind: "outboxUnavailable", reason });
   }
 
   /** @type {(session: string, ...delivery: Delivery) => void} */
   #receive = (session, ...delivery) => {
     const [kind, value, outcome] = delivery;
-    if (kind === "accepted") {
-      const ticket = this.#unnumbered.shift();
-      if (ticket) this.#tickets.set(ticket.number = value, ticket);
-    } else if (kind === "notAccepted") this.#unnumbered.shift()?.fail(value);
-    else if (kind === "outcome") {
-      const progress = progressOf(outcome);
-      const ticket = this.#tickets.get(value);
-      if (progress.kind === "applied" || progress.kind === "failed") this.#tickets.delete(value);
-      ticket?.report(progress);
-      this.#refuse(this.#driver, session, value, outcome);
-      if (ticket?.isWatched && (outcome.kind === "refused" || outcome.kind === "inDoubt")) {
-        this.#driver.post("seen", value);
-      }
-    }
+    if (kind === "accepted") this.#tickets?.add(value, this.#unnumbered.shift());
+    else if (kind === "notAccepted") this.#unnumbered.shift()?.fail(value);
+    else if (kind === "outcome") this.#tickets?.report(session, value, outcome);
   };
 
-  /** @param {Driver} driver @param {string} session @param {number} ticket @param {Outcome} outcome */
-  #refuse = (driver, session, ticket, outcome) => {
-    if (outcome.kind !== "refused" && outcome.kind !== "inDoubt") return;
-    const dismiss = () => void driver.post("seen", ticket);
-    const settlement = driver.machine?.outbox.settlements.get(ticket);
-    this.#refusals.call({ session, error: errorOf(outcome), dismiss }, settlement);
-  };
-
-  /** The failures of an earlier page, or of one that is gone. @param {Driver} driver */
-  #reportUnseen = (driver) => {
-    for (const { session, ticket, problem } of driver.machine?.outbox.settlements.values() ?? []) {
-      this.#refuse(driver, session, ticket, problem ? { kind: "refused", problem } : { kind: "inDoubt" });
-    }
-  };
+  /** The sends that the machine has numbered: there are none before the half that sends is loaded. */
+  get #tickets() {
+    const { half } = this.#driver;
+    return half && (this.#numbered ??= new half.Tickets(this.#driver, this.#refusals));
+  }
 
   /** @param {"refusal"} _ @param {(refusal: Refusal) => void} listener */
   on(_, listener) {
@@ -193,7 +172,7 @@ export class ReactorClient {
       told.add(settlement);
       listener(refusal);
     });
-    for (const driver of this.#drivers) driver.opened.then(() => this.#reportUnseen(driver), () => {});
+    for (const driver of this.#drivers) driver.opened.then(() => this.#tickets?.reportUnseen(driver), () => {});
     return end;
   }
 
@@ -210,12 +189,11 @@ export class ReactorClient {
 
   async close() {
     this.#unwatch();
-    await Promise.all(this.#drivers.map((driver) => driver.close()));
+    await Promise.all([...this.#drivers].map((driver) => driver.close()));
     for (const session of this.#sessions.values()) session.finish();
-    const reason = "the client was closed before the answer came: it may have been applied or not";
-    for (const ticket of [...this.#tickets.values(), ...this.#unnumbered]) ticket.fail({ kind: "closed", reason });
+    this.#tickets?.close();
+    for (const ticket of this.#unnumbered) ticket.fail({ kind: "closed" });
     this.#sessions.clear();
-    this.#tickets.clear();
   }
 }
 

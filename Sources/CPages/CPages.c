@@ -102,6 +102,9 @@ static const uint8_t reactor_client_following_js[] = {
 static const uint8_t reactor_client_keeping_js[] = {
 #embed "../BrowserClient/reactor-client/keeping.js"
 };
+static const uint8_t reactor_client_keys_js[] = {
+#embed "../BrowserClient/reactor-client/keys.js"
+};
 static const uint8_t reactor_client_link_js[] = {
 #embed "../BrowserClient/reactor-client/link.js"
 };
@@ -111,8 +114,29 @@ static const uint8_t reactor_client_log_js[] = {
 static const uint8_t reactor_client_machine_js[] = {
 #embed "../BrowserClient/reactor-client/machine.js"
 };
+static const uint8_t reactor_client_narrowing_js[] = {
+#embed "../BrowserClient/reactor-client/narrowing.js"
+};
+static const uint8_t reactor_client_outbox_js[] = {
+#embed "../BrowserClient/reactor-client/outbox.js"
+};
+static const uint8_t reactor_client_overlay_js[] = {
+#embed "../BrowserClient/reactor-client/overlay.js"
+};
+static const uint8_t reactor_client_post_js[] = {
+#embed "../BrowserClient/reactor-client/post.js"
+};
+static const uint8_t reactor_client_posting_js[] = {
+#embed "../BrowserClient/reactor-client/posting.js"
+};
+static const uint8_t reactor_client_prediction_js[] = {
+#embed "../BrowserClient/reactor-client/prediction.js"
+};
 static const uint8_t reactor_client_requests_js[] = {
 #embed "../BrowserClient/reactor-client/requests.js"
+};
+static const uint8_t reactor_client_sender_js[] = {
+#embed "../BrowserClient/reactor-client/sender.js"
 };
 static const uint8_t reactor_client_sending_js[] = {
 #embed "../BrowserClient/reactor-client/sending.js"
@@ -120,8 +144,14 @@ static const uint8_t reactor_client_sending_js[] = {
 static const uint8_t reactor_client_session_js[] = {
 #embed "../BrowserClient/reactor-client/session.js"
 };
+static const uint8_t reactor_client_storage_js[] = {
+#embed "../BrowserClient/reactor-client/storage.js"
+};
 static const uint8_t reactor_client_streams_js[] = {
 #embed "../BrowserClient/reactor-client/streams.js"
+};
+static const uint8_t reactor_client_tickets_js[] = {
+#embed "../BrowserClient/reactor-client/tickets.js"
 };
 static const uint8_t demo_demo_css[] = {
 #embed "../Demo/demo.css"
@@ -174,13 +204,23 @@ static const struct page pages[] = {
     PAGE("/reactor-client/errors.js", javascript, reactor_client_errors_js),
     PAGE("/reactor-client/following.js", javascript, reactor_client_following_js),
     PAGE("/reactor-client/keeping.js", javascript, reactor_client_keeping_js),
+    PAGE("/reactor-client/keys.js", javascript, reactor_client_keys_js),
     PAGE("/reactor-client/link.js", javascript, reactor_client_link_js),
     PAGE("/reactor-client/log.js", javascript, reactor_client_log_js),
     PAGE("/reactor-client/machine.js", javascript, reactor_client_machine_js),
+    PAGE("/reactor-client/narrowing.js", javascript, reactor_client_narrowing_js),
+    PAGE("/reactor-client/outbox.js", javascript, reactor_client_outbox_js),
+    PAGE("/reactor-client/overlay.js", javascript, reactor_client_overlay_js),
+    PAGE("/reactor-client/post.js", javascript, reactor_client_post_js),
+    PAGE("/reactor-client/posting.js", javascript, reactor_client_posting_js),
+    PAGE("/reactor-client/prediction.js", javascript, reactor_client_prediction_js),
     PAGE("/reactor-client/requests.js", javascript, reactor_client_requests_js),
+    PAGE("/reactor-client/sender.js", javascript, reactor_client_sender_js),
     PAGE("/reactor-client/sending.js", javascript, reactor_client_sending_js),
     PAGE("/reactor-client/session.js", javascript, reactor_client_session_js),
+    PAGE("/reactor-client/storage.js", javascript, reactor_client_storage_js),
     PAGE("/reactor-client/streams.js", javascript, reactor_client_streams_js),
+    PAGE("/reactor-client/tickets.js", javascript, reactor_client_tickets_js),
     PAGE("/demo/demo.css", css, demo_demo_css),
     PAGE("/demo", html, demo_demo_html),
     PAGE("/demo/demo.js", javascript, demo_demo_js),

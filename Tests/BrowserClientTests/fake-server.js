@@ -48,8 +48,8 @@ export class Fake {
   }
 
   /** A client with a session whose state is `{ sum: 0 }`. */
-  async session(options, clientOptions = {}) {
-    const client = new ReactorClient("http://127.0.0.1", { fetch: this.fetch, outbox: this, ...clientOptions });
+  async session(options, { ReactorClient: Client = ReactorClient, ...clientOptions } = {}) {
+    const client = new Client("http://127.0.0.1", { fetch: this.fetch, outbox: this, ...clientOptions });
     const session = client.session("room", options);
     await this.opened;
     this.send("snapshot", "0", { pulses: { value: 0 }, state: { sum: 0 } });

@@ -1,6 +1,7 @@
 import { position } from "../../Sources/BrowserClient/reactor-client/following.js";
 import { ClientMachine } from "../../Sources/BrowserClient/reactor-client/machine.js";
-import { Outbox } from "../../Sources/BrowserClient/reactor-client/sending.js";
+import { Sender } from "../../Sources/BrowserClient/reactor-client/sender.js";
+import { Outbox } from "../../Sources/BrowserClient/reactor-client/outbox.js";
 
 export const response = (status, body = "", fields = {}) => ({ status, body, field: (name) => fields[name] });
 
@@ -26,16 +27,23 @@ export class Client {
   failed = [];
   #count = 0;
 
-  constructor({ saved = [], ...options } = {}) {
-    const outbox = new Outbox();
-    for (const change of saved) outbox.apply(change);
+  /** `sends`: whether it has the half that sends from the beginning. */
+  constructor({ saved = [], sends = true, ...options } = {}) {
     this.saved = [...saved];
     this.machine = new ClientMachine({
       server: "https://example.com/base",
-      random: { fraction: () => 0.5, key: () => `key-${++this.#count}`.padEnd(22, "x") },
-      outbox,
+      random: { fraction: () => 0.5 },
       ...options,
     });
+    if (sends) this.load();
+  }
+
+  /** The half that sends is loaded. */
+  load() {
+    const outbox = new Outbox();
+    for (const change of this.saved) outbox.apply(change);
+    const drawKey = () => `key-${++this.#count}`.padEnd(22, "x");
+    return this.receive("senderLoaded", (machine) => new Sender(machine, drawKey, outbox));
   }
 
   receive(...input) {

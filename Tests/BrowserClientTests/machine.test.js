@@ -117,9 +117,9 @@ test("O4: also by the date alone, of a request of an earlier life", () => {
   const client = live();
   client.send(1);
   for (const [hours, expected] of [[22, []], [23, ["1 inDoubt"]], [-2, ["1 inDoubt"]]]) {
-    const again = new Client({ saved: client.saved });
+    const again = new Client({ saved: client.saved, sends: false });
     again.now = { uptime: 5, date: client.now.date + hours * 3_600 };
-    again.receive("timer");
+    again.load();
     assert.deepEqual(ends(again), expected, `${hours} hours later`);
     assert.equal(posts(again).length, expected.length ? 0 : 1);
   }
@@ -167,7 +167,7 @@ test("O7: beyond its bounds the outbox accepts nothing, and drops nothing", () =
   client.send(2);
   const refused = client.send(3).find(([kind]) => kind === "deliver");
   assert.deepEqual([refused[2][0], refused[2][1].kind], ["notAccepted", "outboxFull"]);
-  assert.equal(client.machine.outbox.actionCount, 2);
+  assert.equal(client.machine.sender.outbox.actionCount, 2);
 });
 
 test("O8: an action is taken back while it waits, and not after it has left", () => {
@@ -243,8 +243,8 @@ test("a later life sends what was durable, under its key", () => {
   const client = live();
   client.send(1);
   client.send(2);
-  const again = new Client({ saved: client.saved });
-  const [post] = requests(again.receive("timer"));
+  const again = new Client({ saved: client.saved, sends: false });
+  const [post] = requests(again.load());
   assert.deepEqual([post.body, post.fields], [posts(client)[0].body, posts(client)[0].fields]);
   again.answer(post, 200, receipt(1));
   assert.deepEqual(posts(again).map((one) => one.body), ["1", "2"]);

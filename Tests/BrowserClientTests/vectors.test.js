@@ -60,7 +60,7 @@ test("a vector has an entry for each session", () => {
 
 test("waits are drawn from these ranges", () => {
   for (const { failures, fraction, minimum, wait } of read("backoff").cases) {
-    const machine = new ClientMachine({ server: "", random: { fraction: () => fraction, key: () => "" } });
+    const machine = new ClientMachine({ server: "", random: { fraction: () => fraction } });
     const attempt = new Attempt(machine, []);
     for (let count = 0; count <= failures; count++) attempt.retry("", minimum);
     assert.equal(attempt.until, wait, `${failures} failures, ${fraction} of the range`);

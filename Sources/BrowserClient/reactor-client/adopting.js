@@ -2,31 +2,31 @@
 
 import { Driver } from "./driver.js";
 
-/** @import { ClientOptions, Progress } from "../reactor-client.d.ts" */
+/** @import { Tickets } from "./tickets.js" */
+/** @import { ClientOptions } from "../reactor-client.d.ts" */
 
 /**
  * Sends what is left, and ends.
  *
  * @param {string} server @param {ClientOptions} options with the outbox of that page
- * @param {Set<Driver>} orphans has the driver as long as it works
- * @param {(driver: Driver, session: string, ticket: number, outcome: import("./types.d.ts").Outcome) => void} report
- * @param {(driver: Driver) => void} reportUnseen
+ * @param {Set<Driver>} drivers has the driver as long as it works
+ * @param {Tickets} tickets those of the page that adopts
  */
-export function adopt(server, options, orphans, report, reportUnseen) {
+export function adopt(server, options, drivers, tickets) {
   const endIfEmpty = () => {
-    const { lanes, settlements } = driver.machine?.outbox ?? {};
+    const { lanes, settlements } = driver.machine?.sender?.outbox ?? {};
     if (lanes?.size || settlements?.size) return;
-    orphans.delete(driver);
+    drivers.delete(driver);
     driver.close();
   };
   /** @type {Driver} */
   const driver = new Driver(server, options, (session, ...delivery) => {
-    if (delivery[0] === "outcome") report(driver, session, delivery[1], delivery[2]);
+    if (delivery[0] === "outcome") tickets.refuse(driver, session, delivery[1], delivery[2]);
     endIfEmpty();
   });
-  orphans.add(driver);
+  drivers.add(driver);
   driver.opened.then(() => {
-    reportUnseen(driver);
+    tickets.reportUnseen(driver);
     endIfEmpty();
-  }, () => orphans.delete(driver));
+  }, () => drivers.delete(driver));
 }

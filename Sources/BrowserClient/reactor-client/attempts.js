@@ -3,15 +3,9 @@
 /** @import { ClientMachine } from "./machine.js" */
 /** @import { Problem, Request, Response } from "./types.d.ts" */
 
-/** The bounds and times of a client, in milliseconds. */
+/** The bounds and times of a client, in milliseconds. The half that sends has further ones. */
 export const limits = {
-  actionsInRequest: 100,
-  bytesInRequest: 262_144,
   actionsInOutbox: 10_000,
-  bytesInOutbox: 16_777_216,
-  /** O4: the server keeps answers for 24 h at least. */
-  memoryOfServer: 23 * 3_600_000,
-  hold: 1_000,
   readBack: 1_000,
   sessionsOnStream: 100,
   targetBytes: 8_192,

@@ -1,13 +1,12 @@
-// The machine's owner: carries its requests with `fetch`, keeps its outbox, and is its clock.
+// The machine's owner: carries its requests with `fetch`, loads what it needs, and is its clock.
 
 import { limits } from "./attempts.js";
 import { ClientMachine } from "./machine.js";
-import { Outbox } from "./sending.js";
 import { isStream } from "./streams.js";
 
-/** @import { StateKeeper } from "./keeping.js" */
+/** @import { Storage } from "./storage.js" */
 /** @import { Change, Delivery, Input, Output, Request, Response } from "./types.d.ts" */
-/** @import { ClientOptions, Outbox as Store, OutboxChange } from "../reactor-client.d.ts" */
+/** @import { ClientOptions, Outbox as Store } from "../reactor-client.d.ts" */
 
 /** @param {unknown} error */
 export const sentence = (error) => {
@@ -15,24 +14,22 @@ export const sentence = (error) => {
   return cause?.message ? `${message}: ${cause.message}` : String(message);
 };
 
-/** 128 bits, as numbers. @param {Crypto} crypto */
-const key = (crypto) => crypto.getRandomValues(new Uint32Array(4)).join("-");
-
 /** A timer of a browser has 31 bits. */
 const longest = 2 ** 31 - 1;
 
 /** @returns {undefined} */
 const nobody = () => undefined;
 
-/** @type {Store} */
-const memory = { open: () => [], write: nobody, close: nobody };
-
 /** Runs a machine: between the program, an outbox and `fetch`. */
 export class Driver {
   /** @type {ClientMachine | undefined} Until the outbox is open there is none. */
   machine;
-  /** The states that the outbox keeps, if it does. @type {StateKeeper | undefined} */
-  keeper;
+  /** The outbox of the program, if it has given one. @type {Storage | undefined} */
+  storage;
+  /** What sends, once it is loaded. @type {typeof import("./sending.js") | undefined} */
+  half;
+  /** Settles when the half that sends is loaded or has failed. @type {Promise<void> | undefined} */
+  loading;
   /** The followed sessions. @type {Map<string, (...delivery: Delivery) => void>} */
   sinks = new Map();
   isClosing = false;
@@ -41,7 +38,6 @@ export class Driver {
   /** Called when the page is hidden or shown, a session is left, or the client is closed. @type {Set<() => void>} */
   readers = new Set();
   #options;
-  #store;
   /** @type {(() => Input | undefined)[]} */
   #inputs = [];
   #isRunning = false;
@@ -65,7 +61,6 @@ export class Driver {
   constructor(server, options, deliver, adopt = nobody) {
     this.server = server;
     this.#options = options;
-    this.#store = options.outbox ?? memory;
     this.deliver = deliver;
     this.opened = this.#open(adopt);
     this.opened.catch(() => {
@@ -76,29 +71,24 @@ export class Driver {
 
   /** @param {(orphan: Store) => void} adopt */
   async #open(adopt) {
-    const { keepsStates = false } = this.#store;
-    // Node 18 has it in a module alone, whose name a bundler must not see.
-    const name = "node:crypto";
-    const random = globalThis.crypto ?? (await import(name)).webcrypto;
-    const opening = this.#store.open(adopt);
-    const changes = opening instanceof Promise ? await opening : opening;
-    // Without it nothing is kept, and nothing is lost: an outbox that keeps states has brought it.
-    if (keepsStates) {
-      this.keeper = await import("./keeping.js").then(({ StateKeeper }) => new StateKeeper(this), nobody);
-    }
-    const outbox = new Outbox();
-    for (const change of /** @type {Change[]} */ (changes)) {
-      this.keeper?.restore(change);
-      if (!outbox.apply(change)) throw new Error("the outbox contradicts itself");
+    const { outbox, token } = this.#options;
+    if (outbox) {
+      const { Storage } = await import("./storage.js");
+      this.storage = new Storage(this, outbox);
+      this.#inputs.unshift(await this.storage.open(adopt));
     }
     this.machine = new ClientMachine({
       server: this.server,
-      outbox,
-      asksForTokens: !!this.#options.token,
-      keepsStates,
-      random: { fraction: Math.random, key: () => key(random) },
+      asksForTokens: !!token,
+      keepsStates: !!this.keeper,
+      random: { fraction: Math.random },
     });
     this.post("timer");
+  }
+
+  /** The states that the outbox keeps, if it does. */
+  get keeper() {
+    return this.storage?.keeper;
   }
 
   /**
@@ -157,7 +147,8 @@ export class Driver {
     if (kind === "keepState") return this.keeper?.keep(id, value);
     if (kind === "cancelRequest" || kind === "closeStream") return this.abort(id);
     if (this.isClosing) return;
-    if (kind === "wakeMe") this.#wakeAt(id);
+    if (kind === "loadSender") this.loading = this.#loadSender();
+    else if (kind === "wakeMe") this.#wakeAt(id);
     else if (kind === "askForToken") this.token(value).catch(nobody).then((found) => this.post("token", id, found));
     else {this.run(id, (signal) =>
         kind === "request" ? this.#request(id, value, signal) : this.#stream(id, value, signal));}
@@ -171,26 +162,26 @@ export class Driver {
     this.#timer = setTimeout(() => performance.now() < time ? this.#wakeAt(time) : this.post("timer"), wait);
   }
 
-  // --- the outbox
+  // --- sending
 
-  /** @param {number} number @param {OutboxChange[]} changes */
-  #persist(number, changes) {
-    const done = () => void this.post("persisted", number);
-    const failed = /** @param {unknown} error */ (error) => void this.post("persistFailed", sentence(error));
+  async #loadSender() {
+    /** @type {Input} */
+    let input;
     try {
-      const writing = this.write(changes);
-      if (writing) writing.then(done, failed);
-      else done();
+      const half = await import("./sending.js");
+      const drawKey = await half.keySource();
+      this.half = half;
+      input = ["senderLoaded", (machine) => new half.Sender(machine, drawKey)];
     } catch (error) {
-      failed(error);
+      input = ["senderFailed", `what sends cannot be loaded: ${sentence(error)}`];
     }
+    this.post(...input);
   }
 
-  /** @param {OutboxChange[]} changes @returns {Promise<void> | void} */
-  write(changes) {
-    const writing = this.#store.write(changes);
-    if (writing) this.#track(writing.catch(nobody));
-    return writing;
+  /** What is not kept is durable at once. @param {number} number @param {Change[]} changes */
+  #persist(number, changes) {
+    if (this.storage) this.storage.persist(number, changes);
+    else this.post("persisted", number);
   }
 
   // --- requests
@@ -200,8 +191,8 @@ export class Driver {
     return await this.#options.token?.(refused === undefined ? {} : { refused }) ?? undefined;
   }
 
-  /** @param {Promise<void>} task */
-  #track(task) {
+  /** The client is closed after it. @param {Promise<void>} task */
+  track(task) {
     this.#tasks.add(task);
     task.finally(() => this.#tasks.delete(task));
   }
@@ -211,7 +202,7 @@ export class Driver {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     if (this.isClosing) controller.abort();
-    this.#track(
+    this.track(
       body(controller.signal).finally(() => {
         this.#controllers.delete(id);
         controller.abort(); // A body that was not read to its end.
@@ -290,7 +281,7 @@ export class Driver {
     this.alert();
     for (const controller of this.#controllers.values()) controller.abort();
     while (this.#tasks.size) await Promise.allSettled(this.#tasks);
-    await this.#store.close();
+    await this.#options.outbox?.close();
   }
 }
 

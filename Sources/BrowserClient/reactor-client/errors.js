@@ -40,9 +40,6 @@ export class TooSlowError extends ReactorError {
 /** @type {Record<string, string>} */
 const sentences = {
   closed: "the client is closed",
-  discarded: "the action was taken back",
-  empty: "there is no action to send",
-  ended: "the session has ended",
   outboxFull: "the outbox is full: it has at most 10 000 actions, and 16 MiB of them",
 };
 

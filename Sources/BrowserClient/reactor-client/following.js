@@ -138,12 +138,6 @@ export class SessionReader {
     this.awaitsSnapshot = !isContinued;
   }
 
-  /** The position up to which everything is seen, with the state there. */
-  get settled() {
-    const { seen, confirmed } = this;
-    return !this.awaitsSnapshot && !this.isStale && seen && confirmed && reaches(seen, confirmed) ? seen : undefined;
-  }
-
   /** The following events do not keep the state current. */
   forgetState() {
     this.confirmed = undefined;

@@ -73,7 +73,7 @@ export class StateKeeper {
     const changes = [...this.#unsaved.values()];
     this.#unsaved.clear();
     try {
-      this.#driver.write(changes)?.catch(() => {});
+      this.#driver.storage?.write(changes)?.catch(() => {});
     } catch { /* As above. */ }
   }
 }

@@ -3,11 +3,11 @@
 
 import { limits } from "./attempts.js";
 import { SessionLink } from "./link.js";
-import { bytesOf, Outbox, OutboxWriter } from "./sending.js";
 import { plan, Stream } from "./streams.js";
 
 /** @import { Attempt } from "./attempts.js" */
-/** @import { Following, Input, Limits, Now, Output, Problem, Random, SendOptions, Wish } from "./types.d.ts" */
+/** @import { Sender } from "./sender.js" */
+/** @import { Following, Input, Limits, Now, Output, Random, SendOptions, Wish } from "./types.d.ts" */
 
 /** The client of one server: which request, which stream, and which news for the program. */
 export class ClientMachine {
@@ -28,33 +28,33 @@ export class ClientMachine {
   mostSessions = Infinity;
   /** The time at which the streams are to change. */
   planTime = Infinity;
-  /** The sessions whose shown state is held. @type {Set<SessionLink>} */
-  holding = new Set();
   /** The sessions whose links have changed in this input. @type {Set<string>} */
   touched = new Set();
   /** @type {Output[]} */
   outputs = [];
   /** Whether no connections are wanted (D8). */
   isHidden = false;
+  /** The half that sends (O). A client that only follows never has it. @type {Sender | undefined} */
+  sender;
+  #isLoading = false;
+  /** Sends that wait for it, in their order. @type {Parameters<Sender["send"]>[]} */
+  #early = [];
   #wakeTime = Infinity;
-  #isRestored = false;
 
   /**
-   * @param {{ server: string, random: Random, outbox?: Outbox, asksForTokens?: boolean, keepsStates?: boolean,
+   * @param {{ server: string, random: Random, asksForTokens?: boolean, keepsStates?: boolean,
    *   limits?: Partial<Limits> }} options
    */
-  constructor({ server, random, outbox = new Outbox(), asksForTokens = false, keepsStates = false, limits: own }) {
+  constructor({ server, random, asksForTokens = false, keepsStates = false, limits: own }) {
     this.server = server;
     this.random = random;
-    this.outbox = outbox;
-    this.writer = new OutboxWriter(outbox);
     this.asksForTokens = asksForTokens;
     this.keepsStates = keepsStates;
     this.limits = { ...limits, ...own };
   }
 
   /**
-   * Decides what follows from an input: one about a request is for the attempt that has made it.
+   * Decides what follows from an input: one that neither half knows is for the attempt whose request it is about.
    *
    * @param {Input} input @param {Now} now
    * @returns {Output[]}
@@ -62,20 +62,16 @@ export class ClientMachine {
   receive([name, ...values], { uptime, date }) {
     this.uptime = uptime;
     this.date = date;
-    if (!this.#isRestored) {
-      // The sends of an earlier life of the program continue.
-      this.#isRestored = true;
-      for (const session of this.outbox.lanes.keys()) this.link(session).continuePosting();
-    }
     const [id, value] = values;
     const attempt = /** @type {any} */ (this.running.get(/** @type {number} */ (id)));
-    if (name in this) /** @type {any} */ (this)[name](...values);
+    const half = /** @type {any} */ ([this, this.sender].find((one) => one && name in one));
+    if (half) half[name](...values);
     else attempt?.[name]?.(value);
     this.#performDue();
     for (const session of this.touched) this.links.get(session)?.settle();
     this.touched.clear();
     this.#reportTime();
-    const saved = this.writer.takeChanges();
+    const saved = this.sender?.writer.takeChanges();
     const { outputs } = this;
     this.outputs = [];
     return saved ? [saved, ...outputs] : outputs;
@@ -86,13 +82,12 @@ export class ClientMachine {
     const { uptime } = this;
     for (const attempt of [...this.attempts]) if (attempt.until <= uptime) attempt.due();
     if (this.planTime <= uptime) this.makePlan();
-    for (const link of this.holding) if (link.overlay.heldUntil <= uptime) this.touched.add(link.id);
+    this.sender?.performDue();
   }
 
   #reportTime() {
-    let earliest = this.planTime;
+    let earliest = Math.min(this.planTime, this.sender?.until ?? Infinity);
     for (const { until } of this.attempts) earliest = Math.min(earliest, until);
-    for (const { overlay } of this.holding) earliest = Math.min(earliest, overlay.heldUntil || Infinity);
     if (earliest !== this.#wakeTime) this.outputs.push(["wakeMe", this.#wakeTime = earliest]);
   }
 
@@ -213,71 +208,40 @@ export class ClientMachine {
 
   // --- sending
 
+  /** Has the half that sends loaded, unless it is there or on its way. */
+  loadSender() {
+    if (this.sender || this.#isLoading) return;
+    this.#isLoading = true;
+    this.outputs.push(["loadSender"]);
+  }
+
+  /** @param {(machine: ClientMachine) => Sender} make */
+  senderLoaded(make) {
+    this.sender = make(this);
+    for (const link of this.links.values()) link.posting = this.sender.posting(link);
+    this.sender.restore();
+    for (const send of this.#early.splice(0)) this.sender.send(...send);
+  }
+
+  /** The next send tries again. @param {string} reason */
+  senderFailed(reason) {
+    this.#isLoading = false;
+    for (const [session] of this.#early.splice(0)) {
+      const link = this.link(session);
+      link.waitingActions = 0;
+      link.deliver("notAccepted", { kind: "unreachable", problem: undefined, reason });
+    }
+  }
+
   /** @param {string} session @param {string[]} actions @param {SendOptions} options */
   send(session, actions, options) {
-    const { outbox, writer: { failure } } = this;
     const link = this.link(session);
-    const bytes = actions.reduce((sum, action) => sum + bytesOf(action), 0);
-    const refuse = /** @param {string} kind @param {Problem} [problem] */ (kind, problem) =>
-      link.deliver("notAccepted", { kind, problem, reason: failure });
-    if (!actions.length) return refuse("empty");
-    if (failure) return refuse("outboxUnavailable");
-    if (link.ended === "deleted") return refuse("ended");
-    if (link.failure && link.isCreating) return refuse("refused", link.failure);
-    if (!outbox.hasRoom(actions, bytes, this.limits)) return refuse("outboxFull");
-    const ticket = outbox.nextTicket;
-    const entry = { ticket, session, actions, bytes, makes: link.following?.makes, ...options };
-    this.writer.record({ type: "queued", entry }, { report: ticket, session, outcome: { kind: "queued" } });
-    link.join(entry);
-    link.deliver("accepted", ticket);
-    link.continuePosting();
-  }
-
-  /** @param {number} ticket @param {string} session */
-  discard(ticket, session) {
-    const link = this.link(session);
-    const { queued, sent } = link.lane;
-    const index = queued.findIndex((one) => one.ticket === ticket);
-    // A change that is not durable would be undone by the end of the process.
-    if (this.writer.failure || index < 0) return;
-    this.writer.record({ type: "discarded", ticket, session }, {
-      report: ticket,
-      session,
-      outcome: { kind: "discarded" },
-    });
-    link.narrowing.discard((sent?.entries.length ?? 0) + index);
-    link.leave(ticket);
-  }
-
-  /** The program has seen that a send failed. @param {number} ticket */
-  seen(ticket) {
-    this.writer.record({ type: "seen", ticket });
-  }
-
-  /** All changes up to a number are durable. @param {number} number */
-  persisted(number) {
-    for (const one of this.writer.persisted(number)) {
-      const link = this.link(one.session);
-      if ("report" in one) link.deliver("outcome", one.report, one.outcome);
-      else link.saved(one.post);
-    }
-  }
-
-  /** The outbox cannot be written: nothing is sent that is not durable. @param {string} reason */
-  persistFailed(reason) {
-    const consequences = this.writer.fail(reason);
-    for (const link of this.links.values()) if (!link.isSaved) link.withdraw();
-    const reported = new Set();
-    for (const one of consequences) {
-      if (!("report" in one) || reported.has(one.report)) continue;
-      const { session, report: ticket, outcome } = one;
-      const link = this.link(session);
-      const isKept = outcome.kind !== "queued" && outcome.kind !== "discarded";
-      reported.add(ticket);
-      link.deliver("outcome", ticket, isKept ? outcome : { kind: "outboxUnavailable", reason });
-      if (isKept) continue;
-      this.writer.record({ type: "discarded", ticket, session });
-      link.leave(ticket);
-    }
+    // The session may be left before its turn comes, and is made all the same.
+    /** @type {Parameters<Sender["send"]>} */
+    const send = [session, actions, { makes: link.following?.makes, ...options }];
+    if (this.sender) return this.sender.send(...send);
+    link.waitingActions += actions.length;
+    this.#early.push(send);
+    this.loadSender();
   }
 }

@@ -3,8 +3,9 @@
 import { errorOf, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
 import { position } from "./following.js";
 
-/** @import { Delivery, Event, Following, LinkStatus as Link, Outcome, ShownChange, Snapshot } from "./types.d.ts" */
+/** @import { Delivery, Event, Following, LinkStatus as Link, ShownChange, Snapshot } from "./types.d.ts" */
 /** @import { Driver } from "./driver.js" */
+/** @import { Prediction } from "./prediction.js" */
 /** @import { LinkStatus, LogEntry, Progress, Receipt, ReactorTypes, Session as Shape } from "../reactor-client.d.ts" */
 /** @import { SessionEvent, SessionOptions, Ticket as TicketShape, View } from "../reactor-client.d.ts" */
 
@@ -33,15 +34,6 @@ export class Listeners {
       }
     }
   }
-}
-
-/** @param {Outcome} outcome @returns {Progress} */
-export function progressOf(outcome) {
-  const { kind } = outcome;
-  if (kind === "queued" || kind === "sent") return { kind };
-  if (kind !== "applied") return { kind: "failed", error: errorOf(outcome) };
-  const { at, version, rejected } = outcome.receipt;
-  return { kind, receipt: { position: at.text, version, rejected } };
 }
 
 /** @param {string} text */
@@ -88,13 +80,12 @@ export class Ticket {
   }
 
   /** @returns {Promise<boolean>} */
-  discard() {
-    return new Promise((resolve) => {
+  async discard() {
+    await this.#driver.loading; // Then it has its number.
+    return await new Promise((resolve) => {
       const isAccepted = this.#driver.postLater(() => {
         const { number } = this;
-        const { writer, outbox } = this.#driver.machine ?? {};
-        const isQueued = number !== undefined && !writer?.failure &&
-          !!outbox?.lane(this.#session).queued.some((one) => one.ticket === number);
+        const isQueued = number !== undefined && !!this.#driver.machine?.sender?.isQueued(number, this.#session);
         resolve(isQueued);
         return isQueued ? ["discard", number, this.#session] : undefined;
       });
@@ -132,12 +123,10 @@ export class Session {
   #driver;
   #client;
   #options;
-  /** The confirmed state below the unconfirmed actions. @type {R["State"] | undefined} */
+  /** The confirmed state below the unconfirmed actions. @type {{ state: R["State"] } | undefined} */
   #base;
-  #hasBase = false;
-  #isShown = false;
-  /** In the order of their tickets. @type {{ ticket: number, actions: R["Action"][] }[]} */
-  #overlay = [];
+  /** @type {Prediction<R> | undefined} */
+  #prediction;
   /** The present values of pulses. @type {Map<string, unknown>} */
   #pulses = new Map();
   #isResetting = false;
@@ -264,39 +253,17 @@ export class Session {
   }
 
   /** R3. @param {ShownChange} change */
-  #show({ advancesBase, left, joined }) {
-    if (advancesBase) {
-      this.#base = /** @type {R["State"]} */ (this.confirmed);
-      this.#hasBase = true;
-    }
-    if (left.length) {
-      const gone = new Set(left);
-      this.#overlay = this.#overlay.filter((one) => !gone.has(one.ticket));
-    }
-    const last = this.#overlay[this.#overlay.length - 1]?.ticket ?? 0;
-    const added = joined.map(({ ticket, actions }) => ({ ticket, actions: actions.map((one) => JSON.parse(one)) }));
-    const isLast = added.every((one) => one.ticket > last);
-    this.#overlay.push(...added);
-    if (!isLast) this.#overlay.sort((a, b) => a.ticket - b.ticket);
-    if (!this.#hasBase) return;
-    // Actions that join at the end are reduced over the shown state: else each reduces a long queue anew.
-    const isAppended = this.#isShown && isLast && !advancesBase && !left.length;
-    this.state = this.#predict(isAppended ? this.state : this.#base, isAppended ? added : this.#overlay);
-    this.#isShown = true;
+  #show(change) {
+    const { predict } = this.#options;
+    const { half } = this.#driver;
+    if (change.advancesBase) this.#base = { state: /** @type {R["State"]} */ (this.confirmed) };
+    // Before the half that sends is loaded, there is nothing to predict.
+    if (predict && half) this.#prediction ??= new half.Prediction(predict);
+    const shown = this.#prediction ? this.#prediction.show(change, this.#base) : this.#base;
+    if (!shown) return;
+    this.state = shown.state;
     this.#resolve();
     this.#changed();
-  }
-
-  /** @param {R["State"] | undefined} state @param {{ actions: R["Action"][] }[]} overlay */
-  #predict(state, overlay) {
-    const { predict } = this.#options;
-    if (!predict) return state;
-    for (const action of overlay.flatMap((one) => one.actions)) {
-      try {
-        state = predict(/** @type {R["State"]} */ (state), action);
-      } catch { /* It is shown when the server has applied it. */ }
-    }
-    return state;
   }
 
   #changed() {
@@ -330,8 +297,7 @@ export class Session {
   async send(action, { ifMatch, settled, signal } = {}) {
     signal?.throwIfAborted();
     if (ifMatch !== undefined) checkPosition(ifMatch);
-    const limit = settled === undefined ? undefined : Math.round(Math.min(Math.max(settled, 0), 600_000));
-    const { done } = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled: limit });
+    const { done } = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled });
     return await unless(signal, done);
   }
 

@@ -17,8 +17,6 @@ export interface Now {
 export interface Random {
   /** At least 0, less than 1. */
   fraction(): number;
-  /** A key of 128 bits that nobody can guess. */
-  key(): string;
 }
 
 export interface Demand {
@@ -195,6 +193,8 @@ export type Input =
   | ["follow", string, Following]
   | ["leave", string]
   | ["wake" | "hide" | "show" | "timer"]
+  | ["senderLoaded", (machine: import("./machine.js").ClientMachine) => import("./sender.js").Sender]
+  | ["senderFailed", string]
   | ["persisted", number]
   | ["persistFailed", string]
   | ["token", number, string | undefined]
@@ -205,6 +205,7 @@ export type Input =
   | ["streamEnded", number, string | undefined];
 
 export type Output =
+  | ["loadSender"]
   | ["persist", number, Change[]]
   | ["request" | "openStream", number, Request]
   | ["cancelRequest" | "closeStream", number]
@@ -214,3 +215,4 @@ export type Output =
   | ["wakeMe", number];
 
 export type Limits = typeof import("./attempts.js").limits;
+export type SendingLimits = Limits & typeof import("./outbox.js").sendingLimits;

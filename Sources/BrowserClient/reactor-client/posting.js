@@ -1,0 +1,240 @@
+// The sends of one session: its requests, one after the other, and the overlay of those that are not confirmed.
+
+import { reaches } from "./following.js";
+import { noChange } from "./link.js";
+import { Narrowing } from "./narrowing.js";
+import { bodyOf } from "./outbox.js";
+import { Overlay } from "./overlay.js";
+import { Post } from "./post.js";
+
+/** @import { SessionLink } from "./link.js" */
+/** @import { Sender } from "./sender.js" */
+/** @import { Entry, Position, Problem, Receipt, Saved, ShownChange } from "./types.d.ts" */
+
+/** The sends of one session. Its link has it from the moment at which what sends is loaded. */
+export class Posting {
+  overlay = new Overlay();
+  narrowing = new Narrowing();
+  /** Whether the sent request is durable. */
+  isSaved = true;
+  /** Whether an attempt of the sent request may have been carried out without an answer. */
+  isUnclear = false;
+  /** The position of the state that is kept. @type {string | undefined} */
+  kept;
+
+  /** @param {SessionLink} link @param {Sender} sender */
+  constructor(link, sender) {
+    this.link = link;
+    this.machine = link.machine;
+    this.sender = sender;
+    this.post = new Post(this);
+  }
+
+  get lane() {
+    return this.sender.outbox.lane(this.link.id);
+  }
+
+  /** The reactor of which the session is made for what waits. */
+  get makes() {
+    const { sent, queued } = this.lane;
+    return (sent?.entries[0] ?? queued[0])?.makes;
+  }
+
+  /** The sends that the confirmed state does not contain. */
+  get unconfirmed() {
+    return [...this.overlay.entries, ...this.lane.queued];
+  }
+
+  // --- what is shown
+
+  /**
+   * The confirmed state has advanced, maybe into another life (R8).
+   *
+   * @param {Position} position @param {string | undefined} cause
+   * @param {{ isWhole: boolean, isFirst?: boolean, opened: number }} how
+   */
+  observe(position, cause, how) {
+    const { overlay, machine: { uptime }, sender: { limits } } = this;
+    for (const entry of overlay.beginLife(position.generation)) this.join(entry);
+    overlay.observe(position, cause, { ...how, end: uptime + limits.hold });
+  }
+
+  /** @param {Entry} entry */
+  join(entry) {
+    const { change, following } = this.link;
+    if (following?.predicts) change.joined.push(entry);
+  }
+
+  /** @param {number[]} tickets */
+  leave(...tickets) {
+    const { change: { joined, left }, following } = this.link;
+    if (!following?.predicts) return;
+    for (const ticket of tickets) {
+      const index = joined.findIndex((one) => one.ticket === ticket);
+      if (index < 0) left.push(ticket);
+      else joined.splice(index, 1);
+    }
+  }
+
+  /** At the end of an input: what the confirmed state contains now leaves (R2). */
+  cover() {
+    const { link, machine, overlay, sender } = this;
+    this.leave(...overlay.cover(link.reader.confirmed, machine.uptime));
+    sender.holding[overlay.heldUntil ? "add" : "delete"](this);
+  }
+
+  /** What can be delivered of a change while the shown state is held. @param {ShownChange} change */
+  holdBack(change) {
+    const { link, overlay } = this;
+    if (!link.following?.predicts || !overlay.heldUntil) return change;
+    // The state below is held. The program's own further actions show at once.
+    const held = overlay.heldTickets;
+    const own = change.joined.filter((one) => !held.has(one.ticket));
+    link.change = { ...change, joined: change.joined.filter((one) => held.has(one.ticket)) };
+    return own.length ? noChange(own) : undefined;
+  }
+
+  /** Begins with a state that the outbox has kept. @param {Saved} saved @param {Position} [after] */
+  showSaved({ position, state }, after) {
+    const { link } = this;
+    link.reader.restore(position, after?.text === position.text);
+    this.kept = position.text;
+    link.change.advancesBase = true;
+    link.deliver("snapshot", { origin: "saved", position, state: { value: state } });
+  }
+
+  /** The position up to which everything is seen, with the state there. */
+  get #keepable() {
+    const { awaitsSnapshot, isStale, seen, confirmed } = this.link.reader;
+    return !awaitsSnapshot && !isStale && seen && confirmed && reaches(seen, confirmed) ? seen : undefined;
+  }
+
+  /** Keeps the position of the state, unless a later life would reduce a request over it that it may have. */
+  keep() {
+    const { link, machine, overlay } = this;
+    const settled = machine.keepsStates && link.demand.states && !overlay.isUncertain ? this.#keepable : undefined;
+    if (!settled || settled.text === this.kept) return;
+    this.kept = settled.text;
+    machine.outputs.push(["keepState", link.id, settled]);
+  }
+
+  /** The receipts follow the state that contains what they are about (R6). */
+  report() {
+    const { link, overlay } = this;
+    const { states } = link.demand;
+    for (const [ticket, receipt] of overlay.takeReports(states && link.isLive, states)) {
+      link.deliver("outcome", ticket, { kind: "applied", receipt });
+    }
+  }
+
+  // --- requests
+
+  /** Sends the session's next request, unless one is under way (O1). */
+  sendNext() {
+    const { link, machine, overlay, sender } = this;
+    const { id: session } = link;
+    const { sent, queued } = this.lane;
+    if (sender.writer.failure || link.isCreating || link.pause) return;
+    if (sent) {
+      if (!overlay.find(sent.key)) {
+        // Of an earlier life of the program.
+        overlay.add(sent, machine.uptime);
+        this.isUnclear = true;
+      }
+      if (this.post.isIdle) this.post.begin();
+      return;
+    }
+    const count = sender.outbox.nextBatch(session, this.narrowing.most, sender.limits);
+    if (!count) return;
+    // O2: drawn at the first attempt, and durable with the exact bytes before they leave.
+    const key = sender.drawKey();
+    this.isSaved = this.isUnclear = false;
+    const body = bodyOf(queued.slice(0, count));
+    const change = { type: /** @type {const} */ ("sent"), session, key, body, count, date: machine.date };
+    sender.writer.record(change, { post: key, session });
+    const request = this.lane.sent;
+    if (request) overlay.add(request, machine.uptime);
+  }
+
+  /** The request with this key is durable. @param {string} key */
+  saved(key) {
+    const { sent } = this.lane;
+    if (sent?.key !== key) return;
+    this.isSaved = true;
+    for (const { ticket } of sent.entries) this.link.deliver("outcome", ticket, { kind: "sent" });
+    this.post.begin();
+  }
+
+  /** The sent request is answered. @param {Receipt} receipt */
+  applied(receipt) {
+    const { sent } = this.lane;
+    if (!sent) return;
+    this.sender.writer.record({ type: "done", session: this.link.id, key: sent.key });
+    this.overlay.answer(sent.key, receipt);
+    this.#settled(sent.entries.length);
+  }
+
+  /** The sends of the sent request fail; without a problem they are in doubt. @param {Problem} [problem] @param {Position} [at] */
+  settleSent(problem, at) {
+    const entries = [...this.lane.sent?.entries ?? []];
+    for (const { ticket } of entries) this.fail(ticket, problem, at);
+    this.#settled(entries.length);
+  }
+
+  /** @param {number} count */
+  #settled(count) {
+    this.narrowing.finish(count);
+    this.post.succeed();
+    this.sendNext();
+  }
+
+  /** Refused for a reason that says nothing of earlier attempts. @param {Problem} problem */
+  refuseSent(problem) {
+    this.settleSent(this.isUnclear ? undefined : problem);
+  }
+
+  /** O5. @param {Problem} problem */
+  narrow(problem) {
+    const { sent } = this.lane;
+    const count = sent?.entries.length ?? 0;
+    if (count < 2) return this.settleSent(problem);
+    this.withdraw();
+    this.narrowing.halve(count);
+    this.post.succeed();
+    this.sendNext();
+  }
+
+  /** The sends of the sent request wait again. */
+  withdraw() {
+    const { sent } = this.lane;
+    if (!sent) return;
+    this.sender.writer.record({ type: "withdrawn", session: this.link.id, key: sent.key });
+    this.overlay.withdraw(sent.key);
+  }
+
+  /**
+   * Ends a send, and rolls its prediction back (O6). The outcome is reported when it is durable.
+   *
+   * @param {number} ticket @param {Problem} [problem] @param {Position} [at]
+   */
+  fail(ticket, problem, at) {
+    const { link: { id: session }, sender: { writer } } = this;
+    /** @type {import("./types.d.ts").Outcome} */
+    const outcome = problem ? { kind: "refused", problem, at } : { kind: "inDoubt" };
+    const change = { type: /** @type {const} */ ("settled"), ticket, session, problem };
+    writer.record(change, writer.failure ? undefined : { report: ticket, session, outcome });
+    if (writer.failure) this.link.deliver("outcome", ticket, outcome);
+    this.overlay.remove(ticket);
+    this.leave(ticket);
+  }
+
+  /** Refuses everything that the session's lane has. @param {Problem} problem */
+  refuseAll(problem) {
+    const isUnclear = this.isUnclear || (this.post.id && !this.post.isAsking);
+    this.post.close();
+    this.narrowing = new Narrowing();
+    const { sent, queued } = this.lane;
+    for (const { ticket } of [...sent?.entries ?? []]) this.fail(ticket, isUnclear ? undefined : problem);
+    for (const { ticket } of [...queued]) this.fail(ticket, problem);
+  }
+}
