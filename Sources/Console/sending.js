@@ -1,12 +1,13 @@
 // Sends actions to a session: by a form or as JSON.
 
+import "../reactor-client/sending.js"; // Before the server goes away.
 import { announce, button, h, grey } from "./dom.js";
 import { ActionForm, Fault } from "./form.js";
 import { caseName } from "./entries.js";
 import { place } from "./schema.js";
 import { line } from "./tree.js";
 
-/** Actions that are recalled by the arrow up. */
+/** Actions that the arrow up recalls. */
 const RECALLED = 50;
 /** How long `wait for effects` waits. */
 const SETTLED = 30_000;

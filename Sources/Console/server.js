@@ -8,7 +8,7 @@ const remembered = (token) => stored("sessionStorage", "reactor-console-token", 
 const get = (address, headers = {}) => fetch(address, { headers, signal: AbortSignal.timeout(10_000) });
 
 export class Server {
-	/** The address below which the API is: this page may be behind a proxy that adds a prefix. */
+	/** The address of the API: a proxy may add a prefix. */
 	base = new URL("..", import.meta.url);
 	/** What `GET /` says. */
 	home;
