@@ -155,6 +155,33 @@ test("an action that joins before others is predicted in its place", async () =>
   await client.close();
 });
 
+for (const how of ["the next state", "a state that is read"]) {
+  test(`after a reset whose snapshot does not come, ${how} has the present value of a pulse, once`, async () => {
+    const present = { value: 7, sum: 1 };
+    const isRead = how === "a state that is read";
+    const fake = new Fake(() => isRead ? [200, { position: "aaaaaaaa.12", state: present }] : [503, {}]);
+    const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch });
+    const session = client.session("room", { from: "now" });
+    await fake.opened;
+    const loop = session.pulse("value");
+    const first = loop.next();
+    fake.send("value", "1", 1);
+    assert.equal((await first).value, 1);
+    const reset = new Promise((resolve) => session.onReset(resolve));
+    fake.send("reset", "9", { reason: "trimmed" });
+    assert.equal(await reset, "trimmed");
+    // Its snapshot is lost; a stream that begins now has none.
+    await fake.cut(client);
+    if (isRead) fake.send("other", "11", 0);
+    else fake.send("state", "12", present);
+    assert.equal((await loop.next()).value, 7);
+    fake.send("state", "13", { value: 7, sum: 2 });
+    fake.send("value", "14", 8);
+    assert.equal((await loop.next()).value, 8);
+    await client.close();
+  });
+}
+
 test("a pulse may have the name of what every object has", async () => {
   const fake = new Fake();
   const { client, session } = await fake.session();

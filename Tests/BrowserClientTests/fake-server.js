@@ -47,6 +47,15 @@ export class Fake {
     stream.controller.enqueue(new TextEncoder().encode(text));
   }
 
+  /** Cuts the newest stream; resolves when the client has opened the next one. */
+  async cut(client) {
+    const opened = new Promise((resolve) => this.#opened = resolve);
+    this.#streams[this.#streams.length - 1].controller.error(new Error("cut"));
+    const waking = setInterval(() => client.wake());
+    await opened;
+    clearInterval(waking);
+  }
+
   /** A client with a session whose state is `{ sum: 0 }`. */
   async session(options, { ReactorClient: Client = ReactorClient, ...clientOptions } = {}) {
     const client = new Client("http://127.0.0.1", { fetch: this.fetch, outbox: this, ...clientOptions });

@@ -222,12 +222,24 @@ export class Session {
     if (origin !== "reading") this.position = text;
     if (pulses) this.#pulses = new Map(Object.entries(pulses));
     if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
-    if (origin === "stream" && this.#isResetting) {
-      this.#isResetting = false;
-      for (const [name, value] of this.#pulses) this.#loops.call(name, value);
-    }
+    if (origin !== "saved") this.#endReset(pulses ?? state?.value);
     if (state && origin !== "saved") {
       this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
+    }
+  }
+
+  /**
+   * After a reset the loops have the present values once more. The snapshot of a reset may be lost with its connection, or
+   * none is to come: then the next state has them, as members.
+   *
+   * @param {unknown} values
+   */
+  #endReset(values) {
+    if (!this.#isResetting || !values) return;
+    this.#isResetting = false;
+    for (const [name, value] of Object.entries(values)) {
+      if (this.#pulses.has(name)) this.#pulses.set(name, value);
+      this.#loops.call(name, value);
     }
   }
 
@@ -235,7 +247,10 @@ export class Session {
   #version({ position: { text }, value, cause }, isConfirmed) {
     this.position = text;
     const state = /** @type {R["State"]} */ (value);
-    if (isConfirmed) this.confirmed = state;
+    if (isConfirmed) {
+      this.confirmed = state;
+      this.#endReset(value);
+    }
     this.#events.call({ kind: "state", state, position: text, cause });
   }
 
