@@ -2,6 +2,10 @@
 #define CCLIENTCURL_SHIM_H
 
 #include <curl/curl.h>
+#if defined(__linux__)
+// Not in Swift's Glibc module.
+#include <sys/eventfd.h>
+#endif
 
 // curl_easy_setopt(3), curl_easy_getinfo(3) and curl_multi_setopt(3) are variadic, which Swift does
 // not import: one function for each kind of argument that is needed.

@@ -142,19 +142,23 @@ struct Measurements {
     }
 
     /// The memory of sessions that are followed and silent.
-    mutating func memory(_ count: Int) async throws {
-        let before = Self.residentBytes
+    func memory(_ count: Int) async throws {
+        let client = try ReactorClient(url)
+        let (bytes, sockets) = (Self.residentBytes, Self.socketCount)
         var sessions: [RemoteReactor<Alerts>] = []
         for index in 0..<count {
             sessions.append(
                 try await client.session(
                     "\(run)-memory-\(index)", of: "alerts", predicting: Alerts()))
         }
-        let after = Self.residentBytes
+        let each = Double(Self.residentBytes - bytes) / 1024 / Double(count)
         print(
-            "memory                       \(before / 1_048_576) MiB, with \(count) sessions \(after / 1_048_576) MiB: \((after - before) / 1024 / count) KiB each"
-        )
+            "memory of \(count) sessions      "
+                + String(format: "%.1f KiB each", each)
+                + ", \(Self.residentBytes / 1_048_576) MiB in all, "
+                + "\(Self.socketCount - sockets) connections")
         for session in sessions { await session.leave() }
+        await client.close()
     }
 
     private mutating func check(_ session: RemoteReactor<Alerts>, _ wanted: Int) async {
@@ -173,5 +177,15 @@ struct Measurements {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * 4096
+    }
+
+    private static var socketCount: Int {
+        let folder = "/proc/self/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "\(folder)/\(name)")
+            return target?.hasPrefix("socket:") ?? false
+        }
     }
 }

@@ -8,7 +8,7 @@ extension ClientDriver {
         of hold: SessionHold, from start: LogReading.Start, limit: Int
     ) throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {
         precondition(limit > 0, "a log needs room for one entry")
-        defer { signal() }
+        defer { carryOut() }
         return try desk.withLock { desk throws(ClientFailure) in
             guard !desk.isClosing else { throw .closed }
             guard desk.sessions[hold.session]?.sink === hold.sink else { throw .ended(.left) }

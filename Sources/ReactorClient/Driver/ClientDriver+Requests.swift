@@ -7,10 +7,12 @@ extension ClientDriver {
         _ carried: DriverDesk.Carried, _ request: ClientRequest, isStream: Bool,
         _ receiver: any TransportReceiver
     ) {
-        desk.withLock { $0.begin(carried) }
+        guard desk.withLock({ $0.begin(carried) }) else {
+            return receiver.ended(TransportFailure(.cancelled, "the client is closing"))
+        }
         let handle = transport.start(
             request.transportRequest(to: server, isStream: isStream), receiver)
-        desk.withLock { $0.started(carried, handle) }
+        if desk.withLock({ $0.started(carried, handle) }) { handle.cancel() }
     }
 
     func cancel(_ carried: DriverDesk.Carried) {
@@ -18,19 +20,22 @@ extension ClientDriver {
     }
 
     func ended(_ carried: DriverDesk.Carried) {
-        desk.withLock { $0.ended(carried) }?.resume()
+        desk.withLock { desk in
+            desk.ended(carried)
+            return desk.takeWhenIdle()
+        }?.resume()
     }
 
     // MARK: Streams
 
     func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
         let demand = desk.withLock { $0.receive(chunk, of: id) }
-        signal()
+        arrived()
         return demand
     }
 
     func streamEnded(_ id: AttemptID, _ failure: TransportFailure?) {
-        post(.streamEnded(id, failure: failure?.message))
+        arrived(.streamEnded(id, failure: failure?.message))
         ended(.attempt(id))
     }
 

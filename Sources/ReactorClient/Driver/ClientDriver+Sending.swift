@@ -7,7 +7,7 @@ extension ClientDriver {
     func submit(
         _ actions: [[UInt8]], _ options: SendOptions, to session: SessionName
     ) throws(SendFailure) -> Ticket {
-        defer { signal() }
+        defer { carryOut() }
         return try desk.withLock { desk throws(SendFailure) in
             guard !desk.isClosing else { throw .closed }
             let outputs = desk.decide(.send(session, actions, options), at: clock.now)
@@ -30,7 +30,7 @@ extension ClientDriver {
     ///
     /// - Returns: whether it had not left.
     func discard(_ number: TicketNumber, of session: SessionName) -> Bool {
-        defer { signal() }
+        defer { carryOut() }
         return desk.withLock { desk in
             guard !desk.isClosing else { return false }
             return desk.decide(.discard(number, session), at: clock.now)
@@ -46,7 +46,7 @@ extension ClientDriver {
         desk.withLock { desk in
             if !desk.isClosing { _ = desk.decide(.seen(number), at: clock.now) }
         }
-        signal()
+        carryOut()
     }
 
     /// Reports the progress of a send to its sender.

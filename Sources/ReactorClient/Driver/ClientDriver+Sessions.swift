@@ -9,7 +9,7 @@ extension ClientDriver {
         _ session: SessionName, _ following: Following,
         canShare: (SessionHold) -> Bool, make: () -> SessionHold
     ) throws(ClientFailure) -> SessionHold {
-        defer { signal() }
+        defer { carryOut() }
         let (earlier, new) = try desk.withLock { desk throws(ClientFailure) in
             guard !desk.isClosing else { throw .closed }
             let earlier = desk.sessions[session]?.hold
@@ -46,13 +46,15 @@ extension ClientDriver {
             // Another one may have taken its place.
             guard let followed = desk.sessions[session], followed.sink === sink else { return [] }
             desk.sessions[session] = nil
-            if let saved = followed.saved { outbox.saveState(saved, of: session, isLast: true) }
+            if let saved = followed.saved {
+                desk.operations.append(.saveState(saved, session, isLast: true))
+            }
             if !desk.isClosing { _ = desk.decide(.leave(session), at: clock.now) }
             return desk.takeLogs(of: session)
         }
         // Not under the lock: each closes its connection.
         for log in logs { log.finish() }
-        signal()
+        carryOut()
     }
 
     /// The number of actions of a session that are not done.

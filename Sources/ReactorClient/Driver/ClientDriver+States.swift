@@ -26,18 +26,18 @@ extension ClientDriver {
         }
         guard newest != nil || hasEnded else { return }
         desk.withLock { desk in
+            // Of a session that is over nothing is to be shown.
+            if hasEnded { desk.operations.append(.saveState(nil, session, isLast: true)) }
             guard desk.sessions[session]?.sink === sink else { return }
             if let newest { desk.sessions[session]?.newestState = newest }
-            // Of a session that is over nothing is to be shown.
             if hasEnded {
                 desk.sessions[session]?.newestState = nil
                 desk.sessions[session]?.saved = nil
             }
         }
-        if hasEnded { outbox.saveState(nil, of: session, isLast: true) }
     }
 
-    /// Gives the newest state to the outbox.
+    /// Gives the newest state to the outbox, behind the changes that were decided before.
     func keepState(
         of session: SessionName, _ sink: (any SessionSink)?, at position: StreamPosition
     ) {
@@ -47,8 +47,9 @@ extension ClientDriver {
             else { return }
             let saved = SavedState(position: position, state: state)
             desk.sessions[session]?.saved = saved
-            // Under the lock: a session that is left at this moment saves no older one after it.
-            outbox.saveState(saved, of: session, isLast: false)
+            // Behind the changes that the state has the effect of; and a session that is left at this moment
+            // saves no older one after it.
+            desk.operations.append(.saveState(saved, session, isLast: false))
         }
     }
 }

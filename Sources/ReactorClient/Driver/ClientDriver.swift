@@ -2,10 +2,13 @@ internal import ClientMachine
 internal import Reactors
 internal import Synchronization
 
-// Design: the machine decides under a lock, on whatever thread calls; one task carries its outputs out,
-// in its order. So a send returns its ticket at once, and a slow `reduce` of the program holds up
-// neither the transport's thread nor the caller. Changes are handed to the outbox in order, and a
-// request is an output of the input that reports its change durable, so it cannot leave before.
+// Design: the machine decides under a lock, on whatever thread calls. Its outputs go two ways, each in the
+// machine's order. Operations (changes for the outbox, requests, the timer) run nothing of the program's
+// but the start of its own transport, if it has one: one thread at a time carries them out, usually the
+// one whose input has led to them, so a request leaves without waking a thread. News run the program's
+// code: one task has them, so that a slow `reduce` holds up neither the transport's thread nor the caller.
+// Changes are handed to the outbox in order, and a request is an output of the input that reports its
+// change durable, so it cannot leave before.
 
 /// Runs a ``ClientMachine``: between the program, an outbox and a transport.
 final class ClientDriver: Sendable {
@@ -17,7 +20,9 @@ final class ClientDriver: Sendable {
     let desk: Mutex<DriverDesk>
     let outbox: any OutboxStore
     private let signals: AsyncStream<Void>.Continuation
-    private let timer: DriverTimer
+    let timer: DriverTimer
+    /// Whether the transport says when a round of its calls ends.
+    private let hasRounds: Bool
     private let runner = Mutex<Task<Void, Never>?>(nil)
 
     /// - Throws: if the outbox cannot be opened.
@@ -27,6 +32,7 @@ final class ClientDriver: Sendable {
     ) throws(ClientFailure) {
         self.server = server
         self.transport = transport
+        hasRounds = transport is any RoundTransport
         self.outbox = outbox
         limits = configuration.limits
         let relay = DriverRelay()
@@ -56,7 +62,24 @@ final class ClientDriver: Sendable {
     /// Notes what has happened.
     func post(_ input: Input) {
         desk.withLock { $0.post(input) }
-        signals.yield()
+        signal()
+    }
+
+    /// Notes what the transport has received.
+    func arrived(_ input: Input) {
+        desk.withLock { $0.post(input) }
+        arrived()
+    }
+
+    /// Has the task look for what has arrived; a transport that has rounds does so at their end.
+    func arrived() { if !hasRounds { signal() } }
+
+    /// Has the machine decide at once, on this thread.
+    func decide(_ input: Input) {
+        desk.withLock { desk in
+            if !desk.isClosing { _ = desk.decide(input, at: clock.now) }
+        }
+        carryOut()
     }
 
     /// Has the task look for work.
@@ -77,7 +100,8 @@ final class ClientDriver: Sendable {
     /// Returns when what is decided until now is shown to the sessions' readers.
     func catchUp() async {
         await withCheckedContinuation { continuation in
-            if !desk.withLock({ $0.wait(continuation) }) { continuation.resume() }
+            guard desk.withLock({ $0.wait(continuation) }) else { return continuation.resume() }
+            signal()
         }
     }
 
@@ -94,7 +118,10 @@ final class ClientDriver: Sendable {
     }
 
     private func performRounds() async {
-        while let round = desk.withLock({ $0.nextRound(at: clock.now) }) {
+        while true {
+            let next = desk.withLock { $0.nextRound(at: clock.now) }
+            operate(rounds: .max)
+            guard let round = next else { return }
             await perform(round.outputs)
             for caller in round.callers { caller.resume() }
             for handle in desk.withLock({ $0.finishRound(round.bytes) }) { handle.resume() }
@@ -102,11 +129,9 @@ final class ClientDriver: Sendable {
     }
 
     private func perform(_ decisions: [DriverDesk.Decision]) async {
-        let isClosing = desk.withLock(\.isClosing)
         var news = SessionNews()
         for decision in decisions {
             switch decision.output {
-            case .persist(let number, let changes): outbox.write(number, changes)
             case .deliver(let session, let delivery):
                 if !news.isFor(session, decision.sink) {
                     await deliver(news.dequeue(for: session, decision.sink))
@@ -116,37 +141,13 @@ final class ClientDriver: Sendable {
             case .keepState(let session, let position):
                 await deliver(news.dequeue(for: session, decision.sink))
                 keepState(of: session, decision.sink, at: position)
-            case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
-            case .request, .openStream, .askForCredential, .wakeMe:
-                if !isClosing { begin(decision.output) }
+            case .persist, .request, .cancelRequest, .openStream, .closeStream,
+                .askForCredential, .wakeMe:
+                // Invariant: the desk has them among the operations.
+                break
             }
         }
         await deliver(news)
-    }
-
-    private func begin(_ output: Output) {
-        switch output {
-        case .request(let id, let request): send(request, id)
-        case .openStream(let id, let request):
-            start(.attempt(id), request, isStream: true, StreamReceiver(id, self))
-        case .askForCredential(let id, let refused):
-            credentials?.ask(id, refused: refused, clock: clock) { [weak self] in self?.post($0) }
-        case .wakeMe(let time): timer.set(time)
-        case .persist, .deliver, .deliverLog, .keepState, .cancelRequest, .closeStream: break
-        }
-    }
-
-    private func send(_ request: ClientRequest, _ id: AttemptID) {
-        let receiver = ResponseReceiver(limit: limits.eventBytes) { [self] in
-            cancel(.attempt(id))
-        } finish: { [self] result in
-            switch result {
-            case .success(let response): post(.answered(id, response))
-            case .failure(let failure): post(.requestFailed(id, failure.message))
-            }
-            ended(.attempt(id))
-        }
-        start(.attempt(id), request, isStream: false, receiver)
     }
 
     /// Shows a session's news to its readers, and then reports the ends of sends: the state that their
@@ -163,17 +164,10 @@ final class ClientDriver: Sendable {
     // MARK: The end
 
     private func shutDown() async {
+        for carried in desk.withLock({ Array($0.handles.keys) }) { cancel(carried) }
+        await becomeIdle()
         timer.cancel()
         credentials?.cancelAll()
-        let handles = desk.withLock { Array($0.handles.keys) }
-        for carried in handles { cancel(carried) }
-        await withCheckedContinuation { continuation in
-            let isIdle = desk.withLock { desk in
-                if !desk.handles.isEmpty { desk.whenIdle = continuation }
-                return desk.handles.isEmpty
-            }
-            if isIdle { continuation.resume() }
-        }
         await outbox.close()
         let (sessions, tickets, readers) = desk.withLock { desk in
             defer { (desk.sessions, desk.tickets, desk.refusalReaders) = ([:], [:], []) }
@@ -212,8 +206,8 @@ private final class DriverRelay: Sendable {
 
     func report(_ report: OutboxReport) {
         switch report {
-        case .durable(let number): target?.post(.persisted(number))
-        case .failed(let failure): target?.post(.persistFailed(failure.description))
+        case .durable(let number): target?.decide(.persisted(number))
+        case .failed(let failure): target?.decide(.persistFailed(failure.description))
         }
     }
 

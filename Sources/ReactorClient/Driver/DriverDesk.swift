@@ -37,9 +37,12 @@ struct DriverDesk {
     /// In their order. Invariant: bounded by ``pauseBytes`` and one chunk for each stream, and by the
     /// requests under way.
     private var inputs: [Input] = []
-    /// In the machine's order. Invariant: what an input has led to, and what the program has sent since
-    /// the last round, which the outbox bounds.
+    /// News for the program, in the machine's order. Invariant: what an input has led to, and what the
+    /// program has sent since the last round, which the outbox bounds.
     private var outputs: [Decision] = []
+    /// Whether somebody waits for `outputs`.
+    private var isAwaited = false
+    var operations = OperationQueue()
     private var waitingBytes = 0
     /// Callers that wait until what is decided is shown.
     private var callers: [CheckedContinuation<Void, Never>] = []
@@ -59,7 +62,7 @@ struct DriverDesk {
     private var lastLog: UInt64 = 0
     var refusalReaders: [ReactorStream<Refusal>.Feed] = []
     var isClosing = false
-    /// Resumed when the last request has ended.
+    /// Resumed when the last request has ended, and no thread carries out operations.
     var whenIdle: CheckedContinuation<Void, Never>?
     private var lastCall: UInt64 = 0
 
@@ -89,7 +92,24 @@ struct DriverDesk {
     mutating func decide(_ input: Input, at now: ClientInstant) -> [Output] {
         let new = machine.receive(input, at: now)
         add(new)
+        switch input {
+        case .send, .persisted: isAwaited = isAwaited || new.contains(where: isAwaited)
+        default: isAwaited = true
+        }
         return new
+    }
+
+    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown with the answer,
+    /// or to the first who looks: to wake the task would only hold the request up.
+    private func isAwaited(_ output: Output) -> Bool {
+        switch output {
+        case .deliver(_, .accepted), .deliver(_, .notAccepted), .persist, .request, .wakeMe: false
+        case .deliver(let session, .shown), .deliver(let session, .status):
+            sessions[session]?.sink.hasReaders ?? false
+        case .deliver(_, .outcome(let number, .queued)), .deliver(_, .outcome(let number, .sent)):
+            tickets[number]?.hasReaders ?? false
+        default: true
+        }
     }
 
     private mutating func add(_ new: [Output]) {
@@ -98,7 +118,11 @@ struct DriverDesk {
             switch output {
             case .deliver(let session, _), .keepState(let session, _):
                 sink = sessions[session]?.sink
-            default: break
+            case .deliverLog: break
+            case .persist, .request, .cancelRequest, .openStream, .closeStream,
+                .askForCredential, .wakeMe:
+                operations.append(.output(output))
+                continue
             }
             outputs.append(Decision(output: output, sink: sink))
         }
@@ -123,6 +147,7 @@ struct DriverDesk {
         }
         inputs.removeFirst(count)
         isBusy = count > 0 || !outputs.isEmpty || !callers.isEmpty
+        isAwaited = false
         guard isBusy else { return nil }
         defer { (outputs, callers) = ([], []) }
         return Round(outputs: outputs, bytes: bytes, callers: callers)
@@ -143,23 +168,41 @@ struct DriverDesk {
         if case .ended = machine.status(session).link { true } else { false }
     }
 
-    // MARK: Requests under way
+    // MARK: The ends of work
 
-    mutating func begin(_ carried: Carried) { handles.updateValue(nil, forKey: carried) }
-
-    mutating func started(_ carried: Carried, _ handle: any TransportHandle) {
-        // It may have ended within the call that has started it.
-        guard handles[carried] != nil else { return }
-        handles.updateValue(handle, forKey: carried)
+    /// Whether the task has to be woken.
+    var hasWork: Bool {
+        !inputs.isEmpty || isAwaited || operations.needsThread || isClosing
     }
 
-    /// - Returns: the closing driver to resume.
-    mutating func ended(_ carried: Carried) -> CheckedContinuation<Void, Never>? {
-        handles[carried] = nil
-        guard handles.isEmpty else { return nil }
+    var isIdle: Bool { handles.isEmpty && !operations.isTaken }
+
+    /// - Returns: the closing driver, to be resumed.
+    mutating func takeWhenIdle() -> CheckedContinuation<Void, Never>? {
+        guard isIdle else { return nil }
         defer { whenIdle = nil }
         return whenIdle
     }
+
+    // MARK: Requests under way
+
+    /// - Returns: false if none may begin any more.
+    mutating func begin(_ carried: Carried) -> Bool {
+        guard !isClosing else { return false }
+        handles.updateValue(nil, forKey: carried)
+        return true
+    }
+
+    /// - Returns: whether the request has to be cancelled: the client has begun to close before its handle
+    ///   was there.
+    mutating func started(_ carried: Carried, _ handle: any TransportHandle) -> Bool {
+        // It may have ended within the call that has started it.
+        guard handles[carried] != nil else { return false }
+        handles.updateValue(handle, forKey: carried)
+        return isClosing
+    }
+
+    mutating func ended(_ carried: Carried) { handles[carried] = nil }
 
     // MARK: Action logs
 
@@ -199,6 +242,8 @@ struct FollowedSession {
 /// The typed part of a session, to which its news go.
 protocol SessionSink: AnyObject, Sendable {
     func receive(_ deliveries: [Delivery]) async
+    /// Whether the program reads a stream of the session.
+    var hasReaders: Bool { get }
     /// Nothing follows.
     func finish() async
 }

@@ -43,7 +43,8 @@ final class DriverTimer: Sendable {
     private func arm(_ time: Duration, _ state: inout State) {
         state.armed = time
         let instant = clock.instant(time)
-        state.task = Task { [weak self] in
+        // Detached: it is often the caller of a send whose input has moved the moment.
+        state.task = Task.detached { [weak self] in
             // Cancelled: another task has taken its place, or none has to.
             guard (try? await ContinuousClock().sleep(until: instant)) != nil else { return }
             self?.wake(time)

@@ -2,7 +2,7 @@ internal import ClientMachine
 internal import Synchronization
 
 /// Collects the response to one request.
-final class ResponseReceiver: TransportReceiver {
+final class ResponseReceiver: RoundReceiver {
     /// The response, or a sentence about why there is none.
     typealias Result = Swift.Result<ClientResponse, TransportFailure>
 
@@ -15,18 +15,22 @@ final class ResponseReceiver: TransportReceiver {
     private let limit: Int
     private let stop: @Sendable () -> Void
     private let finish: @Sendable (Result) -> Void
+    private let round: @Sendable () -> Void
 
     /// - Parameters:
     ///   - limit: bytes of the body; a larger one is a failure.
     ///   - stop: called once when the body is too large: the request is to be cancelled.
     ///   - finish: called once.
+    ///   - round: called at the ends of the transport's rounds, if it has any.
     init(
         limit: Int, stop: @escaping @Sendable () -> Void,
-        finish: @escaping @Sendable (Result) -> Void
+        finish: @escaping @Sendable (Result) -> Void,
+        round: @escaping @Sendable () -> Void = {}
     ) {
         self.limit = limit
         self.stop = stop
         self.finish = finish
+        self.round = round
     }
 
     func head(_ status: Int, _ fields: [TransportField]) {
@@ -53,6 +57,8 @@ final class ResponseReceiver: TransportReceiver {
         if let response = state.response, failure == nil { return finish(.success(response)) }
         finish(.failure(failure ?? TransportFailure(.badResponse, "there was no response")))
     }
+
+    func roundEnded() { round() }
 }
 
 extension TransportField {

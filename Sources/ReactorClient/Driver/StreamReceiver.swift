@@ -1,7 +1,7 @@
 internal import ClientMachine
 
 /// Passes what arrives on a stream to the driver.
-final class StreamReceiver: TransportReceiver {
+final class StreamReceiver: RoundReceiver {
     private let id: AttemptID
     private let driver: ClientDriver
 
@@ -11,11 +11,13 @@ final class StreamReceiver: TransportReceiver {
     }
 
     func head(_ status: Int, _ fields: [TransportField]) {
-        driver.post(
+        driver.arrived(
             .streamOpened(id, ClientResponse(status, fields: fields.map(\.machineField))))
     }
 
     func bytes(_ chunk: [UInt8]) -> TransportDemand { driver.receive(chunk, of: id) }
 
     func ended(_ failure: TransportFailure?) { driver.streamEnded(id, failure) }
+
+    func roundEnded() { driver.signal() }
 }

@@ -137,13 +137,20 @@ where
 
     /// The shown state: the current one, then each later one.
     public func state(buffer limit: Int = 256) async -> ReactorStream<State> {
-        await core.states(limit)
+        await readShown { await core.states(limit) }
     }
 
     /// A part of the shown state: its current value, then each change.
     public func state<Part: Equatable & Sendable>(
         _ path: any KeyPath<State, Part> & Sendable, buffer limit: Int = 256
-    ) async -> ReactorStream<Part> { await core.parts(path, limit) }
+    ) async -> ReactorStream<Part> { await readShown { await core.parts(path, limit) } }
+
+    /// Makes a reader of shown states. Those of a moment ago, and of a send during the call, may wait for one.
+    private func readShown<Stream>(_ make: () async -> Stream) async -> Stream {
+        await life.driver.catchUp()
+        defer { life.driver.signal() }
+        return await make()
+    }
 
     /// The values of a pulse: the present one, then one for each assignment.
     ///

@@ -12,7 +12,9 @@ actor SessionCore<
     typealias Event = RemoteEvent<State, Activity>
 
     private var projection: Projection<Action, State>
-    var readers = SessionReaders<State, Activity>()
+    var readers = SessionReaders<State, Activity>() {
+        didSet { published.hasReaders.store(readers.count > 0, ordering: .releasing) }
+    }
     private var versions = VersionCount()
     private(set) var position: StreamPosition?
     private var pulseNames: Set<String> = []
@@ -42,6 +44,8 @@ actor SessionCore<
     }
 
     nonisolated var status: LinkStatus { published.status.withLock(\.self) }
+
+    nonisolated var hasReaders: Bool { published.hasReaders.load(ordering: .acquiring) }
 
     var shown: State? { projection.shown }
     var confirmed: State? { projection.confirmed }
@@ -239,9 +243,10 @@ actor SessionCore<
     func forget(_ reader: UInt64) { readers.remove(reader) }
 }
 
-/// The status that any thread can read.
+/// The properties that any thread can read.
 private final class PublishedStatus: Sendable {
     let status = Mutex(LinkStatus.idle)
+    let hasReaders = Atomic(false)
 }
 
 /// Events that were there before anybody read them.

@@ -9,6 +9,8 @@ public final class Ticket: Sendable {
     private struct State {
         var newest: SendProgress?
         var readers: [ReactorStream<SendProgress>.Feed] = []
+        /// Readers of the end alone: the steps before it wake none of their tasks.
+        var waiting: [ReactorStream<SendProgress>.Feed] = []
     }
 
     private let number: TicketNumber
@@ -29,28 +31,47 @@ public final class Ticket: Sendable {
     public var outcomes: ReactorStream<SendProgress> {
         // More than the kinds of progress that there are: no reader is too slow.
         let (stream, feed) = ReactorStream<SendProgress>.make(buffer: 16)
-        let newest = state.withLock { state in
+        add { state in
             if let newest = state.newest { _ = feed.push(newest) }
             if state.newest?.isLast == true { feed.finish() } else { state.readers.append(feed) }
+        }
+        // The steps until now may wait for a reader.
+        driver.signal()
+        return stream
+    }
+
+    /// Whether somebody reads the steps.
+    var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+
+    private var end: ReactorStream<SendProgress> {
+        let (stream, feed) = ReactorStream<SendProgress>.make(buffer: 1)
+        add { state in
+            guard let newest = state.newest, newest.isLast else {
+                return state.waiting.append(feed)
+            }
+            _ = feed.push(newest)
+            feed.finish()
+        }
+        return stream
+    }
+
+    private func add(_ reader: (inout State) -> Void) {
+        let newest = state.withLock { state in
+            reader(&state)
             return state.newest
         }
         if case .failed? = newest { driver.see(number) }
-        return stream
     }
 
     /// Returns the receipt when the shown state contains the actions.
     ///
     /// - Throws: why they were not applied; `cancelled` if this task is.
     public func receipt() async throws(SendFailure) -> Receipt {
-        var iterator = outcomes.makeAsyncIterator()
-        while let progress = (try? await iterator.next()) ?? nil {
-            switch progress {
-            case .queued, .sent: continue
-            case .applied(let receipt): return receipt
-            case .failed(let failure): throw failure
-            }
+        switch await end.first() {
+        case .applied(let receipt)?: return receipt
+        case .failed(let failure)?: throw failure
+        case .queued?, .sent?, nil: throw .cancelled
         }
-        throw .cancelled
     }
 
     /// Takes the send back, unless it has left.
@@ -66,12 +87,12 @@ public final class Ticket: Sendable {
             guard state.newest?.isLast != true else { return false }
             state.newest = progress
             state.readers.removeAll { !$0.push(progress) }
-            let isRead = !state.readers.isEmpty
-            if progress.isLast {
-                for reader in state.readers { reader.finish() }
-                state.readers = []
-            }
-            return isRead
+            guard progress.isLast else { return !state.readers.isEmpty }
+            state.waiting.removeAll { !$0.push(progress) }
+            let readers = state.readers + state.waiting
+            for reader in readers { reader.finish() }
+            (state.readers, state.waiting) = ([], [])
+            return !readers.isEmpty
         }
     }
 }

@@ -9,10 +9,10 @@
 public protocol ClientTransport: Sendable {
     /// Starts a request.
     ///
-    /// Does not wait. The receiver is called on a thread of the transport's choice, possibly before
-    /// this function returns. The transport keeps the receiver until it has called
-    /// ``TransportReceiver/ended(_:)``, which happens in every case: a request that cannot be made
-    /// ends with a failure.
+    /// Does not wait: it is called on any thread, such as the one that sends. The receiver is called on a
+    /// thread of the transport's choice, possibly before this function returns. The transport keeps the
+    /// receiver until it has called ``TransportReceiver/ended(_:)``, which happens in every case: a
+    /// request that cannot be made ends with a failure.
     func start(
         _ request: TransportRequest, _ receiver: any TransportReceiver
     ) -> any TransportHandle
@@ -38,6 +38,15 @@ public protocol TransportReceiver: Sendable {
     ///
     /// - Parameter failure: nil if the response is complete.
     func ended(_ failure: TransportFailure?)
+}
+
+/// A transport that calls its receivers in rounds, and says when one ends: what several connections have
+/// brought at once wakes the client once.
+protocol RoundTransport: ClientTransport {}
+
+/// A receiver that a ``RoundTransport`` calls after a round in which it has called it.
+protocol RoundReceiver: TransportReceiver, AnyObject {
+    func roundEnded()
 }
 
 /// Controls one request that was started. Every call can come at any time, on any thread, also from

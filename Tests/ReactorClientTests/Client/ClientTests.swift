@@ -290,8 +290,8 @@ struct DriverDeskTests {
         var desk = try desk()
         let id = AttemptID(1)
         let handle = ScriptedExchange(TransportRequest("GET", "https://example.com"), Deaf())
-        desk.begin(.attempt(id))
-        desk.started(.attempt(id), handle)
+        _ = desk.begin(.attempt(id))
+        _ = desk.started(.attempt(id), handle)
         let chunk = [UInt8](repeating: 0, count: DriverDesk.roundBytes)
         let count = DriverDesk.pauseBytes / chunk.count
         for _ in 0..<count { #expect(desk.receive(chunk, of: id) == .more) }
@@ -333,10 +333,23 @@ struct DriverDeskTests {
 
     @Test func `a request that ends within the call that starts it leaves nothing`() throws {
         var desk = try desk()
-        desk.begin(.call(1))
-        #expect(desk.ended(.call(1)) == nil)
-        desk.started(.call(1), ScriptedExchange(TransportRequest("GET", ""), Deaf()))
+        #expect(desk.begin(.call(1)) == true)
+        desk.ended(.call(1))
+        let handle = ScriptedExchange(TransportRequest("GET", ""), Deaf())
+        #expect(desk.started(.call(1), handle) == false)
         #expect(desk.handles.isEmpty)
+    }
+
+    @Test func `a request that starts while the client begins to close is cancelled`() throws {
+        var desk = try desk()
+        #expect(desk.begin(.call(1)) == true)
+        desk.isClosing = true
+        let handle = ScriptedExchange(TransportRequest("GET", ""), Deaf())
+        #expect(desk.started(.call(1), handle) == true)
+        #expect(desk.begin(.call(2)) == false)
+        #expect(!desk.isIdle)
+        desk.ended(.call(1))
+        #expect(desk.isIdle)
     }
 
     @Test func `the version follows the states after the position for which it is known`() throws {
@@ -374,6 +387,8 @@ struct DriverDeskTests {
 }
 
 private final class NoSink: SessionSink {
+    let hasReaders = false
+
     func receive(_ deliveries: [Delivery]) async {}
     func finish() async {}
 }

@@ -74,6 +74,24 @@ struct SendingTests {
         await rig.client.close()
     }
 
+    @Test func `a request leaves before the call that sends returns`() async throws {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        let (thread, lines) = try Self.submit(to: room, on: rig.transport)
+        #expect(lines.last == "POST /v1/sessions/room/actions")
+        let post = await rig.transport.request()
+        #expect(pthread_equal(post.thread, thread) != 0)
+        await rig.client.close()
+    }
+
+    /// - Returns: the thread that has sent, and the requests that had started when the call returned.
+    private static func submit(
+        to room: RemoteReactor<Tally>, on transport: ScriptedTransport
+    ) throws -> (pthread_t, [String]) {
+        try room.submit(.add(number: 1))
+        return (pthread_self(), transport.lines)
+    }
+
     @Test func `a refusal rolls back, fails the send, and is one of the refusals`() async throws {
         let rig = try Rig()
         let (room, _) = try await rig.room()

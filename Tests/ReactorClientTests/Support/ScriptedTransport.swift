@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 @testable import ReactorClient
@@ -45,6 +46,8 @@ final class ScriptedTransport: ClientTransport {
 /// One request and its response.
 final class ScriptedExchange: TransportHandle {
     let request: TransportRequest
+    /// The one that has started it.
+    let thread = pthread_self()
     private let receiver: any TransportReceiver
     private let state = Mutex((hasEnded: false, resumes: 0))
 

@@ -152,6 +152,33 @@ import Testing
             #expect(await inner.response().body.count == 200_000)
         }
 
+        @Test func `the end of a round follows the calls of each round`() async throws {
+            let server = try ScriptedServer { peer in
+                while let request = peer.request() {
+                    if request.hasPrefix("GET /silent") { return _ = peer.waitForClose() }
+                    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+                    peer.send("cd")
+                }
+            }
+            var transport: CurlTransport? = try localTransport()
+            let silent = RoundRecorder()
+            let handle = transport?.start(
+                TransportRequest("GET", "\(server.address)/silent", isStream: true), silent)
+            let cancelled = RoundRecorder()
+            transport?.start(
+                TransportRequest("GET", "\(server.address)/silent", isStream: true), cancelled
+            ).cancel()
+            for _ in 0..<100 {
+                let recorder = RoundRecorder()
+                _ = transport?.start(TransportRequest("GET", server.address), recorder)
+                try await recorder.check()
+            }
+            try await cancelled.check()
+            transport = nil
+            try await silent.check()
+            withExtendedLifetime(handle) {}
+        }
+
         @Test func `a transport that goes ends everything, once`() async throws {
             let server = try ScriptedServer { peer in
                 guard let request = peer.request() else { return }
@@ -215,6 +242,39 @@ import Testing
                 }
                 _ = consume transport
                 #expect(await recorder.response().hasEnded)
+            }
+        }
+    }
+
+    /// Notes the calls of a transport, and the ends of its rounds.
+    private final class RoundRecorder: RoundReceiver {
+        private enum Call { case response, end, round }
+
+        private let calls: AsyncStream<Call>
+        private let continuation: AsyncStream<Call>.Continuation
+
+        init() { (calls, continuation) = AsyncStream.makeStream() }
+
+        func head(_ status: Int, _ fields: [TransportField]) { continuation.yield(.response) }
+
+        func bytes(_ chunk: [UInt8]) -> TransportDemand {
+            continuation.yield(.response)
+            return .more
+        }
+
+        func ended(_ failure: TransportFailure?) { continuation.yield(.end) }
+
+        func roundEnded() { continuation.yield(.round) }
+
+        /// Returns when the round of the last call has ended.
+        func check() async throws {
+            var before = Call.round
+            var hasEnded = false
+            for await call in calls {
+                #expect(call != .round || before != .round, "a round without a call")
+                if call == .end { hasEnded = true }
+                if call == .round, hasEnded { return }
+                before = call
             }
         }
     }

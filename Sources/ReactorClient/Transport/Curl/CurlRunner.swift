@@ -18,6 +18,7 @@
         private var waiting: ArraySlice<Waiting> = []
         /// Transfers that are no streams.
         private var countedTransfers = 0
+        private let round = CurlRound()
 
         private struct Waiting {
             let handle: CurlHandle
@@ -34,32 +35,44 @@
         }
 
         func run() {
-            while let commands = mailbox.dequeue() {
+            var isRung = false
+            while let commands = mailbox.dequeue(isRung: isRung) {
                 for command in commands { perform(command) }
                 var running: Int32 = 0
                 _ = unsafe curl_multi_perform(multi, &running)
                 collect()
                 startWaiting()
-                // The time is a bound without a meaning: libcurl's own timers end it before, and a
-                // wake-up ends it at once.
-                let code = unsafe curl_multi_poll(multi, nil, 0, 60_000, nil)
-                // Without memory it would return at once, again and again.
-                if code != CURLM_OK { _ = poll(nil, 0, 100) }
+                round.end()
+                isRung = wait()
             }
             stop()
+        }
+
+        /// - Returns: whether the bell has ended the wait.
+        private func wait() -> Bool {
+            var bell = curl_waitfd()
+            bell.fd = mailbox.bell
+            bell.events = Int16(CURL_WAIT_POLLIN)
+            // The time is a bound without a meaning: libcurl's own timers end it before, and the bell
+            // ends it at once.
+            let code = unsafe curl_multi_poll(multi, &bell, 1, 60_000, nil)
+            // Without memory it would return at once, again and again.
+            if code != CURLM_OK { _ = poll(nil, 0, 100) }
+            return bell.revents != 0
         }
 
         /// Ends everything, also if the thread has never run.
         func stop() {
             for command in mailbox.close() {
                 guard case .start(_, _, let receiver) = command else { continue }
-                receiver.ended(Self.stopped)
+                round.end(receiver, Self.stopped)
             }
-            for one in waiting { one.receiver.ended(Self.stopped) }
+            for one in waiting { round.end(one.receiver, Self.stopped) }
             waiting = []
             for number in transfers.keys.sorted() {
                 remove(number)?.end(CURLE_ABORTED_BY_CALLBACK, because: Self.stopped)
             }
+            round.end()
             _ = unsafe curl_multi_cleanup(multi)
         }
 
@@ -77,7 +90,8 @@
             case .cancel(let number):
                 if let index = waiting.firstIndex(where: { $0.handle.number == number }) {
                     mailbox.requestEnded()
-                    return waiting.remove(at: index).receiver.ended(CurlTransfer.cancelled)
+                    let one = waiting.remove(at: index)
+                    return round.end(one.receiver, CurlTransfer.cancelled)
                 }
                 end(number, CURLE_ABORTED_BY_CALLBACK)
             }
@@ -94,7 +108,8 @@
         private func begin(_ new: Waiting) {
             let number = new.handle.number
             do throws(TransportFailure) {
-                let transfer = try CurlTransfer(new.handle, new.request, new.receiver, settings)
+                let transfer = try CurlTransfer(
+                    new.handle, new.request, new.receiver, round, settings)
                 let code = unsafe curl_multi_add_handle(multi, transfer.easy)
                 guard code == CURLM_OK else {
                     throw TransportFailure(
@@ -105,7 +120,7 @@
                 if !transfer.isStream { countedTransfers += 1 }
             } catch {
                 mailbox.requestEnded()
-                new.receiver.ended(new.handle.isCancelled ? CurlTransfer.cancelled : error)
+                round.end(new.receiver, new.handle.isCancelled ? CurlTransfer.cancelled : error)
             }
         }
 

@@ -9,6 +9,7 @@
         let isStream: Bool
         private let handle: CurlHandle
         private let receiver: any TransportReceiver
+        private let round: CurlRound
         private var fieldList: UnsafeMutablePointer<curl_slist>?
         /// Where libcurl writes a sentence about a failure.
         private let sentence: UnsafeMutablePointer<CChar>
@@ -23,7 +24,7 @@
         /// - Throws: if the request cannot be sent.
         init(
             _ handle: CurlHandle, _ request: TransportRequest, _ receiver: any TransportReceiver,
-            _ settings: CurlSettings
+            _ round: CurlRound, _ settings: CurlSettings
         ) throws(TransportFailure) {
             try request.validate()
             guard let easy = unsafe curl_easy_init() else {
@@ -35,6 +36,7 @@
             isStream = request.isStream
             self.handle = handle
             self.receiver = receiver
+            self.round = round
             head = ResponseHeadReader(limitBytes: settings.headLimitBytes)
             setConnection(settings)
             setRequest(request)
@@ -62,7 +64,7 @@
 
         /// Reports the end. The handle is not in use any more.
         func end(_ result: CURLcode, because reason: TransportFailure? = nil) {
-            receiver.ended(reason ?? failure(result))
+            round.end(receiver, reason ?? failure(result))
         }
 
         private func failure(_ result: CURLcode) -> TransportFailure? {
@@ -86,6 +88,7 @@
                     return true
                 }
                 hasHead = true
+                round.add(receiver)
                 receiver.head(status, fields)
                 return true
             } catch {
@@ -98,6 +101,7 @@
         private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
             if handle.isCancelled { return 0 }
             if isPausing { return Int(CURL_WRITEFUNC_PAUSE) }
+            round.add(receiver)
             let demand = unsafe receiver.bytes(Array(bytes))
             isPausing = demand == .pause
             return bytes.count

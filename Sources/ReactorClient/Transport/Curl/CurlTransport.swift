@@ -14,7 +14,7 @@
     ///
     /// Requests that are under way when the last reference to the transport goes end with
     /// ``TransportFailure/Kind/cancelled``.
-    public final class CurlTransport: ClientTransport {
+    public final class CurlTransport: RoundTransport {
         private let mailbox: CurlMailbox
 
         /// Starts the thread.
@@ -24,7 +24,12 @@
             guard Self.isReady, let multi = unsafe curl_multi_init() else {
                 throw TransportFailure(.exhausted, "libcurl cannot be initialised")
             }
-            mailbox = unsafe CurlMailbox(multi, limit: settings.requestLimit)
+            do throws(TransportFailure) {
+                mailbox = try CurlMailbox(limit: settings.requestLimit)
+            } catch {
+                _ = unsafe curl_multi_cleanup(multi)
+                throw error
+            }
             let runner = unsafe CurlRunner(multi, mailbox, settings)
             guard let code = Self.startThread(runner) else { return }
             runner.stop()
