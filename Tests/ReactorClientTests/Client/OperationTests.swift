@@ -60,10 +60,10 @@ struct OperationTests {
             _ = desk.decide(.persisted(number), at: now)
         }
         #expect(desk.hasWork == hasReaders)
-        let shown = desk.nextRound(at: now)?.outputs.filter { decision in
-            if case .deliver(_, .shown) = decision.output { true } else { false }
+        let steps = desk.nextRound(at: now)?.outputs.filter { decision in
+            if case .deliver(_, .outcome(_, .queued)) = decision.output { true } else { false }
         }
-        #expect(shown?.count == 2)
+        #expect(steps?.count == 2)
         #expect(!desk.hasWork)
         _ = desk.decide(.persistFailed("full"), at: now)
         #expect(desk.hasWork)

@@ -82,7 +82,11 @@
             switch command {
             case .start(let handle, let request, let receiver):
                 let new = Waiting(handle: handle, request: request, receiver: receiver)
-                if request.isStream { begin(new) } else { waiting.append(new) }
+                if request.isStream || (waiting.isEmpty && hasRoom) {
+                    begin(new)
+                } else {
+                    waiting.append(new)
+                }
             case .resume(let number):
                 guard let transfer = transfers[number] else { return }
                 let result = transfer.resume()
@@ -99,11 +103,10 @@
         }
 
         private func startWaiting() {
-            while countedTransfers < max(settings.requestsAtOnce, 1), let next = waiting.popFirst()
-            {
-                begin(next)
-            }
+            while hasRoom, let next = waiting.popFirst() { begin(next) }
         }
+
+        private var hasRoom: Bool { countedTransfers < max(settings.requestsAtOnce, 1) }
 
         private func begin(_ new: Waiting) {
             let number = new.handle.number
