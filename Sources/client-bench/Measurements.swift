@@ -145,11 +145,16 @@ struct Measurements {
     func memory(_ count: Int) async throws {
         let client = try ReactorClient(url)
         let (bytes, sockets) = (Self.residentBytes, Self.socketCount)
-        var sessions: [RemoteReactor<Alerts>] = []
-        for index in 0..<count {
-            sessions.append(
-                try await client.session(
-                    "\(run)-memory-\(index)", of: "alerts", predicting: Alerts()))
+        let run = run
+        let sessions = try await withThrowingTaskGroup(of: RemoteReactor<Alerts>.self) { group in
+            // At once: one after the other each would move those before to another stream.
+            for index in 0..<count {
+                group.addTask {
+                    try await client.session(
+                        "\(run)-memory-\(index)", of: "alerts", predicting: Alerts())
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         let each = Double(Self.residentBytes - bytes) / 1024 / Double(count)
         print(
