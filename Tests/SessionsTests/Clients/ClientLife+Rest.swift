@@ -83,7 +83,10 @@ extension ClientLife {
             server.settleAll()
             afterStep()
             let count = stepCount
-            for flight in flights { network(flight) }
+            // Some are gone by their turn: a client gives up an attempt for what another one brings.
+            for flight in flights where flights.contains(where: { $0 === flight }) {
+                network(flight)
+            }
             for client in clients {
                 client.finishWriting(client.writing.count)
                 while !client.questions.isEmpty { giveCredential(client) }
