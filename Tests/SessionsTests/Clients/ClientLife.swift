@@ -208,8 +208,9 @@ final class ClientLife {
         case .steady: break
         case .daysPass:
             guard chance(1, in: 2) else { return }
-            // No byte is a day under way.
+            // No byte is a day under way, and no read of the journal.
             dropFlights()
+            server.settleAll()
             pass(Int64(random(2)) * 60_000 + 90_000_000)
             server.journal.edit { batch in
                 batch.answers.removeAll { clock.milliseconds - $0.time > 86_400_000 }
