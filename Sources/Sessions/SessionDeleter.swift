@@ -19,8 +19,8 @@ struct SessionDeleter {
                 case .failure(let failure): finish(id, .unreadable(failure))
                 case .success(.nothing): finishMissing(id)
                 case .success(.ended): finishEnded(id)
-                case .success(.elsewhere(let node)):
-                    finish(id, .overtaken(.elsewhere(claims.member(node))))
+                case .success(.elsewhere(let node, let traits)):
+                    finish(id, .overtaken(.elsewhere(claims.member(node), traits)))
                 case .success(.owned(let saved)):
                     commitEnd(of: id, SavedHead(saved), epoch: saved.epoch)
                 }

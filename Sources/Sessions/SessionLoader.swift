@@ -56,7 +56,8 @@ struct SessionLoader {
         case .failure(let failure): return .unreadable(failure)
         case .success(.nothing): return insert(id, .success(nil))
         case .success(.ended): return insertEnded(id)
-        case .success(.elsewhere(let node)): return .elsewhere(claims.member(node))
+        case .success(.elsewhere(let node, let traits)):
+            return .elsewhere(claims.member(node), traits)
         case .success(.owned(let saved)):
             // The lease may have ended since the claim.
             let found =

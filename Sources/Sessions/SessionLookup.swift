@@ -13,8 +13,8 @@ package enum SessionLookup {
     case quarantined(RecoveryFault)
     /// The journal cannot be read.
     case unreadable(JournalFailure)
-    /// Another node decides on the session.
-    case elsewhere(Member)
+    /// Another node decides on the session. The traits are nil if it is not known whether there is one.
+    case elsewhere(Member, SessionTraits?)
     /// The session is in the journal, and memory holds the maximal number of sessions.
     case noRoom
 }

@@ -38,12 +38,25 @@ package protocol Ownership: Sendable {
 package enum Claim: Sendable, Equatable {
     /// This node owns the session. ``SavedSession/epoch`` is the epoch of its ownership.
     case owned(SavedSession)
-    /// Another member owns it.
-    case elsewhere(Node)
+    /// Another member owns it. The traits are nil if the session was not looked for, because this node is
+    /// about to end.
+    case elsewhere(Node, SessionTraits?)
     /// There never was a session with this id.
     case nothing
     /// It was deleted.
     case ended
+}
+
+/// Whose session it is: what decides which clients may know of it.
+package struct SessionTraits: Sendable, Equatable {
+    package var reactor: String
+    /// The client that has created it, if the server knows its clients.
+    package var owner: String?
+
+    package init(reactor: String, owner: String? = nil) {
+        self.reactor = reactor
+        self.owner = owner
+    }
 }
 
 /// A session that this node owns.

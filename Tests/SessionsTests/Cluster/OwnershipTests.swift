@@ -14,7 +14,7 @@ struct OwnershipTests {
     private func word(_ found: SessionLookup) -> String {
         switch found {
         case .session(let session): "session \(session.version)"
-        case .elsewhere(let member): "elsewhere \(member.node.number)"
+        case .elsewhere(let member, _): "elsewhere \(member.node.number)"
         case .unreadable(let failure): "unreadable \(failure.detail)"
         case .ended: "ended"
         case .nothing: "nothing"

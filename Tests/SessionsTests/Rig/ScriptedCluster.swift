@@ -106,7 +106,8 @@ final class ScriptedCluster: Sendable {
             if let owner = ownership.owner, owner != node, owner != deposed,
                 book.members[owner] != nil
             {
-                return .elsewhere(owner)
+                return .elsewhere(
+                    owner, SessionTraits(reactor: saved.reactor, owner: saved.owner))
             }
             ownership.owner = node
             ownership.epoch += 1

@@ -1,4 +1,5 @@
 internal import Sessions
+internal import Storage
 
 /// How a route's requests are served.
 enum Endpoint: Sendable {
@@ -85,6 +86,8 @@ struct SessionTarget {
             return isHidden(reactor: session.registration.name, owner: session.owner)
         case .quarantined: return needsReactor || needsOwner
         case .ended: return needsOwner
+        case .elsewhere(_, let traits?):
+            return isHidden(reactor: traits.reactor, owner: traits.owner)
         case .nothing, .notInMemory, .unreadable, .noRoom, .elsewhere: return false
         }
     }
