@@ -144,7 +144,8 @@ let package = Package(
             name: "CPostgres", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
-            name: "ReactorPostgres", dependencies: ["CPostgres", "ReactorHosting", "Storage"],
+            name: "ReactorPostgres",
+            dependencies: ["CPostgres", "Cluster", "ReactorHosting", "Storage"],
             swiftSettings: strict),
         .target(
             name: "SampleReactors", dependencies: ["Reactors", "Cyclers"], swiftSettings: strict),
@@ -233,7 +234,7 @@ let package = Package(
         .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: strict),
         .testTarget(
             name: "ReactorPostgresTests",
-            dependencies: ["ReactorPostgres", "EngineSuite", "PostgresRig", "Storage"],
+            dependencies: ["ReactorPostgres", "Cluster", "EngineSuite", "PostgresRig", "Storage"],
             swiftSettings: strict),
         .testTarget(
             name: "SessionsTests",

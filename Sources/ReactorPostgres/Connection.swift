@@ -1,4 +1,5 @@
 internal import CPostgres
+internal import Cluster
 
 #if canImport(Glibc)
     internal import Glibc
@@ -248,6 +249,13 @@ final class Rows {
 
     func optionalText(_ row: Int, _ column: Int) -> String? {
         isNull(row, column) ? nil : text(row, column)
+    }
+
+    /// Nil for NULL, and for `own`.
+    func node(_ row: Int, _ column: Int, except own: Node? = nil) -> Node? {
+        guard !isNull(row, column) else { return nil }
+        let node = Node(number: integer(row, column))
+        return node == own ? nil : node
     }
 
     func bool(_ row: Int, _ column: Int) -> Bool { bytes(row, column) == [1] }

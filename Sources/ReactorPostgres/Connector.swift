@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Synchronization
 
 /// Makes connections that may be believed.
@@ -25,13 +26,16 @@ final class Connector: Sendable {
 
     let address: PostgresAddress
     let rules: Rules
+    /// This process in a cluster; nil: it decides on all sessions.
+    let node: Node?
     private let known = Mutex<Database?>(nil)
 
     /// The time for one statement of housekeeping, connecting included.
     static let limit = Duration.seconds(5)
 
-    init(_ address: PostgresAddress, rules: Rules = .all) {
+    init(_ address: PostgresAddress, rules: Rules = .all, node: Node? = nil) {
         self.address = address
+        self.node = node
         self.rules = rules
     }
 

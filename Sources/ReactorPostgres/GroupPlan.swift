@@ -23,6 +23,7 @@ struct GroupPlan {
     fileprivate struct Share {
         var after: HistoryPosition?
         var lineage: UInt64
+        var epoch: Int64
         var end: HistoryPosition
         var runs: [RecordBatch] = []
         var refusal: Refusal?
@@ -33,7 +34,7 @@ struct GroupPlan {
         for end in batch.expected where shares[end.key] == nil {
             order.append(end.key)
             shares[end.key] = Share(
-                after: end.position, lineage: end.lineage, end: end.position)
+                after: end.position, lineage: end.lineage, epoch: end.epoch, end: end.position)
         }
         for run in batch.runs {
             if shares[run.key] == nil { order.append(run.key) }
@@ -64,12 +65,13 @@ struct GroupPlan {
     private mutating func join(_ key: SessionKey, _ share: Share, _ number: Int64) -> Part {
         let last = newest[key.session]
         if let last, last.part.key == key, last.part.lineage == share.lineage,
-            last.part.end == share.after, last.part.deleted == nil
+            last.part.end == share.after, last.part.deleted == nil, last.part.goesOn(share.epoch)
         {
             for run in share.runs { last.part.append(run) }
             return last.part
         }
-        let part = Part(key, after: share.after, lineage: share.lineage, number: number)
+        let part = Part(
+            key, after: share.after, lineage: share.lineage, epoch: share.epoch, number: number)
         for run in share.runs { part.append(run) }
         let wave = last.map { $0.wave + 1 } ?? 0
         if wave == waves.count { waves.append([]) }
@@ -79,13 +81,22 @@ struct GroupPlan {
     }
 }
 
+extension Part {
+    /// Whether what was decided in an epoch can join the part: the creation of a session, which names
+    /// none, is in the first one.
+    fileprivate func goesOn(_ epoch: Int64) -> Bool {
+        epoch == self.epoch || (after == nil && epoch == 1)
+    }
+}
+
 extension GroupPlan.Share? {
     /// Adds a run of the session, which has to continue the one before it.
     fileprivate mutating func add(_ run: RecordBatch) {
         guard var share = self else {
             let refusal = run.followsItsEnd ? nil : Refusal.endsAt(HistoryPosition(0))
             self = GroupPlan.Share(
-                after: run.after, lineage: run.lineage, end: run.last, runs: [run],
+                after: run.after, lineage: run.lineage, epoch: run.epoch, end: run.last,
+                runs: [run],
                 refusal: refusal)
             return
         }

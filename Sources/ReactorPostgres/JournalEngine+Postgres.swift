@@ -13,8 +13,9 @@ extension JournalEngine {
     ///
     /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`).
     public static let postgres = JournalEngine(tools: PostgresTools()) {
-        (address, retention) throws(JournalFailure) in
-        try PostgresJournal(try PostgresAddress(journal: address), retention: retention)
+        (address, retention, member) throws(JournalFailure) in
+        try PostgresJournal(
+            try PostgresAddress(journal: address), retention: retention, member: member)
     }
 }
 

@@ -176,7 +176,8 @@ final class Lane: @unchecked Sendable {
         let left = deadline - ContinuousClock.now
         let limit = max(.milliseconds(100), min(Self.statementLimit, left))
         let append = Append(
-            connection: connection, writer: writer, rules: connector.rules, limit: limit)
+            connection: connection, writer: writer, node: connector.node, rules: connector.rules,
+            limit: limit)
         let open = parts.filter { $0.outcome == .open }
         guard !open.isEmpty else { return }
         var rest: [(part: Part, seen: Append.Seen?)]
@@ -200,12 +201,15 @@ final class Lane: @unchecked Sendable {
     /// Decides parts that may be in the database, or that another's row has come before meanwhile.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
-        for (part, (isThere, seen)) in zip(parts, found) {
-            if isThere {
+        for (part, (row, seen)) in zip(parts, found) {
+            if row == .own {
                 part.outcome = .committed
-            } else if part.mayBeWritten, part.runs.isEmpty || seen == nil {
+            } else if part.mayBeWritten,
+                part.runs.isEmpty || seen == nil || mayBeTrimmed(part, row, seen?.end)
+            {
                 // Without records there is no row to recognise; and with another generation the row may
-                // be there under that.
+                // be there under that. Where a history has continued, some row is at each place: if
+                // none does, it was trimmed.
                 part.outcome = .refused(Self.unknown("it was not answered"))
             } else {
                 part.outcome = .refused(
@@ -214,10 +218,17 @@ final class Lane: @unchecked Sendable {
         }
     }
 
+    private func mayBeTrimmed(
+        _ part: Part, _ row: Append.FoundRow, _ end: HistoryPosition?
+    ) -> Bool {
+        connector.rules.contains(.heedsTrimming) && row == .none && end != part.after
+    }
+
     /// The reason that a part was not let in, by the end of its session; nil if that is no reason.
     private static func refusal(of part: Part, _ seen: Append.Seen?) -> Refusal? {
         guard let after = part.after else { return .exists }
         guard let seen, !seen.isDeleted, let end = seen.end else { return .absent }
+        guard seen.isOwned else { return .moved(seen.owner) }
         return end == after ? nil : .endsAt(end)
     }
 

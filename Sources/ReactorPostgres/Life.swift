@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Storage
 
 /// The newest generation of a session, as the tables have it.
@@ -11,12 +12,16 @@ struct Life {
     let end: HistoryEnd
     let keptAfter: UInt64
     let keptVersion: UInt64
+    /// The node that owns the session.
+    let node: Node?
+    let epoch: Int64
 
     static let limit = Duration.seconds(10)
 
     static let columns = """
         s.session, s.generation, s.reactor, s.owner, s.deleted IS NOT NULL, s.kept_number,
-        s.kept_version, r.number, r.part, r.version, s.id, s.created
+        s.kept_version, r.number, r.part, r.version, s.id, s.created, s.node,
+        s.epoch
         """
 
     static let newest = """
@@ -35,6 +40,8 @@ struct Life {
         keptAfter = found.number(index, 5)
         keptVersion = found.number(index, 6)
         created = found.integer(index, 11)
+        node = found.node(index, 12)
+        epoch = found.integer(index, 13)
         // A deleted session may have no rows any more.
         guard !found.isNull(index, 7) else {
             end = HistoryEnd()
@@ -64,6 +71,16 @@ struct Life {
         return life
     }
 
+    /// Of a session that is not deleted.
+    var head: SavedHead {
+        var head = SavedHead(key: key, reactor: reactor)
+        head.owner = owner
+        head.end = end
+        head.keptAfter = keptAfter
+        head.keptVersion = keptVersion
+        return head
+    }
+
     // MARK: Loading
 
     func load(_ connection: Connection) throws -> SavedSession {
@@ -73,6 +90,7 @@ struct Life {
         saved.end = end
         saved.keptAfter = keptAfter
         saved.keptVersion = keptVersion
+        saved.epoch = node == nil ? 0 : epoch
         saved.snapshot = try snapshot(at: .max, connection)
         var (newest, mutations) = (saved.snapshot?.lastAction ?? 0, [HistoryEntry]())
         let start = HistoryPosition(max(saved.snapshot?.number ?? 0, keptAfter))

@@ -12,6 +12,8 @@ final class Part {
     let key: SessionKey
     /// See `RecordBatch.lineage`.
     let lineage: UInt64
+    /// See `RecordBatch.epoch`.
+    let epoch: Int64
     /// The position that the part continues; nil if it begins with the session's creation.
     let after: HistoryPosition?
     /// Recognises the part in the database, together with the writer: the number of its first batch.
@@ -34,11 +36,12 @@ final class Part {
     }
 
     init(
-        _ key: SessionKey, after: HistoryPosition?, lineage: UInt64, number: Int64
+        _ key: SessionKey, after: HistoryPosition?, lineage: UInt64, epoch: Int64, number: Int64
     ) {
         self.key = key
         self.after = after
         self.lineage = lineage
+        self.epoch = epoch
         self.number = number
         end = after ?? HistoryPosition(0)
     }

@@ -33,13 +33,10 @@ final class PostgresArchive: Archive {
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(answer) { connection in
             guard let life = try Life.find(session, connection) else { return nil }
-            var head = SavedHead(key: life.key, reactor: life.reactor, isDeleted: life.isDeleted)
-            guard !life.isDeleted else { return head }
-            head.owner = life.owner
-            head.end = life.end
-            head.keptAfter = life.keptAfter
-            head.keptVersion = life.keptVersion
-            return head
+            guard !life.isDeleted else {
+                return SavedHead(key: life.key, reactor: life.reactor, isDeleted: true)
+            }
+            return life.head
         }
     }
 

@@ -1,3 +1,4 @@
+package import Cluster
 internal import Dispatch
 package import Storage
 internal import Synchronization
@@ -14,6 +15,7 @@ package final class PostgresJournal: Journal {
     private let taken = Atomic<Int>(0)
     private let reader: PostgresArchive
     private let sweeper: Sweeper
+    private let owners: PostgresOwnership?
     package let interrupted: [InterruptedWork]
 
     /// How long a group waits for the database, and a statement without an answer for certainty.
@@ -22,9 +24,13 @@ package final class PostgresJournal: Journal {
     /// How long a part waits for a row that somebody else has locked.
     package static let lockLimit = Duration.seconds(2)
 
+    /// How long a node is a member after its last beat.
+    package static let lease = Duration.seconds(4)
+
     /// Connects, and makes the tables or brings them up to date.
     ///
     /// - Parameters:
+    ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
     ///   - now: milliseconds since 1970, for retention.
     ///   - rules: All but in tests.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
@@ -32,31 +38,37 @@ package final class PostgresJournal: Journal {
     /// - Throws: ``JournalFailure``: a sentence without secrets.
     package init(
         _ address: PostgresAddress, retention: JournalRetention = JournalRetention(),
+        member: Member? = nil, lease: Duration = PostgresJournal.lease,
         commitLimit: Duration = PostgresJournal.commitLimit,
         lockLimit: Duration = PostgresJournal.lockLimit, rules: Rules = .all,
         now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
-        let connector = Connector(address, rules: rules)
+        let connector = Connector(address, rules: rules, node: member?.node)
         let sweeper = Sweeper(connector, retention, now)
+        let reader = PostgresArchive(connector)
         self.connector = connector
         self.sweeper = sweeper
-        reader = PostgresArchive(connector)
+        self.reader = reader
         queues = (0..<address.lanes).map {
             CommitQueue(
                 $0, connector, sweeper, commitLimit: commitLimit, lockLimit: lockLimit)
         }
+        owners = member.map { PostgresOwnership(connector, reader, $0, lease: lease) }
         do throws(PostgresFault) {
             try Self.prepare(address)
+            if owners == nil { try queues[0].read(Self.refuseMembers) }
             interrupted = try queues[0].read(Self.interruptedWork)
             // A server with too few connections is found at its start.
             for queue in queues.dropFirst() { try queue.read { _ in } }
+            try owners?.join()
         } catch {
             throw JournalFailure(error)
         }
         guard let pause else { return }
         for queue in queues { queue.look(every: pause) }
         sweeper.begin(every: pause)
+        owners?.begin(every: pause)
     }
 
     /// Makes the tables, or brings them up to date.
@@ -75,9 +87,11 @@ package final class PostgresJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
+    package var ownership: (any Ownership)? { owners }
+
     package var failure: JournalFailure? {
         // Not lazily: that reads a failure twice, and it may have ended in between.
-        queues.compactMap(\.failure).first
+        queues.compactMap(\.failure).first ?? owners?.failure
     }
 
     package var figures: JournalMetrics? {
@@ -101,8 +115,24 @@ package final class PostgresJournal: Journal {
         }
     }
 
-    /// Actions whose effects had not ended when the previous process did; those with the most starts
-    /// come first.
+    /// A process without an owner's fence would run the effects of sessions that members have awake,
+    /// and show them as they were.
+    private static func refuseMembers(_ connection: Connection) throws(PostgresFault) {
+        let found = try connection.run(
+            """
+            SELECT address FROM nodes WHERE seen > clock_timestamp() - lease * interval '1 ms'
+            ORDER BY address LIMIT 1
+            """, within: Connector.limit)
+        guard found.count > 0 else { return }
+        throw PostgresFault(
+            state: Connector.refusedState,
+            message: "the nodes of a cluster use this journal, one of them at "
+                + "\(found.text(0, 0)): end them first, or join them with a link",
+            isBroken: false)
+    }
+
+    /// Actions whose effects had not ended when the process of their owner did; those with the most
+    /// starts come first.
     private static func interruptedWork(
         _ connection: Connection
     ) throws(PostgresFault) -> [InterruptedWork] {
@@ -110,7 +140,7 @@ package final class PostgresJournal: Journal {
             """
             SELECT s.id, s.reactor, r.action, r.begun
             FROM (SELECT session, action, begun FROM running LIMIT 10000) r
-            JOIN sessions s ON s.session = r.session AND s.deleted IS NULL
+            JOIN sessions s ON s.session = r.session AND s.deleted IS NULL AND NOT \(Claims.isKept)
             ORDER BY r.begun DESC LIMIT 16
             """, within: Connector.limit)
         return (0..<found.count).map { row in
@@ -139,11 +169,15 @@ package final class PostgresJournal: Journal {
         await withTaskGroup(of: Void.self) { group in
             for queue in queues { group.addTask { await queue.close() } }
         }
+        await owners?.close()
         await reader.close()
     }
 
     /// Trims and removes everything that is due, as it happens once a second.
     package func keepHouse() async { await sweeper.sweep() }
+
+    /// Beats, as it happens once a second: the others notice this node, and it notices them.
+    package func beat() async throws { try await owners?.beat() }
 
     /// Looks whether the database answers, as it happens once a second.
     package func look() async {

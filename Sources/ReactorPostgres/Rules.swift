@@ -16,7 +16,17 @@ package struct Rules: OptionSet, Sendable {
     /// A commit that succeeds with a warning has not succeeded.
     package static let heedsWarnings = Rules(rawValue: 16)
 
+    /// An append names the owner and the epoch of its session.
+    package static let fences = Rules(rawValue: 32)
+    /// A statement that is handed in again is decided by its place alone, without the fence.
+    package static let resubmitsWithoutFence = Rules(rawValue: 64)
+    /// A session is loaded after it was claimed, and only believed if it is as it was claimed.
+    package static let loadsBehindClaim = Rules(rawValue: 128)
+    /// Where a row may have been trimmed, nobody says that it never was there.
+    package static let heedsTrimming = Rules(rawValue: 256)
+
     package static let all: Rules = [
         .handsInAgain, .recognisesItsOwn, .comparesDatabases, .beginsWithCommit, .heedsWarnings,
+        .fences, .resubmitsWithoutFence, .loadsBehindClaim, .heedsTrimming,
     ]
 }

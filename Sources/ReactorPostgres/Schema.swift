@@ -7,7 +7,7 @@ internal import Storage
 /// Nothing is updated in place for an append: while somebody holds a snapshot open, the dead versions
 /// of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// The part that stands for a record: notes precede the record of their number.
     static let recordPart: Int64 = 4_294_967_295
@@ -64,6 +64,9 @@ enum Schema {
     ///   sessions   one row for each id that is used or was deleted; `session` changes when an id is
     ///              used again. Records up to `kept_number` (of the version `kept_version`) were
     ///              trimmed.
+    ///              `owner` is the client that has created the session. `node` is the node that owns
+    ///              it, from version 2 on; `epoch` counts the changes of it, and `taken` is when it
+    ///              was last changed against the will of the node before.
     ///   runs       consecutive records of a session, from the position `after_…` to the position
     ///              `number`, `part`. `part` counts the notes that precede the record `number`, and is
     ///              4294967295 for the record itself. `lines` as in a file, described in HistoryCodec.
@@ -73,8 +76,11 @@ enum Schema {
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
+    ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the names and
+    ///              the versions of their states; `lease` in milliseconds.
+    ///   depositions  sessions that another node has taken from `node`, until that has read it.
     ///
-    /// All times but `queued`: milliseconds since 1970 (UTC).
+    /// All times that are no timestamps: milliseconds since 1970 (UTC).
     private static let migrations = [
         """
         CREATE TABLE cluster(
@@ -115,7 +121,21 @@ enum Schema {
             begun bigint NOT NULL, subject text, PRIMARY KEY(session, action));
         CREATE TABLE removals(
             session bigint PRIMARY KEY, queued timestamptz NOT NULL DEFAULT clock_timestamp());
+        """,
+        // Without an index on `node`: a claim changes no index.
         """
+        ALTER TABLE sessions ADD node bigint, ADD epoch bigint NOT NULL DEFAULT 1,
+            ADD taken timestamptz;
+        CREATE TABLE nodes(
+            node bigint PRIMARY KEY, address text NOT NULL, loops bigint NOT NULL,
+            reactors text[] NOT NULL, state_versions bigint[] NOT NULL, lease bigint NOT NULL,
+            is_leaving boolean NOT NULL DEFAULT false,
+            seen timestamptz NOT NULL DEFAULT clock_timestamp()) WITH (fillfactor = 20);
+        CREATE TABLE depositions(
+            node bigint NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, id text NOT NULL,
+            generation text NOT NULL, epoch bigint NOT NULL,
+            taken timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY(node, number));
+        """,
     ]
 }
 

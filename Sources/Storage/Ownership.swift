@@ -32,6 +32,14 @@ package protocol Ownership: Sendable {
     /// Calls `changed` after each beat that shows other members, another era, or sessions of this node
     /// that have another owner. One caller.
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
+
+    /// Says to the other members that this node is about to end: it is nobody's home from then on, and
+    /// claims nothing while another member can. Default: nothing.
+    func leave()
+}
+
+extension Ownership {
+    package func leave() {}
 }
 
 /// The result of a claim.

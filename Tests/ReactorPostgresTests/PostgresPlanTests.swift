@@ -27,6 +27,9 @@ struct PostgresPlanTests {
             INSERT INTO answers SELECT n / 3 + 1, 'k' || n, '', 200, n, ''
                 FROM generate_series(1, 59997) n;
             INSERT INTO running SELECT n / 3 + 1, n, '', 1, NULL FROM generate_series(1, 59997) n;
+            INSERT INTO nodes SELECT n, '', 1, '{}', '{}', 4000 FROM generate_series(1, 500) n;
+            INSERT INTO depositions(node, id, generation, epoch)
+                SELECT n / 100, 's' || n, 'g1', 1 FROM generate_series(1, 20000) n;
             ANALYZE
             """, within: .seconds(600))
         let integer = "bigint", text = "text"
@@ -42,7 +45,24 @@ struct PostgresPlanTests {
             (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),
             (Append.whole, [integer] + places + runs + new + others),
+            (
+                Append.shortFenced,
+                [integer] + places + runs.dropFirst(3) + [integer, integers]
+            ),
+            (Append.plainFenced, [integer] + places + runs + [integer, integers]),
+            (
+                Append.wholeFenced,
+                [integer] + places + runs + new + others + [integer, integers]
+            ),
             (Append.looking, places),
+            (Claims.claim, [integer, texts, integers, integers, texts, integers]),
+            (Claims.looking, [texts, integers]),
+            (Claims.release, [integer, texts, texts, integers]),
+            (
+                Confirmations.statement,
+                [integer, integers, texts, texts, integers, integers, integers]
+            ),
+            (Membership.depositions, [integer]),
             (Life.byID, [text]), (Life.snapshotAt, [integer, integer]),
             (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),
             (Life.firstSlice, [integer, integer, integer, integer]),

@@ -1,18 +1,22 @@
+package import Cluster
 package import Storage
 internal import Synchronization
 
 /// A kind of journal that is a product of its own, for hosts that opt in: `journals: [.postgres]` with
 /// `import ReactorPostgres`. A host without it builds and runs without the database's library.
 public struct JournalEngine: Sendable {
+    /// Opens a journal. `member` is this process in a cluster; nil: no other one uses the journal.
     package let open:
-        @Sendable (_ address: String, JournalRetention) throws(JournalFailure) -> any Journal
+        @Sendable (_ address: String, JournalRetention, _ member: Member?) throws(JournalFailure) ->
+            any Journal
     package let tools: any JournalTools
 
     package init(
         tools: any JournalTools,
         open:
-            @escaping @Sendable (_ address: String, JournalRetention) throws(JournalFailure) ->
-            any Journal
+            @escaping @Sendable (
+                _ address: String, JournalRetention, _ member: Member?
+            ) throws(JournalFailure) -> any Journal
     ) {
         self.tools = tools
         self.open = open

@@ -242,7 +242,7 @@ struct RunningServer {
                 throw StartFailure(description: JournalEngine.missing)
             }
             do {
-                return try engine.open(address, retention)
+                return try engine.open(address, retention, nil)
             } catch {
                 throw StartFailure(
                     description: "\(configuration.journal) can't be used as a journal: "

@@ -1,0 +1,208 @@
+// The statements of ``Append``: one for parts of one row each, one for records alone, one for all that a
+// part may have, each with and without the fence of an owner; and the one that looks for rows.
+extension Append {
+    /// The contents of a statement's parts.
+    enum Form {
+        /// One row each: nearly all are so.
+        case short
+        /// Any number of rows.
+        case plain
+        /// Anything that a part can have.
+        case whole
+
+        init(of parts: [Part]) {
+            if parts.contains(where: \.needsWholeStatement) {
+                self = .whole
+            } else {
+                self = parts.allSatisfy { $0.runs.count == 1 } ? .short : .plain
+            }
+        }
+    }
+
+    static let short = short(fence: nil)
+    static let plain = plain(fence: nil)
+    static let whole = whole(fence: nil)
+    static let shortFenced = short(fence: 14)
+    static let plainFenced = plain(fence: 17)
+    static let wholeFenced = whole(fence: 46)
+
+    static func statement(_ form: Form, isFenced: Bool) -> String {
+        switch form {
+        case .short: isFenced ? shortFenced : short
+        case .plain: isFenced ? plainFenced : plain
+        case .whole: isFenced ? wholeFenced : whole
+        }
+    }
+
+    /// Parts of sessions that exist: `p` has each with the newest row of its session.
+    ///
+    /// - Parameters:
+    ///   - rows: The columns of their rows, if each has one.
+    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL: any
+    ///     owner will do.
+    private static func present(
+        from first: Int, with rows: [(name: String, type: String)] = [], fence: Int? = nil
+    ) -> String {
+        let next = first + 6
+        let types = rows.enumerated().map { ", $\(next + $0)::\($1.type)[]" }.joined()
+        let names = rows.map { ", \($0.name)" }.joined()
+        let columns = rows.map { ", t.\($0.name)" }.joined()
+        let isOwned = fence.map { "(t.epoch IS NULL OR s.node = $\($0) AND s.epoch = t.epoch)" }
+        return """
+            SELECT t.i, s.session, s.deleted IS NOT NULL AS is_deleted, e.number, e.part, t.an, t.ap,
+                t.has_runs, s.deleted IS NULL AND e.number = t.an AND e.part = t.ap
+                    \(isOwned.map { "AND \($0)" } ?? "") AS fits\(columns)
+                \(isOwned.map { ", coalesce(\($0), false) AS is_owned, s.node" } ?? "")
+            FROM unnest($\(first)::bigint[], $\(first + 1)::text[], $\(first + 2)::text[],
+                $\(first + 3)::bigint[], $\(first + 4)::bigint[], $\(first + 5)::bigint[]\(types)
+                \(fence.map { ", $\($0 + 1)::bigint[]" } ?? ""))
+                t(i, id, generation, an, ap, has_runs\(names)\(fence == nil ? "" : ", epoch"))
+            JOIN sessions s ON s.id = t.id AND s.generation = t.generation
+            LEFT JOIN LATERAL (
+                SELECT number, part FROM runs WHERE session = s.session
+                ORDER BY after_number DESC, after_part DESC LIMIT 1) e ON true
+            """
+    }
+
+    /// The columns that say whether the owner is the one that a part names, and who it is.
+    private static func owner(_ fence: Int?) -> String {
+        fence == nil ? "" : ", p.is_owned, p.node"
+    }
+
+    /// The first rows of parts, and then the further rows of those that were let in.
+    private static let rows = """
+        r AS MATERIALIZED (
+            SELECT * FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
+                $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[])
+                t(i, an, ap, n, p, v, c, batch, lines)),
+        won AS (
+            INSERT INTO runs(session, after_number, after_part, number, part, version, count,
+                writer, batch, lines)
+            SELECT p.session, r.an, r.ap, r.n, r.p, r.v, r.c, $1, r.batch, r.lines
+            FROM p JOIN r ON r.i = p.i AND r.an = p.an AND r.ap = p.ap
+            WHERE p.fits ORDER BY p.session
+            ON CONFLICT DO NOTHING RETURNING session),
+        more AS (
+            INSERT INTO runs(session, after_number, after_part, number, part, version, count,
+                writer, batch, lines)
+            SELECT p.session, r.an, r.ap, r.n, r.p, r.v, r.c, $1, r.batch, r.lines
+            FROM p JOIN r ON r.i = p.i AND (r.an, r.ap) <> (p.an, p.ap)
+            WHERE (p.session IN (SELECT session FROM won)) IS TRUE
+            ORDER BY p.session, r.an, r.ap)
+        """
+
+    /// For parts of one row each, as nearly all are: there is nothing to join with their places.
+    ///
+    /// Why `IN`: PostgreSQL hashes the sessions that were let in, whose number it does not expect. A
+    /// join with them compares each part with each.
+    private static func short(fence: Int?) -> String {
+        """
+        WITH p AS MATERIALIZED (\(present(from: 2, with: columns, fence: fence))),
+        won AS (
+            INSERT INTO runs(session, after_number, after_part, number, part, version, count,
+                writer, batch, lines)
+            SELECT p.session, p.an, p.ap, p.n, p.p, p.v, p.c, $1, p.batch, p.lines
+            FROM p WHERE p.fits ORDER BY p.session
+            ON CONFLICT DO NOTHING RETURNING session)
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won)
+            \(owner(fence))
+        FROM p
+        """
+    }
+
+    private static let columns = [
+        ("n", "bigint"), ("p", "bigint"), ("v", "bigint"), ("c", "bigint"), ("batch", "bigint"),
+        ("lines", "bytea"),
+    ]
+
+    private static func plain(fence: Int?) -> String {
+        """
+        WITH p AS MATERIALIZED (\(present(from: 2, fence: fence))),
+        \(rows)
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won)
+            \(owner(fence))
+        FROM p
+        """
+    }
+
+    /// The same with creations, ends, and the data that go in with their part.
+    private static func whole(fence: Int?) -> String {
+        let node = fence.map { "CASE WHEN t.deleted IS NULL THEN $\($0) END" } ?? "NULL"
+        return """
+            WITH born AS (
+                INSERT INTO sessions(id, reactor, generation, created, owner, deleted, node)
+                SELECT t.id, t.reactor, t.generation, t.created, t.owner, t.deleted, \(node)::bigint
+                FROM unnest($17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[],
+                    $22::text[], $23::bigint[])
+                    t(i, id, reactor, generation, created, owner, deleted)
+                ORDER BY t.id
+                ON CONFLICT (id) DO UPDATE SET session = DEFAULT, reactor = excluded.reactor,
+                    generation = excluded.generation, created = excluded.created,
+                    owner = excluded.owner, deleted = excluded.deleted, kept_number = 0,
+                    kept_version = 0, node = excluded.node, epoch = 1, taken = NULL
+                    WHERE sessions.deleted IS NOT NULL
+                RETURNING session, id),
+            p AS MATERIALIZED (
+                \(present(from: 2, fence: fence))
+                UNION ALL
+                SELECT t.i, born.session, false, \(Schema.beginning.number), \(Schema.beginning.part),
+                    \(Schema.beginning.number), \(Schema.beginning.part), 1, true
+                    \(fence == nil ? "" : ", true, NULL")
+                FROM unnest($17::bigint[], $18::text[]) t(i, id) JOIN born ON born.id = t.id),
+            \(rows),
+            good AS MATERIALIZED (
+                SELECT p.i, p.session FROM p
+                WHERE p.session IN (SELECT session FROM won) OR (p.has_runs = 0 AND p.fits)),
+            ended AS (
+                UPDATE sessions s SET deleted = t.time, node = NULL, epoch = s.epoch + 1
+                FROM unnest($24::bigint[], $25::bigint[]) t(i, time) JOIN good ON good.i = t.i
+                WHERE s.session = good.session RETURNING s.session),
+            removing AS (
+                INSERT INTO removals(session)
+                SELECT session FROM ended
+                UNION ALL SELECT born.session FROM unnest($18::text[], $23::bigint[]) t(id, deleted)
+                    JOIN born ON born.id = t.id WHERE t.deleted IS NOT NULL
+                ON CONFLICT DO NOTHING),
+            saved AS (
+                INSERT INTO snapshots(session, version, number, last_action, state_version, time, state)
+                SELECT good.session, t.version, t.number, t.last_action, t.state_version, t.time, t.state
+                FROM unnest($26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[], $30::bigint[],
+                    $31::bigint[], $32::bytea[])
+                    t(i, version, number, last_action, state_version, time, state)
+                JOIN good ON good.i = t.i
+                ON CONFLICT (session, version, number) DO UPDATE SET last_action = excluded.last_action,
+                    state_version = excluded.state_version, time = excluded.time, bytes = NULL,
+                    state = excluded.state),
+            answered AS (
+                INSERT INTO answers(session, key, digest, status, time, body)
+                SELECT good.session, t.key, t.digest, t.status, t.time, t.body
+                FROM unnest($33::bigint[], $34::text[], $35::bytea[], $36::bigint[], $37::bigint[],
+                    $38::bytea[]) t(i, key, digest, status, time, body)
+                JOIN good ON good.i = t.i
+                ON CONFLICT (session, key) DO UPDATE SET digest = excluded.digest,
+                    status = excluded.status, time = excluded.time, body = excluded.body),
+            started AS (
+                INSERT INTO running(session, action, content, begun, subject)
+                SELECT good.session, t.action, t.content, t.begun, t.subject
+                FROM unnest($39::bigint[], $40::bigint[], $41::bytea[], $42::bigint[], $43::text[])
+                    t(i, action, content, begun, subject)
+                JOIN good ON good.i = t.i
+                ON CONFLICT (session, action) DO UPDATE SET content = excluded.content,
+                    begun = excluded.begun, subject = excluded.subject),
+            settled AS (
+                DELETE FROM running r USING unnest($44::bigint[], $45::bigint[]) t(i, action), good
+                WHERE good.i = t.i AND r.session = good.session AND r.action = t.action)
+            SELECT p.i, p.is_deleted, p.number, p.part,
+                p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0)
+                \(owner(fence))
+            FROM p
+            """
+    }
+
+    static let looking = """
+        WITH p AS MATERIALIZED (\(present(from: 1)))
+        SELECT p.i, p.is_deleted, p.number, p.part, o.writer, o.batch
+        FROM p LEFT JOIN runs o ON o.session = p.session AND o.after_number = p.an
+            AND o.after_part = p.ap
+        """
+}

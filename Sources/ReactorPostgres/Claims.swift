@@ -1,0 +1,162 @@
+internal import Cluster
+internal import Storage
+
+/// Changes the owners of sessions: many in one statement.
+///
+/// Design: the owner is a column of the session's row, and a claim is one update of it without a change
+/// of any index. Nobody waits for a row that another transaction holds: it is claimed again a moment
+/// later. That a session is taken by force is written down for the node that loses it.
+struct Claims {
+    let node: Node
+    let members: Members
+    let rules: Rules
+
+    /// A claim of one session.
+    struct Request: Sendable {
+        var session: String
+        /// An owner that may be deposed although it is a member.
+        var deposed: Node?
+        /// Whether it is claimed even if this node cannot read it: nobody else can.
+        var isLastResort = false
+    }
+
+    enum Result: Equatable {
+        case won(generation: String, epoch: Int64)
+        case elsewhere(Node, SessionTraits)
+        case nothing
+        case ended
+        /// Somebody holds the row.
+        case locked
+        /// This node does not host the reactor, or only with an older version of its state.
+        case unreadable(SessionTraits, stateVersion: Int)
+    }
+
+    private static let limit = Duration.seconds(5)
+
+    // MARK: Claiming
+
+    func claim(
+        _ requests: [Request], _ connection: Connection
+    ) throws(PostgresFault) -> [Result] {
+        var parameters = Parameters()
+        parameters.add(node.number)
+        parameters.add(requests.map { $0.session as String? })
+        parameters.add(requests.map { $0.deposed?.number })
+        parameters.add(requests.map { $0.isLastResort ? 1 : 0 as Int64 })
+        addReactors(to: &parameters)
+        let won = try connection.run(Self.claim, parameters, within: Self.limit)
+        if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
+        var results: [String: Result] = [:]
+        for row in 0..<won.count {
+            results[won.text(row, 0)] = .won(
+                generation: won.text(row, 1), epoch: won.integer(row, 2))
+        }
+        let rest = requests.filter { results[$0.session] == nil }
+        if !rest.isEmpty { try look(at: rest, connection, &results) }
+        return requests.map { results[$0.session] ?? .nothing }
+    }
+
+    private func addReactors(to parameters: inout Parameters) {
+        let reactors = members.own.reactors.sorted { $0.key < $1.key }
+        parameters.add(reactors.map { $0.key as String? })
+        parameters.add(reactors.map { Int64($0.value) })
+    }
+
+    /// Why sessions were not claimed, as of a moment after the claim.
+    private func look(
+        at requests: [Request], _ connection: Connection, _ results: inout [String: Result]
+    ) throws(PostgresFault) {
+        var parameters = Parameters()
+        parameters.add(requests.map { $0.session as String? })
+        parameters.add(requests.map { $0.deposed?.number })
+        let found = try connection.run(Self.looking, parameters, within: Self.limit)
+        for row in 0..<found.count {
+            let traits = SessionTraits(
+                reactor: found.text(row, 3), owner: found.optionalText(row, 6))
+            let stateVersion = Int(found.integer(row, 4))
+            let result: Result
+            if found.bool(row, 1) {
+                result = .ended
+            } else if let owner = found.node(row, 2, except: node), found.bool(row, 5) {
+                result = .elsewhere(owner, traits)
+            } else if !members.own.canRead(traits.reactor, stateVersion) {
+                result = .unreadable(traits, stateVersion: stateVersion)
+            } else {
+                result = .locked
+            }
+            results[found.text(row, 0)] = result
+        }
+    }
+
+    /// Whether the row `s` is owned by a member. The database's clock says who is one.
+    static let isKept = """
+        EXISTS (SELECT 1 FROM nodes n
+            WHERE n.node = s.node AND n.seen > clock_timestamp() - n.lease * interval '1 ms')
+        """
+
+    /// The version of the newest stored state of the row `s`.
+    private static let stateVersion = """
+        coalesce((SELECT n.state_version FROM snapshots n WHERE n.session = s.session
+            ORDER BY n.version DESC, n.number DESC LIMIT 1), 0)
+        """
+
+    static let claim = """
+        WITH c AS MATERIALIZED (
+            SELECT DISTINCT ON (t.id) t.id, t.deposed, t.is_last
+            FROM unnest($2::text[], $3::bigint[], $4::bigint[]) t(id, deposed, is_last)
+            ORDER BY t.id, t.deposed NULLS LAST),
+        l AS MATERIALIZED (
+            SELECT s.session, s.node, s.epoch FROM c JOIN sessions s ON s.id = c.id
+            WHERE s.deleted IS NULL
+                AND (s.node IS NULL OR s.node = $1 OR NOT \(isKept)
+                    OR \(mayDepose))
+                AND (c.is_last = 1 OR EXISTS (
+                    SELECT 1 FROM unnest($5::text[], $6::bigint[]) r(name, version)
+                    WHERE r.name = s.reactor AND r.version >= \(stateVersion)))
+            ORDER BY s.session FOR UPDATE OF s SKIP LOCKED),
+        won AS (
+            UPDATE sessions s SET node = $1, epoch = s.epoch + 1,
+                taken = CASE WHEN l.node <> $1 THEN clock_timestamp() ELSE s.taken END
+            FROM l WHERE s.session = l.session
+            RETURNING s.id, s.generation, s.epoch, l.node AS deposed, l.epoch AS deposed_epoch),
+        told AS (
+            INSERT INTO depositions(node, id, generation, epoch)
+            SELECT w.deposed, w.id, w.generation, w.deposed_epoch FROM won w
+            WHERE w.deposed <> $1 AND EXISTS (SELECT 1 FROM nodes n WHERE n.node = w.deposed))
+        SELECT id, generation, epoch FROM won
+        """
+
+    /// Whether the row `s` may be taken from its owner as `c` asks for.
+    private static let mayDepose = """
+        (s.node = c.deposed AND (s.taken IS NULL OR s.taken
+            < clock_timestamp() - interval '\(Int64(Suspicion.respite / .milliseconds(1))) ms'))
+        """
+
+    static let looking = """
+        SELECT s.id, s.deleted IS NOT NULL, s.node, s.reactor, \(stateVersion),
+            \(isKept) AND NOT coalesce(\(mayDepose), false), s.owner
+        FROM unnest($1::text[], $2::bigint[]) c(id, deposed) JOIN sessions s ON s.id = c.id
+        """
+
+    // MARK: Releasing
+
+    func release(_ sessions: [OwnedSession], _ connection: Connection) throws(PostgresFault) {
+        var parameters = Parameters()
+        parameters.add(node.number)
+        parameters.add(sessions.map { $0.key.session as String? })
+        parameters.add(sessions.map { $0.key.generation as String? })
+        parameters.add(sessions.map(\.epoch))
+        _ = try connection.run(Self.release, parameters, within: Self.limit)
+    }
+
+    static let release = """
+        WITH l AS MATERIALIZED (
+            SELECT s.session
+            FROM unnest($2::text[], $3::text[], $4::bigint[]) t(id, generation, epoch)
+            JOIN sessions s ON s.id = t.id AND s.generation = t.generation AND s.epoch = t.epoch
+                AND s.node = $1
+            ORDER BY s.session FOR UPDATE OF s)
+        UPDATE sessions s SET node = NULL, epoch = s.epoch + 1 FROM l
+        WHERE s.session = l.session
+        """
+}

@@ -1,0 +1,71 @@
+internal import Cluster
+internal import Storage
+
+/// Looks whether sessions are still as this node has them: many in one statement, each by two indices.
+struct Confirmations {
+    let node: Node
+
+    /// The sessions of one statement.
+    private static let statementLimit = 4_096
+    private static let limit = Duration.seconds(5)
+
+    /// - Returns: for each list the sessions that have changed.
+    func look(
+        at lists: [[Confirmation]], _ connection: Connection
+    ) throws(PostgresFault) -> [[String: Change]] {
+        var answers = [[String: Change]](repeating: [:], count: lists.count)
+        let all = lists.enumerated().flatMap { index, list in list.map { (index, $0) } }
+        var start = 0
+        while start < all.count {
+            let some = all[start..<min(all.count, start + Self.statementLimit)]
+            let found = try ask(some.map(\.1), connection)
+            for row in 0..<found.count {
+                let (list, confirmation) = all[start + Int(found.integer(row, Self.index))]
+                answers[list][confirmation.key.session] = Self.change(found, row)
+            }
+            start = some.endIndex
+        }
+        return answers
+    }
+
+    private func ask(
+        _ some: [Confirmation], _ connection: Connection
+    ) throws(PostgresFault) -> Rows {
+        var parameters = Parameters()
+        parameters.add(node.number)
+        parameters.add(some.indices.map { Int64($0) })
+        parameters.add(some.map { $0.key.session as String? })
+        parameters.add(some.map { $0.key.generation as String? })
+        parameters.add(some.map(\.position.column.number))
+        parameters.add(some.map(\.position.column.part))
+        parameters.add(some.map(\.epoch))
+        let found = try connection.run(Self.statement, parameters, within: Self.limit)
+        guard found.count == 0 || !found.bool(0, Self.isStandby) else {
+            // A former primary that was demoted keeps its connections, and its reads are late.
+            throw PostgresFault(
+                state: "25006", message: "the server is a standby by now", isBroken: true)
+        }
+        return found
+    }
+
+    private static func change(_ found: Rows, _ row: Int) -> Change {
+        guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
+        let life = Life(found, row)
+        return Change(head: life.isDeleted ? nil : life.head, owner: life.node)
+    }
+
+    /// Columns behind those of ``Life``.
+    private static let (index, isStandby) = (14, 15)
+
+    static let statement = """
+        SELECT \(Life.columns), t.i, (SELECT pg_is_in_recovery())
+        FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
+            t(i, id, generation, number, part, epoch)
+        LEFT JOIN sessions s ON s.id = t.id
+        \(Life.newest)
+        WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
+            OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
+            OR t.epoch IS NOT NULL AND (s.epoch <> t.epoch OR s.node IS DISTINCT FROM $1)
+            OR (SELECT pg_is_in_recovery())
+        """
+}

@@ -1,0 +1,82 @@
+internal import Storage
+internal import Synchronization
+
+/// Gathers questions while others are asked, and asks them together with one statement.
+final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
+    /// Returns one answer for each question, in their order.
+    typealias Act = @Sendable ([Question], Connection) throws(PostgresFault) -> [Answer]
+    private typealias Waiting = (question: Question, answer: ArchiveAnswer<Answer>)
+
+    private struct Book {
+        var waiting: [Waiting] = []
+        var isAsking = false
+    }
+
+    private let line: Line
+    private let act: Act
+    private let book = Mutex(Book())
+
+    /// The questions of one statement.
+    private static var statementLimit: Int { 1_024 }
+    /// The questions that wait. More of them than sessions fit into memory would be a fault of the
+    /// callers; they are refused.
+    private static var waitingLimit: Int { 200_000 }
+    /// How long somebody else's lock is waited for.
+    private static var lockLimit: Duration { .seconds(2) }
+
+    init(_ line: Line, _ act: @escaping Act) {
+        self.line = line
+        self.act = act
+    }
+
+    func ask(_ question: Question, _ answer: @escaping ArchiveAnswer<Answer>) {
+        let (isFull, starts) = book.withLock { book in
+            guard book.waiting.count < Self.waitingLimit else { return (true, false) }
+            book.waiting.append((question, answer))
+            defer { book.isAsking = true }
+            return (false, !book.isAsking)
+        }
+        if isFull {
+            return line.async {
+                answer(
+                    .failure(
+                        JournalFailure(
+                            reason: .unavailable, detail: "PostgreSQL: too many questions wait")))
+            }
+        }
+        if starts { line.async { [self] in askNext() } }
+    }
+
+    private func askNext() {
+        let some = book.withLock { book in
+            let some = Array(book.waiting.prefix(Self.statementLimit))
+            book.waiting.removeFirst(some.count)
+            book.isAsking = !some.isEmpty
+            return some
+        }
+        guard !some.isEmpty else { return }
+        let start = ContinuousClock.now
+        do throws(PostgresFault) {
+            let answers = try attempt(some.map(\.question), since: start)
+            for (one, answer) in zip(some, answers) { one.answer(.success(answer)) }
+        } catch {
+            for one in some { one.answer(.failure(JournalFailure(error))) }
+        }
+        line.async { [self] in askNext() }
+    }
+
+    private func attempt(
+        _ questions: [Question], since start: ContinuousClock.Instant
+    ) throws(PostgresFault) -> [Answer] {
+        while true {
+            do throws(PostgresFault) {
+                return try line.run { connection throws(PostgresFault) in
+                    try act(questions, connection)
+                }
+            } catch {
+                let isWaiting = ["55P03", "40001", "40P01"].contains(error.state)
+                guard isWaiting, ContinuousClock.now - start < Self.lockLimit else { throw error }
+            }
+        }
+    }
+}

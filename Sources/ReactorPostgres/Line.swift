@@ -1,0 +1,79 @@
+internal import Dispatch
+internal import Storage
+
+/// One connection on a queue of its own, which is made again when it was lost.
+final class Line: @unchecked Sendable {
+    let connector: Connector
+    private let name: String
+    private let settings: String?
+    private let queue: DispatchQueue
+    /// On the queue.
+    private var connection: Connection?
+    /// The last attempt to connect, if it has failed. On the queue.
+    private var failed: (at: ContinuousClock.Instant, fault: PostgresFault)?
+
+    /// - Parameters:
+    ///   - name: Says in `pg_stat_activity` what the connection is for.
+    ///   - settings: Statements for each new connection.
+    init(_ connector: Connector, _ name: String, settings: String? = nil) {
+        self.connector = connector
+        self.name = name
+        self.settings = settings
+        queue = DispatchQueue(label: "journal.postgres.\(name)")
+    }
+
+    /// Later calls find no connection that is left open.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                connection = nil
+                continuation.resume()
+            }
+        }
+    }
+
+    func async(_ act: @escaping @Sendable () -> Void) { queue.async(execute: act) }
+
+    func async(after pause: Duration, _ act: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + pause / .seconds(1), execute: act)
+    }
+
+    func sync<Value>(_ act: () throws(PostgresFault) -> Value) throws(PostgresFault) -> Value {
+        try queue.sync { Result { () throws(PostgresFault) in try act() } }.get()
+    }
+
+    // MARK: On the queue
+
+    /// Acts once more if a connection was lost that had been made before: it may have been lost long
+    /// ago.
+    func run<Value>(
+        _ act: (Connection) throws(PostgresFault) -> Value
+    ) throws(PostgresFault) -> Value {
+        let isNew = connection == nil
+        do throws(PostgresFault) {
+            let present = try connect()
+            return try act(present)
+        } catch {
+            // In any case: it may have been left in the middle of something.
+            connection = nil
+            guard error.isBroken, !isNew else { throw error }
+            return try run(act)
+        }
+    }
+
+    /// For a second nobody waits again for a database that does not answer.
+    private func connect() throws(PostgresFault) -> Connection {
+        if let connection { return connection }
+        if let failed, ContinuousClock.now - failed.at < .seconds(1) { throw failed.fault }
+        do throws(PostgresFault) {
+            let fresh = try connector.connect(name).connection
+            if let settings { try fresh.execute(settings, within: Connector.limit) }
+            failed = nil
+            connection = fresh
+            return fresh
+        } catch {
+            failed = (ContinuousClock.now, error)
+            throw error
+        }
+    }
+}

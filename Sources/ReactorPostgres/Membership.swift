@@ -1,0 +1,240 @@
+internal import Cluster
+internal import Dispatch
+internal import Storage
+internal import Synchronization
+
+/// Keeps this node among the members of its cluster.
+///
+/// Design: each node writes a row once a second, and reads the others'. The database's clock alone says
+/// who is late, so a clock that is wrong changes nothing. A node that cannot reach the database judges
+/// itself by its own (see `Lease`). Beats wait for no flush: one that is lost is followed by another,
+/// and a standby that hangs must not end the members.
+final class Membership: @unchecked Sendable {
+    fileprivate struct Book {
+        var own: Member
+        var others: [Member] = []
+        var era: Int64 = 1
+        var lease: Lease
+        var watcher: (@Sendable (OwnershipChange) -> Void)?
+        /// The last members of which the watcher was notified.
+        var reported: Members?
+        var isClosed = false
+    }
+
+    private let line: Line
+    /// Calls the watcher.
+    private let watching = DispatchQueue(label: "journal.postgres.members")
+    private let book: Mutex<Book>
+    /// Depositions that the last beat has read. On the line's queue.
+    private var read: [Int64] = []
+    /// On the line's queue.
+    private var beats = 0
+
+    /// A beat that is not answered in time is given up: its connection may be half open.
+    private static let limit = Duration.seconds(2)
+    /// The depositions of one beat.
+    private static let depositionLimit = 1_000
+
+    init(_ connector: Connector, _ own: Member, lease: Duration) {
+        line = Line(connector, "beat", settings: "SET synchronous_commit = off")
+        book = Mutex(Book(own: own, lease: Lease(lease)))
+    }
+
+    var members: Members { book.withLock { $0.members(at: ContinuousClock.now) } }
+
+    /// Becomes a member. Processes that had this address before have ended.
+    func join() throws(PostgresFault) {
+        try line.sync { [self] () throws(PostgresFault) in
+            var parameters = Parameters()
+            let own = book.withLock { $0.own }
+            parameters.add(own.node.number)
+            parameters.add(own.address as String?)
+            try line.run { connection throws(PostgresFault) in
+                _ = try connection.run(
+                    "DELETE FROM nodes WHERE address = $2 AND address <> '' AND node <> $1",
+                    parameters, within: Self.limit)
+            }
+            try beatNow()
+        }
+    }
+
+    func begin(every pause: Duration) {
+        line.async(after: pause) { [weak self] in
+            guard let self, !book.withLock({ $0.isClosed }) else { return }
+            try? beatNow()
+            begin(every: pause)
+        }
+    }
+
+    func beat() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            line.async { [self] in continuation.resume(with: Result { try beatNow() }) }
+        }
+    }
+
+    /// Says with a beat that this node is about to end.
+    func leave() {
+        book.withLock { $0.own.isLeaving = true }
+        line.async { [self] in try? beatNow() }
+    }
+
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
+        book.withLock { book in
+            book.watcher = changed
+            book.reported = book.members(at: ContinuousClock.now)
+        }
+    }
+
+    /// Ends the membership: others may claim this node's sessions at once.
+    func close() async {
+        let node = book.withLock { book in
+            book.isClosed = true
+            book.watcher = nil
+            return book.own.node
+        }
+        await withCheckedContinuation { continuation in
+            line.async { [self] in
+                var parameters = Parameters()
+                parameters.add(node.number)
+                // Otherwise it ends with the lease.
+                try? line.run { connection throws(PostgresFault) in
+                    _ = try connection.run(
+                        "DELETE FROM nodes WHERE node = $1", parameters, within: Self.limit)
+                }
+                continuation.resume()
+            }
+        }
+        await line.close()
+    }
+
+    // MARK: A beat, on the line's queue
+
+    private func beatNow() throws(PostgresFault) {
+        let own = book.withLock { $0.own }
+        var deposed: [OwnedSession] = []
+        let found = try line.run { [self] connection throws(PostgresFault) in
+            let sent = ContinuousClock.now
+            let found = try connection.run(Self.beat, beat(of: own), within: Self.limit)
+            book.withLock { $0.lease.renew(sentAt: sent) }
+            deposed = try readDepositions(of: own.node, connection)
+            beats += 1
+            if beats % 60 == 1 {
+                try connection.execute(Self.forgetting, within: Self.limit)
+            }
+            return found
+        }
+        book.withLock { book in
+            book.era = found.integer(0, 0)
+            book.others = Self.members(found)
+        }
+        report(deposed)
+        reportEndOfLease()
+    }
+
+    private func beat(of own: Member) -> Parameters {
+        var parameters = Parameters()
+        parameters.add(own.node.number)
+        parameters.add(own.address as String?)
+        parameters.add(Int64(own.loops))
+        let reactors = own.reactors.sorted { $0.key < $1.key }
+        parameters.add(reactors.map { $0.key as String? })
+        parameters.add(reactors.map { Int64($0.value) })
+        parameters.add(Int64(book.withLock { $0.lease.duration } / .milliseconds(1)))
+        parameters.add(own.isLeaving ? 1 : 0 as Int64)
+        parameters.add(read)
+        return parameters
+    }
+
+    /// One row for each reactor of a member, or one without.
+    private static func members(_ found: Rows) -> [Member] {
+        var members: [Member] = []
+        for row in 0..<found.count {
+            guard let node = found.node(row, 1) else { continue }
+            if members.last?.node != node {
+                members.append(
+                    Member(
+                        node: node, address: found.text(row, 2),
+                        loops: Int(clamping: found.integer(row, 3)),
+                        isLeaving: found.bool(row, 4)))
+            }
+            guard let reactor = found.optionalText(row, 5) else { continue }
+            members[members.count - 1].reactors[reactor] = Int(clamping: found.integer(row, 6))
+        }
+        return members
+    }
+
+    private func readDepositions(
+        of node: Node, _ connection: Connection
+    ) throws(PostgresFault) -> [OwnedSession] {
+        var parameters = Parameters()
+        parameters.add(node.number)
+        let found = try connection.run(Self.depositions, parameters, within: Self.limit)
+        read = (0..<found.count).map { found.integer($0, 0) }
+        return (0..<found.count).map { row in
+            OwnedSession(
+                SessionKey(session: found.text(row, 1), generation: found.text(row, 2)),
+                epoch: found.integer(row, 3))
+        }
+    }
+
+    static let beat = """
+        WITH own AS (
+            INSERT INTO nodes(node, address, loops, reactors, state_versions, lease, is_leaving)
+            VALUES($1, $2, $3, $4, $5, $6, $7 = 1)
+            ON CONFLICT (node) DO UPDATE SET is_leaving = excluded.is_leaving,
+                seen = clock_timestamp()),
+        read AS (DELETE FROM depositions WHERE node = $1 AND number = ANY($8::bigint[]))
+        SELECT c.era, n.node, n.address, n.loops, n.is_leaving, r.name, r.version
+        FROM cluster c
+        LEFT JOIN nodes n ON n.node <> $1
+            AND n.seen > clock_timestamp() - n.lease * interval '1 ms'
+        LEFT JOIN LATERAL unnest(n.reactors, n.state_versions) r(name, version) ON true
+        ORDER BY n.node
+        """
+
+    static let depositions = """
+        SELECT number, id, generation, epoch FROM depositions WHERE node = $1
+        ORDER BY number LIMIT \(depositionLimit)
+        """
+
+    /// Nobody reads these any more.
+    private static let forgetting = """
+        DELETE FROM nodes WHERE seen < clock_timestamp() - interval '1 hour';
+        DELETE FROM depositions WHERE taken < clock_timestamp() - interval '1 hour'
+        """
+
+    // MARK: The watcher
+
+    /// Calls the watcher if there is something new.
+    private func report(_ deposed: [OwnedSession] = []) {
+        watching.async { [self] in
+            let call = book.withLock { book -> (@Sendable (OwnershipChange) -> Void, Members)? in
+                let members = book.members(at: ContinuousClock.now)
+                guard let watcher = book.watcher, !deposed.isEmpty || members != book.reported
+                else { return nil }
+                book.reported = members
+                return (watcher, members)
+            }
+            if let (watcher, members) = call {
+                watcher(OwnershipChange(members: members, deposed: deposed))
+            }
+        }
+    }
+
+    /// Calls the watcher when the lease ends without another beat. Why not after the next beat: that may
+    /// be waiting for the database.
+    private func reportEndOfLease() {
+        guard let end = book.withLock({ $0.lease.end }) else { return }
+        let left = max(.zero, end - ContinuousClock.now) + .milliseconds(1)
+        watching.asyncAfter(deadline: .now() + left / .seconds(1)) { [weak self] in
+            guard let self, !members.isHeard else { return }
+            report()
+        }
+    }
+}
+
+extension Membership.Book {
+    fileprivate func members(at now: Lease.Time) -> Members {
+        Members(own: own, others: others, era: era, isHeard: lease.isHeld(at: now))
+    }
+}

@@ -1,0 +1,197 @@
+internal import Cluster
+internal import Storage
+
+/// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
+///
+/// It has three connections: one that beats, one that claims and releases, one that confirms.
+final class PostgresOwnership: Ownership {
+    private let node: Node
+    private let rules: Rules
+    private let membership: Membership
+    private let archive: PostgresArchive
+    private let claimLine: Line
+    private let confirmLine: Line
+    private let claims: Desk<Claims.Request, Claims.Result>
+    private let releases: Desk<[OwnedSession], Void>
+    private let confirmations: Desk<[Confirmation], [String: Change]>
+
+    /// How long a claim waits for a row that somebody else holds, and how often it tries.
+    private static let (waitLimit, pause) = (Duration.seconds(2), Duration.milliseconds(10))
+
+    init(_ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration) {
+        let (node, rules) = (own.node, connector.rules)
+        let membership = Membership(connector, own, lease: lease)
+        (self.node, self.rules, self.membership, self.archive) = (node, rules, membership, archive)
+        claimLine = Line(connector, "claims")
+        confirmLine = Line(connector, "confirmations")
+        claims = Desk(claimLine) { requests, connection throws(PostgresFault) in
+            try Claims(node: node, members: membership.members, rules: rules)
+                .claim(requests, connection)
+        }
+        releases = Desk(claimLine) { lists, connection throws(PostgresFault) in
+            try Claims(node: node, members: membership.members, rules: rules)
+                .release(lists.flatMap(\.self), connection)
+            return lists.map { _ in }
+        }
+        confirmations = Desk(confirmLine) { lists, connection throws(PostgresFault) in
+            try Confirmations(node: node).look(at: lists, connection)
+        }
+    }
+
+    // MARK: Members
+
+    var members: Members { membership.members }
+
+    /// Nil while this node is a member.
+    var failure: JournalFailure? {
+        membership.members.isHeard ? nil : Self.failure(Self.unheard)
+    }
+
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
+        membership.watch(changed)
+    }
+
+    func join() throws(PostgresFault) { try membership.join() }
+
+    func begin(every pause: Duration) { membership.begin(every: pause) }
+
+    func beat() async throws { try await membership.beat() }
+
+    func leave() { membership.leave() }
+
+    func close() async {
+        await membership.close()
+        await claimLine.close()
+        await confirmLine.close()
+    }
+
+    // MARK: Sessions
+
+    func claim(
+        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        let members = members
+        if let refusal = refusal(of: session, members) {
+            return claimLine.async { answer(refusal) }
+        }
+        let end = ContinuousClock.now + Self.waitLimit
+        let request = Claims.Request(session: session, deposed: deposed)
+        guard rules.contains(.loadsBehindClaim) else { return loadAndClaim(request, answer) }
+        claim(request, until: end, answer)
+    }
+
+    private func refusal(of session: String, _ members: Members) -> Result<Claim, JournalFailure>? {
+        guard members.isHeard else {
+            return .failure(Self.failure(Self.unheard))
+        }
+        guard members.own.isLeaving, let home = members.home(of: session) else { return nil }
+        return .success(.elsewhere(home, nil))
+    }
+
+    private static let unheard = "this node has not reached the database for a lease"
+
+    private static func failure(_ detail: String) -> JournalFailure {
+        JournalFailure(reason: .unavailable, detail: "PostgreSQL: \(detail)")
+    }
+
+    private func claim(
+        _ request: Claims.Request, until end: ContinuousClock.Instant,
+        _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        claims.ask(request) { [self] result in
+            do throws(JournalFailure) {
+                switch try result.get() {
+                case .nothing: answer(.success(.nothing))
+                case .ended: answer(.success(.ended))
+                case .elsewhere(let owner, let traits):
+                    answer(.success(.elsewhere(owner, traits)))
+                case .won(let generation, let epoch):
+                    load(request, generation, epoch, until: end, answer)
+                case .locked: claimLater(request, until: end, answer)
+                case .unreadable(let traits, let stateVersion):
+                    claim(request, of: traits, in: stateVersion, until: end, answer)
+                }
+            } catch {
+                answer(.failure(error))
+            }
+        }
+    }
+
+    private func claimLater(
+        _ request: Claims.Request, until end: ContinuousClock.Instant,
+        _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        guard ContinuousClock.now < end else {
+            return answer(.failure(Self.failure("somebody holds the session's row")))
+        }
+        claimLine.async(after: Self.pause) { [self] in claim(request, until: end, answer) }
+    }
+
+    /// Leaves a session that this node cannot read to a member that can. If none can, it is claimed
+    /// here, to say what is missing.
+    private func claim(
+        _ request: Claims.Request, of traits: SessionTraits, in stateVersion: Int,
+        until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        let home = members.home(of: request.session, needing: (traits.reactor, stateVersion))
+        if let home, home != node { return answer(.success(.elsewhere(home, traits))) }
+        var request = request
+        request.isLastResort = true
+        claim(request, until: end, answer)
+    }
+
+    /// Loads a session behind its claim: what was read before may lack what its last owner has written.
+    /// Another era, or another claim, may come between the two; then the session is claimed again.
+    private func load(
+        _ request: Claims.Request, _ generation: String, _ epoch: Int64,
+        until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        archive.load(request.session) { [self] result in
+            do throws(JournalFailure) {
+                let saved = try result.get()
+                guard let saved, saved.key.generation == generation, saved.epoch == epoch else {
+                    return claimLater(request, until: end, answer)
+                }
+                answer(.success(.owned(saved)))
+            } catch {
+                answer(.failure(error))
+            }
+        }
+    }
+
+    /// As it would be without the rule, for its test.
+    private func loadAndClaim(
+        _ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        archive.load(request.session) { [self] result in
+            guard case .success(let saved?) = result else { return answer(.success(.nothing)) }
+            claim(request, believing: saved, answer)
+        }
+    }
+
+    private func claim(
+        _ request: Claims.Request, believing saved: SavedSession,
+        _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        claims.ask(request) { [self] result in
+            guard case .success(.won(_, let epoch)) = result else {
+                return claimLine.async(after: Self.pause) { [self] in
+                    claim(request, believing: saved, answer)
+                }
+            }
+            var saved = saved
+            saved.epoch = epoch
+            answer(.success(.owned(saved)))
+        }
+    }
+
+    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>) {
+        releases.ask(sessions, answer)
+    }
+
+    func confirm(
+        _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        confirmations.ask(expected, answer)
+    }
+}

@@ -1,0 +1,114 @@
+import Cluster
+import EngineSuite
+import PostgresRig
+import Storage
+import Testing
+
+@testable import ReactorPostgres
+
+@Suite("members find each other in the database", .timeLimit(.minutes(15)))
+struct MembershipTests {
+    private func rig() throws -> (PostgresServer, String) {
+        let server = try PostgresServer.shared.get()
+        return (server, server.newSchema())
+    }
+
+    private func age(_ node: ClusterNode, _ server: PostgresServer, _ schema: String) throws {
+        try server.execute(
+            """
+            UPDATE \(schema).nodes SET seen = seen - interval '1 h'
+            WHERE node = \(node.node.number)
+            """)
+    }
+
+    @Test func `each beat shows who is there`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let changes = try Changes(of: a)
+        #expect(try a.members.isAlone)
+        let b = try ClusterNode(2, server, schema, reactors: ["x": 1, "y": 2])
+        try await a.journal.beat()
+        let member = Member(
+            node: b.node, address: "10.0.0.2:7080", loops: 2, reactors: ["x": 1, "y": 2])
+        #expect(try a.members.others == [member])
+        #expect(try b.members.others.map(\.node) == [a.node])
+        // Nothing new: nobody is notified.
+        try await a.journal.beat()
+        #expect(await changes.first(1).map(\.members.others) == [[member]])
+        try b.ownership.leave()
+        try await b.journal.beat()
+        try await a.journal.beat()
+        var leaving = member
+        leaving.isLeaving = true
+        #expect(await changes.first(2).last?.members.others == [leaving])
+        // It is not claimed there any more.
+        try await a.create("s")
+        try await a.release(OwnedSession(.of("s"), epoch: 1))
+        #expect(try await b.claim("s") == .elsewhere(a.node, nil))
+        await b.close()
+        try await a.journal.beat()
+        #expect(await changes.first(3).last?.members.others == [])
+        await a.close()
+    }
+
+    /// The database's clock decides, and its own lease for each.
+    @Test func `a node that is paused is no member until it beats again`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let b = try ClusterNode(2, server, schema)
+        let changes = try Changes(of: b)
+        try await b.create("s", 1)
+        try age(b, server, schema)
+        try await a.journal.beat()
+        #expect(try a.members.isAlone)
+        #expect(try await a.own("s").epoch == 2)
+        // It comes back, learns it, and does no harm.
+        #expect(
+            await b.commit(.mutation("s", 2), epoch: 1) == .partial([.of("s"): .moved(a.node)]))
+        try await b.journal.beat()
+        #expect(
+            await changes.first(1).map(\.deposed) == [[OwnedSession(.of("s"), epoch: 1)]])
+        try await b.journal.beat()
+        try await a.journal.beat()
+        #expect(try a.members.others.map(\.node) == [b.node])
+        #expect(changes.count == 1)
+        #expect(try server.query("SELECT 1 FROM \(schema).depositions").count == 0)
+        await a.close()
+        await b.close()
+    }
+
+    /// The limit of a lease is what is tested: half a second.
+    @Test func `a node without beats ends its own membership`() async throws {
+        let (server, schema) = try rig()
+        let relay = try PostgresRelay(to: server)
+        let a = try ClusterNode(1, server, schema, by: relay, lease: .milliseconds(500))
+        let changes = try Changes(of: a)
+        relay.close()
+        let change = try #require(await changes.first(1).first)
+        #expect(!change.members.isHeard)
+        await #expect(throws: JournalFailure.self) { try await a.claim("s") }
+        try relay.listen()
+        while try !a.members.isHeard { try? await a.journal.beat() }
+        #expect(await changes.first(2)[1].members.isHeard)
+        await a.close()
+    }
+
+    @Test func `a process that begins again at its address replaces the one before`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let dead = try ClusterNode(2, server, schema)
+        try await dead.create("s")
+        try server.execute(
+            "UPDATE \(schema).nodes SET address = '10.0.0.1:7080' WHERE node = 1")
+        let node = Node(number: 3)
+        let member = Member(node: node, address: "10.0.0.2:7080", loops: 1, reactors: ["alerts": 5])
+        let next = try PostgresJournal(
+            PostgresAddress(server, schema), member: member, looksEvery: nil)
+        try await a.journal.beat()
+        #expect(try a.members.others.map(\.node) == [node])
+        #expect(try await a.own("s").epoch == 2)
+        await next.close()
+        await a.close()
+        await dead.close()
+    }
+}
