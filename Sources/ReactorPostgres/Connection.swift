@@ -95,7 +95,8 @@ final class Connection {
     /// succeeded, and its outcome is unknown.
     func refuseWarnings() throws(PostgresFault) {
         guard hasWarned else { return }
-        throw PostgresFault(message: "a commit ended with a warning", isBroken: true)
+        throw PostgresFault(
+            message: "a commit ended with a warning", isBroken: true, isUnanswered: true)
     }
 
     private func begin(_ limit: Duration) {
@@ -155,7 +156,8 @@ final class Connection {
         while true {
             let left = deadline - ContinuousClock.now
             guard left > .zero else {
-                throw PostgresFault(message: "no answer in time", isBroken: true)
+                throw PostgresFault(
+                    message: "no answer in time", isBroken: true, isUnanswered: true)
             }
             var descriptor = pollfd(fd: unsafe PQsocket(raw), events: events, revents: 0)
             let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
@@ -186,10 +188,15 @@ struct PostgresFault: Error {
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.
     var isBroken: Bool
+    /// Whether the server has received the statement, and has not said that it was executed.
+    let isUnanswered: Bool
 
-    init(state: String? = nil, message: String, isBroken: Bool) {
+    init(
+        state: String? = nil, message: String, isBroken: Bool, isUnanswered: Bool = false
+    ) {
         self.state = state
         self.message = message
+        self.isUnanswered = isUnanswered
         // The server's process ends (57P..), the connection is broken (08...), or the server takes no
         // writes any more, because another one does (25006).
         let ending = state.map { $0.hasPrefix("57P") || $0.hasPrefix("08") || $0 == "25006" }

@@ -259,6 +259,9 @@ extension PostgresFault {
     /// Whether somebody else holds a row.
     fileprivate var isLock: Bool { state == "55P03" }
 
+    /// See ``JournalFailure/isTemporary``.
+    fileprivate var isTemporary: Bool { isLock || isUnanswered }
+
     fileprivate var remedy: Remedy {
         guard let state else { return .again }
         if state == "40001" || state == "40P01" { return .again }
@@ -272,6 +275,6 @@ extension JournalFailure {
     init(_ fault: PostgresFault) {
         self.init(
             reason: fault.state == "53100" ? .full : .unavailable,
-            detail: "PostgreSQL: \(fault.sentence)")
+            detail: "PostgreSQL: \(fault.sentence)", isTemporary: fault.isTemporary)
     }
 }

@@ -112,10 +112,14 @@ package struct JournalFailure: Error, Sendable, Equatable {
     package var reason: Reason
     /// Operation and system message, without secrets; for logs and a problem's `detail`.
     package var detail: String
+    /// Whether the same may succeed later without any change by an operator: somebody holds a lock, or
+    /// commits wait for a standby. A server that starts waits for the end of it.
+    package var isTemporary: Bool
 
-    package init(reason: Reason, detail: String) {
+    package init(reason: Reason, detail: String, isTemporary: Bool = false) {
         self.reason = reason
         self.detail = detail
+        self.isTemporary = isTemporary
     }
 
     /// The same cause, for a commit that may have been written.

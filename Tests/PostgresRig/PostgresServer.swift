@@ -74,13 +74,17 @@ package final class PostgresServer: Sendable {
 
     /// Ends the connections to a schema, in the middle of their statements.
     package func endConnections(to schema: String) throws {
+        try psql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name LIKE '\(schema)/%'")
+    }
+
+    /// Executes SQL, each command in a transaction of its own.
+    package func psql(_ commands: String...) throws {
         try run(
             "psql",
-            [
-                "-h", folder, "-U", "postgres", "-c",
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                    + "WHERE application_name LIKE '\(schema)/%'",
-            ])
+            ["-h", folder, "-U", "postgres", "-v", "ON_ERROR_STOP=1"]
+                + commands.flatMap { ["-c", $0] })
     }
 
     private func run(_ program: String, _ arguments: [String]) throws {

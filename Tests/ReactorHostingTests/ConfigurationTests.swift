@@ -135,15 +135,15 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func `the address of a database is shown without its password`() throws {
+    @Test func `the address of a database is shown without its password`() async throws {
         let address = "postgres://ada:secret@db1,db2/reactor?schema=two&password=other"
         let configuration = try Configuration(typed: ["journal": address], environment: [:])
         #expect(configuration.journal == .postgres(address: address))
         #expect(
             "\(configuration.journal)"
                 == "postgres://ada:***@db1,db2/reactor?schema=two&password=***")
-        let refused = #expect(throws: StartFailure.self) {
-            try RunningServer.open(configuration)
+        let refused = await #expect(throws: StartFailure.self) {
+            try await RunningServer.open(configuration)
         }
         #expect(refused?.description.contains("import ReactorPostgres") == true)
     }

@@ -65,8 +65,8 @@ public struct ReactorServer: Sendable {
     ) async throws {
         try await run(
             started: started, closingTime: Self.closingTime, reloading: reload
-        ) { () throws(StartFailure) in
-            try RunningServer.open(configuration, journals)
+        ) { () async throws(StartFailure) in
+            try await RunningServer.open(configuration, journals)
         }
     }
 
@@ -82,7 +82,7 @@ public struct ReactorServer: Sendable {
     func run(
         started: @Sendable (ServerAddresses) -> Void = { _ in }, closingTime: Duration,
         reloading reload: SettingsReload? = nil,
-        opening open: () throws(StartFailure) -> any Journal
+        opening open: () async throws(StartFailure) -> any Journal
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
         guard authenticator != nil || configuration.authentication == .none else {
@@ -107,7 +107,7 @@ public struct ReactorServer: Sendable {
             operations = try bind(address.listenAddress)
         }
         let server = try RunningServer(
-            registrations: registrations, configuration: configuration, journal: try open(),
+            registrations: registrations, configuration: configuration, journal: try await open(),
             authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
             hasDemo: hasDemo)
         let listeners: Listeners
@@ -225,7 +225,7 @@ struct RunningServer {
 
     static func open(
         _ configuration: Configuration, _ engines: [JournalEngine] = []
-    ) throws(StartFailure) -> any Journal {
+    ) async throws(StartFailure) -> any Journal {
         let retention = JournalRetention(
             records: configuration.historyRecords, bytes: configuration.historyBytes,
             age: configuration.historyAge.milliseconds)
@@ -241,12 +241,28 @@ struct RunningServer {
             guard let engine = engines.first else {
                 throw StartFailure(description: JournalEngine.missing)
             }
-            do {
-                return try engine.open(address, retention, nil)
+            return try await open(configuration) { () throws(JournalFailure) in
+                try engine.open(address, retention, nil)
+            }
+        }
+    }
+
+    /// Opens a journal. While it is there and cannot commit, it is tried again until the server is
+    /// told to end: a supervisor would start the server again all the same.
+    private static func open(
+        _ configuration: Configuration, by act: () throws(JournalFailure) -> any Journal
+    ) async throws(StartFailure) -> any Journal {
+        while true {
+            do throws(JournalFailure) {
+                return try act()
             } catch {
-                throw StartFailure(
-                    description: "\(configuration.journal) can't be used as a journal: "
-                        + error.detail)
+                let sentence =
+                    "\(configuration.journal) can't be used as a journal: \(error.detail)"
+                guard error.isTemporary, !Task.isCancelled else {
+                    throw StartFailure(description: sentence)
+                }
+                configuration.logger.warning("\(sentence); trying again")
+                try? await Task.sleep(for: .seconds(1))
             }
         }
     }

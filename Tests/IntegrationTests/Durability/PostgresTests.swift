@@ -123,4 +123,32 @@ struct PostgresTests {
             try await second.murder()
         }
     }
+
+    /// No standby confirms a commit for a while: neither those of others, nor the first of its own.
+    @Test func `a server that starts while commits hang waits, and says so`() async throws {
+        try await withDatabase { database, options in
+            #expect(
+                try await ServerProcess.run(
+                    .server, ["journal", "prepare", database.address("reactor")]
+                ).exit == .code(0))
+            try database.psql(
+                "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+                "SELECT pg_reload_conf()")
+            let (logs, log) = AsyncStream<ProcessLog>.makeStream()
+            async let starting = ServerProcess.start(.server, options) { log.yield($0) }
+            var iterator = logs.makeAsyncIterator()
+            let present = try #require(await iterator.next())
+            // The first attempt waits for its own commit, and the next one for the row of that.
+            try await present.wait {
+                $0.errors.contains("no answer in time; trying again")
+                    && $0.errors.contains("(55P03); trying again")
+            }
+            try database.psql(
+                "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+            let server = try await starting
+            try await server.client().session("alerts").alert("a")
+            server.signal(SIGTERM)
+            #expect(try await server.exit() == .code(0))
+        }
+    }
 }

@@ -30,14 +30,17 @@ final class ServerProcess: Sendable {
 
     /// Starts a server and waits until it reports that it is ready.
     ///
-    /// - Parameter prelude: shell commands that run first in the same process, such as `ulimit -n
-    ///   100`.
+    /// - Parameters:
+    ///   - prelude: shell commands that run first in the same process, such as `ulimit -n 100`.
+    ///   - begun: Called with the log before the server is ready.
     static func start(
         _ program: Program = .server, _ options: [String] = [],
-        environment: [String: String] = [:], prelude: String? = nil
+        environment: [String: String] = [:], prelude: String? = nil,
+        begun: (ProcessLog) -> Void = { _ in }
     ) async throws -> ServerProcess {
         let process = try launch(
             program, ["--port", "0"] + options, environment: environment, prelude: prelude)
+        begun(process.log)
         try await process.log.wait { $0.output.contains("\n") || $0.exit != nil }
         let line = process.log.present.output.prefix { $0 != "\n" }
         guard line.hasPrefix("reactor-server listening on "), line.contains(" (journal: ")
