@@ -257,9 +257,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CClientCurl", "CSpawn", "reactor-server", "fixture-server", "reactor-bench",
-                "PostgresRig", "ReactorClient", "ReactorHosting", "ReactorReplay", "SampleReactors",
-                "Storage",
+                "CClientCurl", "CSpawn", "Cluster", "reactor-server", "fixture-server",
+                "reactor-bench", "PostgresRig", "ReactorClient", "ReactorHosting",
+                "ReactorPostgres", "ReactorReplay", "Reactors", "SampleReactors", "Storage",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -394,6 +394,7 @@ struct RunningServer {
     /// Stops accepting, then waits until the last connection has ended, at most the grace time.
     private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
         service.beginDraining()
+        service.journal.ownership?.leave()
         await close(listener, loops, service.drain, grace)
     }
 

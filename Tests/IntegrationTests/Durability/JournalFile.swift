@@ -62,6 +62,11 @@ extension ServerProcess {
 }
 
 extension SessionHandle {
+    /// The same session, on another node of its journal.
+    func on(_ server: LocalServer) -> SessionHandle {
+        SessionHandle(client: server.client(), id: id, created: created)
+    }
+
     /// The same session, on the server that has opened its journal since.
     func on(_ server: ServerProcess) -> SessionHandle {
         SessionHandle(client: server.client(), id: id, created: created)

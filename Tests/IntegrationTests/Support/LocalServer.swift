@@ -19,6 +19,9 @@ struct LocalServer: Sendable {
         return await connection.answers(1).first?.head.status
     }
 
+    /// A new client with its own connections.
+    func client() -> Client { Client(base: "http://127.0.0.1:\(port)") }
+
     func connect(receiveBufferBytes: Int32? = nil) throws -> RawConnection {
         try RawConnection(port: port, receiveBufferBytes: receiveBufferBytes)
     }
@@ -30,6 +33,7 @@ struct LocalServer: Sendable {
     static func with(
         _ journal: any Journal = MemoryJournal(),
         hosting hosted: [Hosted] = [Hosted("alerts") { Alerts() }],
+        authenticator: (any Authenticator)? = nil,
         _ adjust: (inout Configuration) -> Void = { _ in },
         _ act: (LocalServer) async throws -> Void
     ) async throws {
@@ -45,7 +49,8 @@ struct LocalServer: Sendable {
         let (addresses, started) = AsyncStream<String>.makeStream()
         let running = Task { [configuration] in
             defer { started.finish() }
-            let server = ReactorServer(hosting: hosted, configuration: configuration)
+            let server = ReactorServer(
+                hosting: hosted, configuration: configuration, authenticator: authenticator)
             try await server.run(
                 started: { started.yield($0.main) }, closingTime: .seconds(600),
                 opening: { journal }
