@@ -53,7 +53,7 @@ package final class PostgresServer: Sendable {
             "pg_ctl",
             [
                 "-D", "\(folder)/data", "-w", "-t", "600", "-l", "\(folder)/log", "start", "-o",
-                "-k \(folder) -c listen_addresses='' -c max_connections=400",
+                "-k \(folder) -c listen_addresses='' -c max_connections=1500",
             ])
     }
 
