@@ -1,0 +1,175 @@
+import Sockets
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite("A node is admitted once it has proved itself", .timeLimit(.minutes(15)))
+struct LinkDoorTests {
+    private let secret = [UInt8](repeating: 7, count: 32)
+
+    @Test func `with the secret the link arrives at the loop for which it is`() async throws {
+        let rig = try DoorRig(secret: secret)
+        rig.dial(secret: secret, loop: 1)
+        try await rig.until("admitted from 1 for 1")
+        try await rig.until("opened")
+        // From the far end, which the proof precedes.
+        try await rig.until("ping 5")
+        await rig.end()
+    }
+
+    @Test func `with another secret it is refused, and the reason is said`() async throws {
+        let rig = try DoorRig(secret: secret)
+        rig.dial(secret: [1], loop: 1)
+        try await rig.until("refused: \(LinkFault.otherSecret)")
+        try await rig.until("closed, awaits proof: true")
+        await rig.end()
+    }
+
+    @Test func `a loop that does not exist is refused`() async throws {
+        let rig = try DoorRig(secret: secret)
+        rig.dial(secret: secret, loop: 2)
+        try await rig.until("refused: the node has no loop 2")
+        await rig.end()
+    }
+
+    @Test func `a stranger is refused by its first bytes`() async throws {
+        let rig = try DoorRig(secret: secret)
+        rig.dial(sending: Array("GET / HTTP/1.1\r\n\r\n".utf8))
+        let limit = LinkHandshake.payloadLimitBytes
+        try await rig.until("refused: \(LinkFault.frameTooLarge(limit: limit))")
+        await rig.end()
+    }
+
+    @Test func `a peer that says nothing is refused in time`() async throws {
+        let rig = try DoorRig(secret: secret, limit: .milliseconds(1))
+        rig.dial(sending: [])
+        try await rig.until("refused: the peer has not proved itself in time")
+        await rig.end()
+    }
+}
+
+/// A door with its listener, and a loop on which both ends of links are.
+private final class DoorRig: Sendable {
+    private let door: EventLoop<LinkDoor>
+    private let ends: EventLoop<LinkEnd>
+    private let listener: Listener<LinkDoor>
+    private let notes: AsyncStream<String>
+
+    init(secret: [UInt8], limit: Duration = .seconds(600)) throws {
+        let (notes, note) = AsyncStream.makeStream(of: String.self)
+        let ends = try EventLoop<LinkEnd>(label: "ends") { LinkEnd($1) { note.yield($0) } }
+        let identity = LinkDoor.Identity(
+            node: 2, secret: secret, loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit)
+        let outcome = LinkDoor.Outcome(
+            admit: { socket, link, peer in
+                note.yield("admitted from \(peer.node) for \(peer.loop)")
+                ends.adopt(socket) { $0.begin($1, .incoming(link)) }
+            },
+            refuse: { _, why in note.yield("refused: \(why)") })
+        door = try EventLoop<LinkDoor>(label: "door") { LinkDoor(identity, $1, outcome) }
+        listener = try Listener(
+            .tcp(host: "127.0.0.1", port: 0), loops: [door], maximumConnections: 10)
+        self.ends = ends
+        self.notes = notes
+    }
+
+    func dial(secret: [UInt8], loop: UInt32) {
+        let link = OutgoingLink(
+            to: LinkHandshake.Peer(node: 2, loop: loop), from: 1, secret: secret,
+            nonce: [UInt8](repeating: 1, count: 32), payloadLimitBytes: 1_000)
+        dial { $0.begin($1, .outgoing(link)) }
+    }
+
+    func dial(sending bytes: [UInt8]) {
+        dial { _ = $0.table.send($1, bytes.span) }
+    }
+
+    private func dial(_ act: @escaping @Sendable (LinkEnd, ConnectionID) -> Void) {
+        guard case .tcp(let host, let port) = listener.boundAddress else { return }
+        Dialler().dial(host: host, port: port, on: ends) { end, result in
+            if case .success(let id) = result { act(end, id) }
+        }
+    }
+
+    func until(_ wanted: String) async throws {
+        for await note in notes where note == wanted { return }
+        Issue.record("no \(wanted)")
+    }
+
+    func end() async {
+        listener.close()
+        await listener.untilClosed()
+        await door.stop()
+        await ends.stop()
+    }
+}
+
+private final class LinkEnd: LoopHandler {
+    enum Link {
+        case incoming(IncomingLink)
+        case outgoing(OutgoingLink)
+    }
+
+    let table: ConnectionTable
+    private let note: (String) -> Void
+    private var links: [ConnectionID: Link] = [:]
+
+    init(_ table: ConnectionTable, _ note: @escaping (String) -> Void) {
+        self.table = table
+        self.note = note
+    }
+
+    func begin(_ id: ConnectionID, _ link: Link) {
+        var link = link
+        if case .incoming(var incoming) = link {
+            incoming.send(LinkPing(era: 5, view: 0))
+            link = .incoming(incoming)
+        }
+        links[id] = link
+        send(id)
+    }
+
+    func opened(_ id: ConnectionID, peer: PeerAddress) {}
+
+    func received(_ id: ConnectionID, _ bytes: RawSpan) {
+        let input = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
+        guard case .outgoing(var link)? = links[id] else { return }
+        do {
+            try link.receive(input.span) { event in
+                switch event {
+                case .opened: note("opened")
+                case .ping(let ping): note("ping \(ping.era)")
+                case .answer, .moved: note("\(event)")
+                }
+            }
+        } catch {
+            note("\(error)")
+        }
+        links[id] = .outgoing(link)
+        send(id)
+    }
+
+    func peerFinished(_ id: ConnectionID) {}
+    func writable(_ id: ConnectionID) { send(id) }
+    func deadlineReached(_ id: ConnectionID) {}
+    func timerReached(_ token: UInt64) {}
+    func roundEnded() {}
+
+    func closed(_ id: ConnectionID, _ why: CloseReason) {
+        guard case .outgoing(let link)? = links[id] else { return }
+        note("closed, awaits proof: \(link.awaitsProof)")
+    }
+
+    private func send(_ id: ConnectionID) {
+        switch links[id] {
+        case .incoming(var link)?:
+            link.sent(table.send(id, link.output.unsent.span))
+            links[id] = .incoming(link)
+        case .outgoing(var link)?:
+            link.sent(table.send(id, link.output.unsent.span))
+            links[id] = .outgoing(link)
+        case nil: break
+        }
+    }
+}
