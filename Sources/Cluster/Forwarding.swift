@@ -61,8 +61,10 @@ package struct Forwarding: Sendable {
         guard tries < Self.tryLimit, now - began < Self.timeLimitNanoseconds else {
             return .fail(failure)
         }
-        if case .moved(let owner?) = ending, owner != members.own.node, members[owner] != nil {
-            return .send(owner)
+        if case .moved(let owner?) = ending, owner != members.own.node,
+            let member = members[owner]
+        {
+            return member.address.isEmpty ? .fail(failure) : .send(owner)
         }
         return .lookUp
     }

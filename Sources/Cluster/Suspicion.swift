@@ -42,6 +42,11 @@ package struct Suspicion: Sendable {
     /// Anything came from a node.
     package mutating func heard(from node: Node) { doubts[node] = nil }
 
+    /// The node's link was silent for ``silence``.
+    package mutating func fellSilent(_ node: Node, at now: Time) {
+        doubts[node] = .unanswered(since: now - Self.silence)
+    }
+
     /// The host of a node has refused a connection to the node's address.
     package mutating func refused(by node: Node) { doubts[node] = .refused }
 

@@ -23,6 +23,12 @@ struct ForwardingTests {
         #expect(request.next(after: .moved(node), at: 1, members) == .lookUp)
     }
 
+    @Test func `a node without an address is sent nothing`() {
+        var (request, members) = (begun(), members)
+        members.others[1].address = ""
+        #expect(request.next(after: .moved(other), at: 1, members) == .fail(.unreachable))
+    }
+
     @Test func `a node that refuses is not the end`() {
         var request = begun()
         #expect(request.next(after: .notSent, at: 1, members) == .lookUp)

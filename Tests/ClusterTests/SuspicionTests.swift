@@ -89,6 +89,14 @@ struct SuspicionTests {
         #expect(suspicion.isGone(b, at: start))
     }
 
+    @Test func `a node whose link was silent is gone until it is heard`() {
+        var suspicion = Suspicion()
+        suspicion.fellSilent(a, at: time(0))
+        #expect(suspicion.isGone(a, at: time(0)))
+        suspicion.heard(from: a)
+        #expect(!suspicion.isGone(a, at: time(5_000)))
+    }
+
     // MARK: Force
 
     @Test func `a session that was taken by force is left alone for a second`() {
