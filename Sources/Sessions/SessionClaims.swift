@@ -40,12 +40,16 @@ final class SessionClaims {
     // MARK: Claiming
 
     /// Makes this node the owner of a session. Calls `act` later, on the loop of the table.
+    ///
+    /// - Parameter deposed: The owner that is gone or silent; nil: none is deposed.
     func claim(
-        _ id: SessionID, in table: SessionTable,
+        _ id: SessionID, deposing deposed: Node? = nil, in table: SessionTable,
         then act: @escaping (Result<Claim, JournalFailure>) -> Void
     ) {
         guard !leaving.contains(id.text) else {
-            waiting[id.text] = { [self, unowned table] in claim(id, in: table, then: act) }
+            waiting[id.text] = { [self, unowned table] in
+                claim(id, deposing: deposed, in: table, then: act)
+            }
             return
         }
         failed[id.text] = nil
@@ -54,7 +58,7 @@ final class SessionClaims {
             _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
             return
         }
-        ownership.claim(id.text, deposing: nil) { result in
+        ownership.claim(id.text, deposing: deposed) { result in
             _ = hop { table in
                 table.claims?.count(result)
                 bound.open(on: table)(result)

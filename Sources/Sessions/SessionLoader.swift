@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Storage
 
 /// Loads sessions from the journal.
@@ -6,11 +7,16 @@ struct SessionLoader {
 
     /// Loads a session. Calls `act` later, on this loop, with the result that
     /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
-    func load(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+    ///
+    /// - Parameter deposed: The owner of the session that is gone or silent, and is deposed; nil: none
+    ///   is.
+    func load(
+        _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
+    ) {
         guard table.operations.addFollower(act, of: id) else { return }
         if let claims = table.claims {
             let asked = table.uptime
-            claims.claim(id, in: table) { claim in
+            claims.claim(id, deposing: deposed, in: table) { claim in
                 finish(id) {
                     let found = insert(id, claim, claims)
                     if case .session(let session) = found { session.persistence?.confirmed = asked }

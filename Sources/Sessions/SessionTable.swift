@@ -1,4 +1,4 @@
-internal import Cluster
+package import Cluster
 package import Storage
 
 /// The sessions of one loop.
@@ -105,8 +105,13 @@ package final class SessionTable {
 
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
-    package func wake(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
-        SessionLoader(table: self).load(id, then: act)
+    ///
+    /// - Parameter deposed: A node that is known to be gone or silent: if it owns the session, it is
+    ///   deposed.
+    package func wake(
+        _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
+    ) {
+        SessionLoader(table: self).load(id, deposing: deposed, then: act)
     }
 
     /// Finds a session: at once in memory, or later in the journal.
