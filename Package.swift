@@ -259,14 +259,15 @@ let package = Package(
             dependencies: [
                 "CClientCurl", "CSpawn", "Cluster", "reactor-server", "fixture-server",
                 "reactor-bench", "PostgresRig", "ReactorClient", "ReactorHosting",
-                "ReactorPostgres", "ReactorReplay", "Reactors", "SampleReactors", "Storage",
+                "ReactorPostgres", "ReactorReplay", "Reactors", "SampleReactors", "Sockets",
+                "Storage", "Wire",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ReactorHostingTests",
             dependencies: [
                 "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Sessions", "Storage",
-                "Reactors",
+                "Cluster", "Reactors",
                 "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -6,13 +6,16 @@
 package struct BoundSocket: ~Copyable {
     /// Nil once a listener has consumed it.
     private var socket: ListeningSocket?
-    /// Whether only this machine can reach the address.
+    /// The address, with the actual port if 0 was requested.
+    package let address: ListenAddress
+    /// Whether only this machine can reach it.
     package let isLoopback: Bool
 
     /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package init(_ address: ListenAddress) throws(SystemFailure) {
         let bound = try ListeningSocket(binding: address)
         socket = bound
+        self.address = bound.address
         isLoopback = bound.isLoopback
     }
 

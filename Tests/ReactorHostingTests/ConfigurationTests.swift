@@ -32,6 +32,7 @@ struct ConfigurationTests {
         let texts = [
             "config": settings,
             "host": "h", "port": "81", "unix": "/u", "ops-listen": "[::1]:9", "loops": "3",
+            "link": "[::]:10", "link-address": "a.example:11", "cluster-secret-file": "/c",
             "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
             "body-budget": "65537", "state-limit": "2000",
@@ -57,6 +58,9 @@ struct ConfigurationTests {
         expected.configPath = settings
         (expected.host, expected.port, expected.unixPath) = ("h", 81, "/u")
         expected.operationsAddress = .tcp(host: "::1", port: 9)
+        expected.link = LinkAddress(host: "::", port: 10)
+        expected.linkAddress = LinkAddress(host: "a.example", port: 11)
+        expected.clusterSecretPath = "/c"
         (expected.loops, expected.poller) = (3, .dispatch)
         (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)
         (expected.batchLimit, expected.connectionLimit, expected.sessionLimit) = (5, 6, 7)
@@ -127,6 +131,9 @@ struct ConfigurationTests {
         ("ops-listen", "a:"), ("ops-listen", "[a]:1"), ("ops-listen", "[]:1"),
         ("console", "yes"), ("console", ""), ("console-read-only", "1"),
         ("ops-listen", "http://a:1"), ("ops-listen", "unix:"), ("ops-listen", ""),
+        ("link", "7080"), ("link", ":7080"), ("link", "::1:7080"), ("link", "unix:/l"),
+        ("link", ""),
+        ("link-address", "[a]:1"), ("link-address", "a:65536"), ("cluster-secret-file", ""),
         ("allow-origin", "null"), ("allow-origin", "https://a/"), ("allow-origin", "app.example"),
     ])
     func `a value out of range is refused`(name: String, text: String) {

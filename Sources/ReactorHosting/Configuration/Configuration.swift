@@ -35,6 +35,24 @@ public struct Configuration: Sendable, Equatable {
     public var operationsAddress: OperationsAddress? = Setting.operationsAddress(
         "ops-listen", "own address of probes, metrics and administration")
 
+    /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
+    /// several servers with one journal in PostgreSQL, any of which takes any request (ADR-0050). Other
+    /// machines may reach it only if there is a ``clusterSecretPath``. Default none: no other server
+    /// uses the journal.
+    public var link: LinkAddress? = Setting.linkAddress(
+        "link", "own address for other nodes of a cluster")
+
+    /// The address at which other nodes reach ``link``. Default that of ``link``, which has to be
+    /// one address then: neither `0.0.0.0` nor `::`. A server that is started again at the same address
+    /// stays the home of the same sessions.
+    public var linkAddress: LinkAddress? = Setting.linkAddress(
+        "link-address", "address at which other nodes reach that of --link, if it differs")
+
+    /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least; a line
+    /// break at its end does not count. Default none: then ``link`` is on a loopback address.
+    public var clusterSecretPath: String? = Setting.optionalText(
+        "cluster-secret-file", "path", "file with the secret of a cluster, 32 bytes or more")
+
     /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
     /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
     /// ``AuthenticationChoice/jwt`` the program needs the product `ReactorTokens`.
@@ -360,7 +378,7 @@ public enum JournalChoice: Sendable, Equatable {
     case file(path: String)
     /// A PostgreSQL database: `postgres://user@host/database?schema=reactor`. The program needs the
     /// product `ReactorPostgres` and `journals: [.postgres]`. A 2xx response is as durable as a commit
-    /// of the database. Only one process at a time can use a schema.
+    /// of the database. Several processes can use a schema if they have links (``Configuration/link``).
     case postgres(address: String)
 }
 

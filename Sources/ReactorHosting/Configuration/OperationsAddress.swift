@@ -20,17 +20,8 @@ extension OperationsAddress: CustomStringConvertible {
             self = .unix(path: String(text.dropFirst(5)))
             return
         }
-        guard let colon = text.lastIndex(of: ":") else { return nil }
-        let digits = text[text.index(after: colon)...]
-        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
-        else { return nil }
-        var host = text[..<colon]
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        if isBracketed { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty, host.contains(":") == isBracketed,
-            !host.contains(where: { "[] ".contains($0) })
-        else { return nil }
-        self = .tcp(host: String(host), port: port)
+        guard let address = LinkAddress(text) else { return nil }
+        self = .tcp(host: address.host, port: address.port)
     }
 }
 

@@ -184,6 +184,17 @@ extension Setting {
         }
     }
 
+    static func linkAddress(_ name: String, _ help: String) -> LinkAddress? {
+        let setting = Setting(
+            name: name, placeholder: "address", defaultText: "none", help: "\(help): ADDRESS:PORT")
+        let expected = "ADDRESS:PORT, such as 10.0.0.1:7080 or [::1]:7080"
+        return setting.value(nil, expected: expected) { text in
+            isPrintable(text) ? LinkAddress(text).map(Optional.some) : nil
+        } show: {
+            $0?.description
+        }
+    }
+
     private static let textExpected = "text without control characters"
 
     private static func isPrintable(_ text: String) -> Bool {

@@ -54,7 +54,7 @@ struct StormSettings {
         "config", "host", "port", "unix", "ops-listen", "journal", "allow-public",
         "jwt-secret-file", "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience",
         "jwt-leeway", "jwt-claim",
-        "proxy-protocol", "console-read-only",
+        "proxy-protocol", "console-read-only", "link", "link-address", "cluster-secret-file",
     ]
 
     let isFile: Bool

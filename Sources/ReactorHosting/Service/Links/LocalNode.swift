@@ -1,0 +1,103 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+
+/// This process as a node of a cluster, as `--link` describes it.
+struct LocalNode: Sendable {
+    let member: Member
+    /// Empty without a file: the links are on a loopback address then.
+    let secret: [UInt8]
+
+    /// A secret is at least as long as the hash of its codes (RFC 2104 §3).
+    static let secretMinimumBytes = 32
+    private static let secretLimitBytes = 65_536
+
+    /// - Parameters:
+    ///   - address: The address that is bound for `--link`.
+    ///   - isLoopback: Whether only this machine can reach it.
+    /// - Throws: ``ConfigurationFailure`` with every reason why there can be no links.
+    init(
+        _ configuration: Configuration, boundTo address: ListenAddress, isLoopback: Bool,
+        _ registrations: [Registration]
+    ) throws(ConfigurationFailure) {
+        var sentences: [String] = []
+        if configuration.clusterSecretPath == nil, !isLoopback {
+            sentences.append(Self.secretRefusal(address))
+        }
+        let reached = configuration.linkAddress?.listenAddress ?? address
+        if let refusal = Self.refusal(reached) { sentences.append(refusal) }
+        var secret: [UInt8] = []
+        do {
+            if let path = configuration.clusterSecretPath { secret = try Self.secret(path) }
+        } catch {
+            sentences += error.sentences
+        }
+        guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
+        self.secret = secret
+        var randomness = SystemRandomNumberGenerator()
+        member = Member(
+            node: Node(using: &randomness), address: "\(reached)", loops: configuration.loops,
+            reactors: Dictionary(
+                uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
+    }
+
+    private static func secret(_ path: String) throws(ConfigurationFailure) -> [UInt8] {
+        var bytes: [UInt8]
+        do {
+            bytes = try RegularFile.contents(of: path, limitBytes: secretLimitBytes)
+        } catch {
+            throw ConfigurationFailure(
+                sentences: error.sentences.map { "--cluster-secret-file: \($0)" })
+        }
+        // Editors and echo(1) end a file with a line break.
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard bytes.count >= secretMinimumBytes else {
+            throw ConfigurationFailure(
+                sentences: [
+                    """
+                    --cluster-secret-file: \(path) has \(bytes.count) bytes: a secret has at least \
+                    \(secretMinimumBytes)
+                    """
+                ])
+        }
+        return bytes
+    }
+
+    private static func secretRefusal(_ address: ListenAddress) -> String {
+        """
+        other machines can reach \(address), and nothing proves that they are nodes: name a file \
+        with the secret of the cluster by --cluster-secret-file, or set --link to 127.0.0.1
+        """
+    }
+
+    /// The sentence for an address that nobody can dial; nil for any other.
+    private static func refusal(_ address: ListenAddress) -> String? {
+        guard case .tcp(let host, let port) = address else { return nil }
+        if port == 0 { return "--link-address is \(address): it needs the number of a port" }
+        guard ["0.0.0.0", "::"].contains(host) else { return nil }
+        return """
+            other nodes cannot dial \(address): set --link-address to the address at which they reach \
+            this one
+            """
+    }
+}
+
+extension Configuration {
+    /// The sentences for settings of links that do not fit the others; empty if all do.
+    var linkRefusals: [String] {
+        guard link != nil else {
+            let others = [
+                ("link-address", linkAddress != nil),
+                ("cluster-secret-file", clusterSecretPath != nil),
+            ]
+            return others.filter(\.1).map { "--\($0.0) is set without --link" }
+        }
+        if case .postgres = journal { return [] }
+        return [
+            """
+            --link is set, and the journal is \(journal): nodes of a cluster have one journal in \
+            PostgreSQL, --journal postgres://ADDRESS
+            """
+        ]
+    }
+}
